@@ -36,6 +36,12 @@ const pictures = {
   'receipt-tampered': 'receipt/rc5-content-changed-after-signing/input.json',
   'ledger-valid': 'ledger/ok-chain/input.jsonl',
   'ledger-tampered': 'ledger/ld5-line-changed/input.jsonl',
+  'bag-valid': 'bag/ok-two-functions/input',
+  'bag-tampered': 'bag/bi11-payload-changed/input',
+  'checksums-valid': 'checksums/ok-list/input',
+  'checksums-tampered': 'checksums/cs4-file-changed/input',
+  'archive-valid': 'archive/ok-zip/input.zip',
+  'archive-tampered': 'archive/jb4-artifact-changed-in-a-tar/input.tar',
   'engine-valid': 'engine/ok-sweep/input',
   'engine-tampered': 'engine/en3-code-missing/input',
 };
@@ -48,7 +54,7 @@ const shots = (name, page, extra) => {
   }
 };
 for (const [name, vector] of Object.entries(pictures)) {
-  const ending = vector.match(/\.jsonl?$/)?.[0] ?? '';
+  const ending = vector.match(/\.(jsonl?|tar|zip)$/)?.[0] ?? '';
   cpSync(`vectors/${vector}`, path.join(place, name + ending), { recursive: true });
   execFileSync(path.resolve(program), ['report', name + ending, '-o', `${name}.html`], { cwd: place });
   shots(name, `${name}.html`);

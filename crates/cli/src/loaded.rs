@@ -5,9 +5,7 @@ use std::path::Path;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::survey::load::{LoadError, Loaded};
 use runseal_report::Exhibit;
-use runseal_survey::Files;
 use runseal_survey::load::load;
-use runseal_survey::signing::judge_signatures;
 
 use crate::error::CliError;
 use crate::places::files_for;
@@ -29,6 +27,11 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
                 .at(shown)
                 .hint("`runseal verify --help` lists what is known")
         }
+        other @ LoadError::Holds { .. } => {
+            CliError::new(Outcome::Unreadable, "SEVERAL", other.to_string())
+                .at(shown)
+                .hint("name one of them; `runseal report -r` makes a page of each, and `runseal verify` lists them")
+        }
         other @ LoadError::Unverified { .. } => {
             CliError::new(Outcome::Unreadable, "UNREADABLE", other.to_string()).at(shown)
         }
@@ -38,23 +41,9 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
 /// Gives what was loaded, with its signatures, to `show`.
 pub fn with_exhibit<T>(
     loaded: &Loaded,
-    level: Level,
     trust: &OpenTrust,
     show: impl FnOnce(&Exhibit<'_>) -> T,
 ) -> T {
     let files = files_for([Path::new(&loaded.path)]);
-    with_exhibit_of(files, loaded, level, trust, show)
-}
-
-/// The same of something that was loaded from these files.
-pub fn with_exhibit_of<T>(
-    files: &dyn Files,
-    loaded: &Loaded,
-    level: Level,
-    trust: &OpenTrust,
-    show: impl FnOnce(&Exhibit<'_>) -> T,
-) -> T {
-    let path = Path::new(&loaded.path);
-    let (authenticity, _) = judge_signatures(files, path, level, trust.question());
-    loaded.with_exhibit(&authenticity, show)
+    loaded.show(files, trust.question(), show)
 }

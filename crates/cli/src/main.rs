@@ -6,6 +6,7 @@
 mod clock;
 mod commands;
 mod error;
+mod inside;
 mod intent_input;
 mod loaded;
 mod places;

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
+use runseal_core::source::SourceError;
 use runseal_engine::survey::LocalFiles;
 use runseal_survey::Files;
 use tempfile::TempDir;
@@ -30,6 +31,18 @@ pub fn files_anew(_: &Path) -> Box<dyn Files> {
 #[cfg(not(feature = "remote"))]
 pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
     Ok(None)
+}
+
+/// Refuses a name inside an archive, for commands that need a folder.
+///
+/// # Errors
+/// When there is nothing of this name outside of archives.
+pub fn check_outside_archive(path: &Path) -> Result<(), CliError> {
+    let shown = path.display().to_string();
+    match shown.contains("!/") && !path.exists() {
+        true => Err(SourceError::NotFound { path: shown }.into()),
+        false => Ok(()),
+    }
 }
 
 #[cfg(feature = "remote")]
@@ -119,8 +132,9 @@ impl Outgoing {
     }
 }
 
+/// Whether a path names a place that is not on this machine.
 #[cfg(not(feature = "remote"))]
-fn is_elsewhere(_: &Path) -> bool {
+pub fn is_elsewhere(_: &Path) -> bool {
     false
 }
 
@@ -156,7 +170,9 @@ pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result
 }
 
 #[cfg(feature = "remote")]
-use remote::{check_target, is_object as is_elsewhere, put};
+pub use remote::is_object as is_elsewhere;
+#[cfg(feature = "remote")]
+use remote::{check_target, put};
 
 #[cfg(feature = "remote")]
 mod remote {

@@ -146,6 +146,49 @@ fn checksums_beside_bundles_do_not_hide_them() {
 }
 
 #[test]
+fn checksums_found_by_a_search_are_judged_and_those_in_bundles_are_not() {
+    let (folder, bench) = bench();
+    let place = folder.path().join("par");
+    let bundle = neighbour_support::vectors("run-bundle").join("ok-recorded/input");
+    runseal_testkit::folders::copy_folder(&bundle, &place.join("run"));
+    let bag = neighbour_support::vectors("bag").join("ok-two-functions/input");
+    runseal_testkit::folders::copy_folder(&bag, &place.join("bag"));
+    // A list of its own in a bundle is not judged again: what lists it there is the bundle's seal.
+    let pack = |name: &str| {
+        let packed = Command::new("tar")
+            .args(["-cf", name, "par"])
+            .current_dir(folder.path())
+            .status();
+        assert!(packed.unwrap().success());
+    };
+    let count = |path: &str, code: i32, said: &str| {
+        let ran = bench.run(&["verify", path]);
+        assert_eq!(ran.code, Some(code), "{path}: {}", ran.stdout);
+        assert!(ran.stdout.contains(said), "{path}: {}", ran.stdout);
+    };
+    pack("good.tar");
+    for path in ["par", "good.tar"] {
+        count(path, 0, "2 checked: 2 valid");
+    }
+    for name in ["list", "deep/below/list", "with-artifacts"] {
+        fs::create_dir_all(place.join(name)).unwrap();
+        fs::write(place.join(name).join("a"), "2").unwrap();
+        let list = format!("{}  a\n", Digest::of(b"1"));
+        fs::write(place.join(name).join("SHA256SUMS"), list).unwrap();
+    }
+    fs::create_dir(place.join("with-artifacts/artifacts")).unwrap();
+    pack("bad.tar");
+    for path in ["par", "bad.tar"] {
+        count(path, 1, "5 checked: 2 valid, 3 invalid");
+        count(path, 1, "CS4");
+    }
+    for name in ["list", "deep/below/list", "with-artifacts"] {
+        fs::write(place.join(name).join("a"), "1").unwrap();
+    }
+    count("par", 0, "5 checked: 5 valid");
+}
+
+#[test]
 fn checksums_are_said_to_be_unsealed_everywhere() {
     let (_folder, bench) = bench();
     let list = neighbour_support::vectors("checksums").join("ok-list/input");
@@ -160,5 +203,12 @@ fn checksums_are_said_to_be_unsealed_everywhere() {
         bench.run(&["report", path, "-o", "page.html"]).code,
         Some(0)
     );
-    assert!(bench.read("page.html").contains(said));
+    let page = bench.read("page.html");
+    assert!(page.contains(said));
+    assert!(page.contains("id=\"came-out\""), "the files are not shown");
+    assert_eq!(
+        page.matches("can change the list").count(),
+        2,
+        "said twice in one list"
+    );
 }

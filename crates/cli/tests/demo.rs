@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
-use runseal_testkit::cli::Bench;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+use runseal_testkit::cli::{Bench, Ran};
 
 #[test]
 fn demo_catches_a_changed_byte_in_each_of_what_it_made() {
@@ -14,6 +19,30 @@ fn demo_catches_a_changed_byte_in_each_of_what_it_made() {
     let caught = lines.clone().filter(|line| line.starts_with("caught: "));
     let not_run = lines.filter(|line| line.contains("NOT RUN: the engine"));
     assert_eq!(caught.count() + not_run.count(), 6, "{}", demo.stdout);
+    assert!(demo.stdout.contains("What to try next"), "{}", demo.stdout);
+}
+
+/// The superuser may write what is read-only; everybody else could not get past the first sealed file.
+#[test]
+fn demo_runs_for_an_ordinary_user() {
+    if !rustix::process::geteuid().is_root() {
+        return; // The test above ran as one.
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("runseal");
+    fs::copy(env!("CARGO_BIN_EXE_runseal"), &program).unwrap();
+    let mut command = Command::new(program);
+    command
+        .args(["demo", "--out", "demo"])
+        .current_dir(folder.path())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .stdin(Stdio::null())
+        .uid(12345)
+        .gid(12345);
+    let demo = Ran::from(command.output().unwrap());
+    assert_eq!(demo.code, Some(0), "{}{}", demo.stdout, demo.stderr);
     assert!(demo.stdout.contains("What to try next"), "{}", demo.stdout);
 }
 

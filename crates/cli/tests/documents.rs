@@ -5,7 +5,7 @@
 //!
 //! - `run in the demo's folder`: in the folder that `runseal demo` makes, one for each page;
 //! - `run in an empty folder`: in a new folder, which later blocks of the page may go on in;
-//! - `run in the same folder`: where the block before it ran;
+//! - `run in the same folder`: after the block before it, in the same shell, as a reader goes on typing;
 //! - the same with `, in the sandbox` behind it, where the machine has to be able to isolate commands;
 //! - `walk: …`: by the test program `record_walks`;
 //! - `not run: REASON`: nowhere, and why.
@@ -147,7 +147,8 @@ fn commands_of_every_page_run_as_shown() {
     let (mut not_run, mut wrong) = (Vec::new(), Vec::new());
     for page in pages() {
         let home = tempfile::tempdir().unwrap();
-        let mut shown = Shown::new(home.path());
+        let mut scripts: Vec<Script> = Vec::new();
+        let mut is_broken = false;
         for fence in page.fences() {
             let place = format!("{}:{}", page.name, fence.line);
             if !is_shell(&fence) {
@@ -166,18 +167,28 @@ fn commands_of_every_page_run_as_shown() {
                 Some(Plan::NotRun(reason)) => not_run.push(format!("{place}: {reason}")),
                 Some(Plan::Run { isolated: true, .. }) if !can_isolate => {
                     println!("SKIPPED: {place}: no isolation on this machine");
-                    shown.is_broken = true;
+                    // What goes on from a block that was skipped is skipped too.
+                    is_broken = true;
                 }
                 Some(Plan::Run { place: at, .. }) => {
-                    if at == Place::Same && shown.is_broken {
+                    is_broken &= at == Place::Same;
+                    if is_broken {
                         continue;
                     }
                     ran += 1;
                     commands += invocations(&fence.code).len();
-                    if let Err(told) = shown.run(at, &fence.code) {
-                        wrong.push(format!("{place}: {told}"));
+                    let code = format!("echo 'in the block at {place}:' >&2\n{}", fence.code);
+                    match (at, scripts.last_mut()) {
+                        (Place::Same, None) => wrong.push(format!("{place}: no block before it")),
+                        (Place::Same, Some(script)) => script.code += &code,
+                        _ => scripts.push(Script { place: at, code }),
                     }
                 }
+            }
+        }
+        for (at, script) in scripts.iter().enumerate() {
+            if let Err(told) = script.run(home.path(), at) {
+                wrong.push(told);
             }
         }
     }
@@ -192,54 +203,38 @@ fn commands_of_every_page_run_as_shown() {
     assert!(not_run.len() <= 30, "too much of the documents is not run");
 }
 
-/// What the blocks of one page leave behind for those below.
-struct Shown<'a> {
-    home: &'a Path,
-    folder: Option<PathBuf>,
-    count: usize,
-    /// A block that others go on from was skipped.
-    is_broken: bool,
+/// Blocks of one page that a reader types into one shell.
+struct Script {
+    place: Place,
+    code: String,
 }
 
-impl<'a> Shown<'a> {
-    fn new(home: &'a Path) -> Self {
-        Self {
-            home,
-            folder: None,
-            count: 0,
-            is_broken: false,
-        }
-    }
-
-    fn run(&mut self, place: Place, script: &str) -> Result<(), String> {
-        match place {
+impl Script {
+    /// Runs it in a folder of its own, or in the page's one folder of the demo, below `home`.
+    fn run(&self, home: &Path, number: usize) -> Result<(), String> {
+        let folder = match self.place {
             Place::Demo => {
-                let demo = self.home.join("demo");
+                let demo = home.join("demo");
                 if !demo.exists() {
-                    let bench = Bench::new(BINARY, self.home);
-                    let made = bench.run(&["demo", "--out", "demo"]);
+                    let made = Bench::new(BINARY, home).run(&["demo", "--out", "demo"]);
                     assert_eq!(made.code, Some(0), "{}{}", made.stdout, made.stderr);
                 }
-                self.folder = Some(demo);
+                demo
             }
-            Place::Empty => {
-                self.count += 1;
-                self.is_broken = false;
-                let folder = self.home.join(format!("folder{}", self.count));
+            Place::Empty | Place::Same => {
+                let folder = home.join(format!("folder{number}"));
                 fs::create_dir(&folder).unwrap();
-                self.folder = Some(folder);
+                folder
             }
-            Place::Same => {}
-        }
-        let folder = self.folder.as_ref().ok_or("no block before it ran")?;
+        };
         let path = std::env::var("PATH").unwrap();
         let program = Path::new(BINARY).parent().unwrap().display();
         let done = Command::new("sh")
-            .args(["-eu", "-c", script])
+            .args(["-eu", "-c", &self.code])
             .current_dir(folder)
             .env_clear()
             .env("PATH", format!("{program}:{path}"))
-            .env("HOME", self.home)
+            .env("HOME", home)
             .stdin(Stdio::null())
             .output()
             .unwrap();
@@ -247,7 +242,7 @@ impl<'a> Shown<'a> {
         let printed = String::from_utf8_lossy(&done.stdout);
         match done.status.success() {
             true => Ok(()),
-            false => Err(format!("{}\n{printed}{told}\nin:\n{script}", done.status)),
+            false => Err(format!("{}\n{printed}{told}", done.status)),
         }
     }
 }
@@ -482,6 +477,7 @@ fn exit_codes_of_commands_are_those_of_their_row() {
     let folder = tempfile::tempdir().unwrap();
     let bench = Bench::new(BINARY, folder.path());
     bench.write("text.json", "no JSON");
+    assert_eq!(bench.run(&["keygen", "-o", "key.pem"]).code, Some(0));
     let code = |line: &str| bench.run(&line.split(' ').collect::<Vec<_>>()).code;
     for (command, unreadable, malformed, usage) in [
         ("verify", 2, 1, 3),
@@ -500,6 +496,12 @@ fn exit_codes_of_commands_are_those_of_their_row() {
         ("transform", 2, 2, 64),
         ("canon", 2, 2, 64),
         ("replay", 2, 2, 64),
+        ("ledger verify", 1, 2, 64),
+        ("sign --key key.pem", 2, 2, 64),
+        ("export slsa", 2, 2, 64),
+        ("export ro-crate -o crate", 2, 2, 64),
+        ("trust check", 2, 2, 64),
+        ("schema", 64, 64, 64),
     ] {
         assert_eq!(
             code(&format!("{command} missing.json")),
@@ -516,6 +518,24 @@ fn exit_codes_of_commands_are_those_of_their_row() {
             Some(usage),
             "{command}"
         );
+    }
+    // What can be read and does not hold; a policy with a fault is one, a text without its first line is none.
+    let broken = project_root().join("vectors/run-bundle/rb5-artifact-changed/input");
+    let broken = broken.to_str().unwrap();
+    bench.write(
+        "policy.toml",
+        "runseal-trust = 1\nversion = 1\ncolour = 1\n",
+    );
+    bench.write("ledger.jsonl", "{}\nno JSON\n");
+    for (command, invalid) in [
+        (format!("verify {broken}"), 1),
+        (format!("sign --key key.pem {broken} -o signature"), 1),
+        (format!("export slsa {broken}"), 1),
+        (format!("export ro-crate -o crate {broken}"), 1),
+        ("trust check policy.toml".to_owned(), 1),
+        ("ledger verify ledger.jsonl".to_owned(), 3),
+    ] {
+        assert_eq!(code(&command), Some(invalid), "{command}");
     }
 }
 

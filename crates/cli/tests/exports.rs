@@ -133,11 +133,48 @@ fn crate_is_made_only_of_a_run_bundle_that_holds() {
     for (path, said) in cases {
         for command in ["ro-crate", "slsa"] {
             let ran = bench.run(&["export", command, path.to_str().unwrap(), "-o", "out"]);
-            assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+            let code = if said == "NOT_VALID" { 1 } else { 2 };
+            assert_eq!(ran.code, Some(code), "{}", ran.stderr);
             assert!(ran.stderr.contains(said), "{}", ran.stderr);
             assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
         }
     }
+}
+
+#[test]
+fn crate_is_no_archive_but_a_zip() {
+    let (folder, bench) = bench();
+    let run = bundle("ok-recorded");
+    for name in ["c.tar", "c.tar.gz", "c.tgz", "c.tar.zst", "c.ZIP"] {
+        let ran = bench.run(&["export", "ro-crate", run.to_str().unwrap(), "-o", name]);
+        assert_eq!(ran.code, Some(64), "{name}: {}", ran.stderr);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn outputs_are_never_written_into_a_bundle() {
+    let (folder, bench) = bench();
+    copy_folder(&bundle("ok-recorded"), &folder.path().join("run"));
+    keygen(&bench, "k.pem", "ed25519", "pem");
+    let inside = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path().join("run"));
+    for line in [
+        "report . -o report.html",
+        "report -r . -o site",
+        "export slsa . -o provenance.json",
+        "export ro-crate . -o crate",
+        "sign . --key ../k.pem -o signature",
+        "record -- true",
+        "record --out . -- true",
+        "record --out ../run -- true",
+    ] {
+        let ran = inside.run(&line.split(' ').collect::<Vec<_>>());
+        assert_eq!(ran.code, Some(2), "{line}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("INSIDE: "), "{line}: {}", ran.stderr);
+        let (code, rules) = verdict(&bench, &folder.path().join("run"), &["--strict"]);
+        assert_eq!((code, rules), (0, vec![]), "{line}");
+    }
+    ok(inside.run(&["report", ".", "-o", "../report.html"]));
 }
 
 #[test]

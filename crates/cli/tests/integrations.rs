@@ -111,6 +111,72 @@ fn action_demands_signatures_where_it_is_told_to() {
     assert_eq!(ran.status.code(), Some(1), "{summary}");
 }
 
+#[test]
+fn action_takes_no_demand_that_is_misspelt() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(
+        vector("context-bundle/ok-complete"),
+        folder.path().join("good.json"),
+    )
+    .unwrap();
+    let paths = ("RUNSEAL_PATHS", "good.json");
+    for (name, value) in [
+        ("RUNSEAL_STRICT", "True"),
+        ("RUNSEAL_STRICT", "1"),
+        ("RUNSEAL_REQUIRE_SIGNED", "yes"),
+        ("RUNSEAL_UPLOAD_SARIF", "on"),
+        ("RUNSEAL_SIGNER", "ssh-ed25519 AAAA"),
+        ("RUNSEAL_SHA256", "00"),
+    ] {
+        let (ran, outputs, _) = verify_step(folder.path(), &[paths, (name, value)]);
+        assert_eq!(
+            (ran.status.code(), outputs.as_str()),
+            (Some(64), ""),
+            "{name}={value}"
+        );
+    }
+    for value in ["", "false"] {
+        let (ran, _, _) = verify_step(folder.path(), &[paths, ("RUNSEAL_STRICT", value)]);
+        assert_eq!(ran.status.code(), Some(0), "{value}");
+    }
+    let (ran, _, _) = verify_step(folder.path(), &[paths, ("PATH", "/usr/bin:/bin")]);
+    assert_eq!(ran.status.code(), Some(127));
+    assert!(text(&ran.stdout).contains("runseal is not on PATH"));
+}
+
+#[test]
+fn action_lets_no_file_name_speak_to_the_runner() {
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["##[error]hello", "::error::hello", "::stop-commands::x"];
+    for name in names {
+        let evidence = folder.path().join("evidence").join(name);
+        fs::create_dir_all(&evidence).unwrap();
+        fs::copy(
+            vector("context-bundle/bs20-content-changed"),
+            evidence.join("bad.json"),
+        )
+        .unwrap();
+    }
+    let asked = [("RUNSEAL_PATHS", "evidence no::error::where")];
+    let (ran, _, _) = verify_step(folder.path(), &asked);
+    let printed = text(&ran.stdout);
+    assert_eq!(text(&ran.stderr), "");
+    let (begin, rest) = printed.split_once('\n').unwrap();
+    let token = begin.strip_prefix("::stop-commands::").unwrap();
+    assert_eq!(token.len(), 32, "{token}");
+    let (told, after) = rest.split_once(&format!("\n::{token}::\n")).unwrap();
+    assert!(names.iter().all(|name| told.contains(name)), "{told}");
+    assert_eq!(
+        after,
+        "::error::Something could not be read, or nothing was found.\n"
+    );
+    let (again, _, _) = verify_step(folder.path(), &asked);
+    assert!(
+        !text(&again.stdout).contains(token),
+        "the token is not random"
+    );
+}
+
 /// A folder of releases with one release of the program under test: `v9.9.9`, packed as releases are.
 struct Releases {
     folder: tempfile::TempDir,
@@ -293,6 +359,28 @@ fn release_evidence_verifies_with_the_policy_that_names_its_key() {
     assert_eq!(verify().0, Some(1));
 }
 
+#[test]
+fn release_is_compiled_without_its_key_and_has_the_notes_of_its_version() {
+    let workflow = project_root().join(".github/workflows/release.yml");
+    let workflow = fs::read_to_string(workflow).unwrap();
+    let with_key = workflow
+        .split("      - ")
+        .filter(|step| step.contains("RELEASE_KEY"));
+    let with_key: Vec<_> = with_key.collect();
+    assert_eq!(with_key.len(), 1);
+    assert!(!with_key[0].contains(".ci/"), "{}", with_key[0]);
+
+    let notes = |version: &str| {
+        let script = project_root().join("packages/release/notes");
+        Command::new(script).arg(version).output().unwrap()
+    };
+    let this = notes(env!("CARGO_PKG_VERSION"));
+    let told = text(&this.stdout);
+    assert!(this.status.success() && told.contains("\n### "), "{told}");
+    assert!(!told.contains("\n## "), "{told}");
+    assert!(!notes("9.9.9").status.success());
+}
+
 /// The lines that GitLab's runner hands to one shell.
 fn gitlab_script() -> String {
     let template =
@@ -378,9 +466,31 @@ fn pre_commit_hook_runs_the_verifier_over_the_repository() {
         folder.path().join("bundle.json"),
     )
     .unwrap();
-    let ran = with_runseal("sh", folder.path())
-        .args(["-c", entries[0]])
-        .output()
+    let run = || {
+        let ran = with_runseal("sh", folder.path())
+            .args(["-c", entries[0]])
+            .output()
+            .unwrap();
+        (ran.status.code(), text(&ran.stdout))
+    };
+    assert_eq!(run().0, Some(0), "{}", run().1);
+
+    // It runs whatever is committed: any file may be part of a bundle.
+    let (_, hook) = hooks.split_once("- id: runseal-verify\n").unwrap();
+    let (hook, _) = hook.split_once("- id: ").unwrap();
+    assert!(hook.contains("  always_run: true\n"), "{hook}");
+    assert!(hook.contains("  pass_filenames: false\n"), "{hook}");
+    assert!(!hook.contains("  files: "), "{hook}");
+    let bundle = project_root().join("vectors/run-bundle/ok-recorded/input");
+    runseal_testkit::folders::copy_folder(&bundle, &folder.path().join("run"));
+    assert_eq!(run().0, Some(0), "{}", run().1);
+    let artifacts = fs::read_dir(folder.path().join("run/artifacts")).unwrap();
+    let artifact = artifacts
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.is_file())
         .unwrap();
-    assert_eq!(ran.status.code(), Some(0), "{}", text(&ran.stdout));
+    fs::write(&artifact, "changed").unwrap();
+    assert_eq!(run().0, Some(1), "{}", run().1);
+    fs::remove_file(&artifact).unwrap();
+    assert_eq!(run().0, Some(1), "{}", run().1);
 }

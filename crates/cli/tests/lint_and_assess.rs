@@ -172,6 +172,10 @@ fn lint_exits_say_whether_something_is_to_ask_or_unreadable() {
     }
     let ran = bench.run_with(&["lint", "-"], MARKDOWN);
     assert_eq!(ran.code, Some(1), "{ran:?}");
+    // Nothing that could be taken for a verdict is said of what was not read.
+    assert_eq!(bench.run(&["lint", "missing.md"]).stdout, "");
+    let some = bench.run(&["lint", "good.txt", "missing.md"]).stdout;
+    assert!(some.ends_with(" accepted; 1 NOT READ\n"), "{some}");
 }
 
 const INTENT: &str = r#"{"goal":"Build it","constraints":["Rates are fresh","Rates are a day old"],"context":{"profile":"none"}}"#;

@@ -220,6 +220,11 @@ fn command_that_writes_without_end_is_stopped_at_its_limit() {
             "{script}: {}",
             ran.stderr
         );
+        assert!(
+            ran.stderr.contains("`--artifact-bytes`"),
+            "{script}: {}",
+            ran.stderr
+        );
         assert!(ran.stderr.contains("nothing was sealed"), "{}", ran.stderr);
         assert!(began.elapsed() < Duration::from_secs(60));
         assert_eq!(list(&project.path("")), Vec::<String>::new());

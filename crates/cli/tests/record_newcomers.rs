@@ -173,7 +173,7 @@ fn summary_counts_in_words_that_people_use() {
     for line in [
         "  read     1 file, and ",
         "  wrote    1 file\n",
-        "  printed  6 bytes, and 5 bytes of complaints\n",
+        "  printed  6 bytes, standard error 5 bytes\n",
     ] {
         assert!(ran.stderr.contains(line), "{line}: {}", ran.stderr);
     }

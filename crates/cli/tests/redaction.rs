@@ -149,6 +149,13 @@ fn every_forged_copy_is_broken() {
         &edit("REDACTED.json", "\"personal\"", "\"\""),
     );
     forge(
+        "reason blanked",
+        &edit("REDACTED.json", "\"personal\"", "\" \""),
+    );
+    forge("folder added", &|folder| {
+        fs::create_dir(folder.join("artifacts/new")).unwrap()
+    });
+    forge(
         "place not listed",
         &edit("REDACTED.json", "/context/name", "/context/nam"),
     );

@@ -310,7 +310,7 @@ fn inspect_and_page_show_bars_with_reasons() {
         let page = format!("{copy}.html");
         ok(bench.run(&["report", copy, "-o", &page]));
         let html = fs::read_to_string(bench.path(&page)).unwrap();
-        let bars = html.matches("<span class=\"bar\"").count();
+        let bars = html.matches("<span class=\"withheld\"").count();
         let reasons = html.matches(&format!("withheld: {reason}<")).count();
         assert!(bars >= 1 && reasons >= 1, "{bars} bars, {reasons} reasons");
         assert!(!html.contains("PIN4711") && !html.contains("Mallory"));

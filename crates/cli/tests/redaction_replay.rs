@@ -56,7 +56,7 @@ fn copy_that_shows_what_is_needed_is_run_and_compared_as_far_as_it_is_shown() {
     redact(&project, &["artifacts/chance.txt"], "copy");
     let reproduced = [
         "REPRODUCED as far as it is shown",
-        "and 2 same artifacts",
+        "and the same 2 artifacts",
         "not compared: `artifacts/chance.txt` is withheld: licensed",
         "rule 4 NOT CHECKED in a redacted copy",
     ];
@@ -82,7 +82,7 @@ fn copy_that_shows_what_is_needed_is_run_and_compared_as_far_as_it_is_shown() {
     assert_replay(
         &unnamed,
         0,
-        &["REPRODUCED as far as it is shown", "and 0 same"],
+        &["REPRODUCED as far as it is shown", "and no artifacts"],
     );
 }
 

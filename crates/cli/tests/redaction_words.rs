@@ -223,6 +223,100 @@ fn plan_profile_patterns_and_default_id() {
 }
 
 #[test]
+fn what_is_there_is_not_replaced_and_nothing_is_left_over() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1", INPUT, OUTPUT, &[("a.txt", "one")]);
+    keygen(&bench, "key", "ed25519", "pem");
+    ok(bench.run(&["sign", "out/r1", "--key", "key"]));
+    bench.write("there", "mine");
+    bench.write("folder/x", "mine");
+    bench.write("stale.intoto.jsonl", "mine");
+    let name = "RUN_INPUT.json#/context/name";
+    let token = ["--drop", name, "--sd-jwt", "RUN_INPUT.json", "--key", "key"];
+    for (what, out) in [
+        (&token[..], "there"),
+        (&token, "folder"),
+        (&["--disclose", name], "there"),
+        (&["--disclose", name], "folder"),
+        (&["--drop", name], "stale"),
+    ] {
+        let ran = bench.run(&[&["redact", "out/r1", "-o", out][..], what].concat());
+        assert_eq!(ran.code, Some(2), "{out}: {}", ran.stderr);
+        assert!(ran.stderr.contains("EXISTS: "), "{out}: {}", ran.stderr);
+        assert!(!bench.path(&format!("{out}.disclosures")).exists());
+    }
+    assert_eq!(fs::read_to_string(bench.path("there")).unwrap(), "mine");
+    assert!(!bench.path("stale").exists());
+}
+
+#[test]
+fn places_are_told_by_their_own_names() {
+    let (_folder, bench) = bench();
+    let input = r#"{"a~b":"secret word","argv":["x","y","z"],"price":4711}"#;
+    seal(&bench, "r1", input, OUTPUT, &[("a#b.txt", "one")]);
+    // A value has one pointer.
+    for place in ["RUN_INPUT.json#/argv/02", "RUN_INPUT.json#/a~b"] {
+        let ran = redact(&bench, "r1", &[place], "copy");
+        assert!(ran.stderr.starts_with("FITS_NOTHING: "), "{}", ran.stderr);
+    }
+    ok(redact(
+        &bench,
+        "r1",
+        &["RUN_INPUT.json#/a~0b", "artifacts/a#b.txt"],
+        "copy",
+    ));
+    assert!(!bench.path("copy/artifacts").exists());
+    ok(bench.run(&["redact", "out/r1", "--match", "^47", "-o", "numbers"]));
+    let shown = fs::read_to_string(bench.path("numbers/RUN_INPUT.json")).unwrap();
+    assert!(!shown.contains("4711"), "{shown}");
+    let starts = |arguments: &[&str], code: i32, message: &str| {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(message), "{message}: {}", ran.stderr);
+        assert!(!bench.path("none").exists());
+    };
+    let drop = ["--drop", "RUN_INPUT.json", "-o", "none"];
+    let with = |first: &[&'static str]| [first, &drop[..]].concat();
+    starts(&with(&["redact", "nosuch"]), 2, "nosuch");
+    starts(
+        &with(&["redact", "out/r1", "--seed", "gone"]),
+        2,
+        "--seed FILE names",
+    );
+    keygen(&bench, "key", "ed25519", "pem");
+    let token = [
+        "redact",
+        "out/r1",
+        "--sd-jwt",
+        "RUN_INPUT.json",
+        "--key",
+        "key",
+    ];
+    starts(&with(&token), 2, "it is withheld as a whole");
+    // Disclosures.
+    let city = "RUN_INPUT.json#/price";
+    ok(bench.run(&["redact", "out/r1", "--disclose", city, "-o", "price.json"]));
+    let unredact =
+        |copy: &'static str, with: &'static str| ["unredact", copy, "--with", with, "-o", "none"];
+    starts(&unredact("out/r1", "price.json"), 2, "NOT_REDACTED: ");
+    let price = fs::read_to_string(bench.path("price.json")).unwrap();
+    bench.write(
+        "climbing.json",
+        price.replace("RUN_INPUT.json", "../../etc/passwd"),
+    );
+    let climbing = "DISCLOSURE: the disclosure cannot be used: `../../etc/passwd`: no such file";
+    starts(&unredact("numbers", "climbing.json"), 1, climbing);
+    let path = bench.path("numbers/SEALING_SPEC.md");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::write(&path, "changed").unwrap();
+    starts(
+        &unredact("numbers", "price.json"),
+        2,
+        "CHANGED: `SEALING_SPEC.md` is not what was sealed",
+    );
+}
+
+#[test]
 fn sd_jwt_of_a_document_is_read_by_another_implementation() {
     let (_folder, bench) = bench();
     seal(&bench, "r1", INPUT, OUTPUT, &[]);

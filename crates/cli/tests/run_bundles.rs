@@ -366,7 +366,7 @@ fn bad_arguments_are_told_and_leave_no_bundle() {
     };
     for id in ["a/b", "..", "../x", ".hidden", "", "-x", "a b"] {
         let ran = seal(&input, "output.json", &[&format!("--run-id={id}")]);
-        assert_eq!(ran.code, Some(2), "{id}");
+        assert_eq!(ran.code, Some(64), "{id}");
         assert!(
             ran.stderr.starts_with("RUN_ID: ") && ran.stderr.contains(id),
             "{}",

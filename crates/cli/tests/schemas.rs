@@ -55,7 +55,7 @@ fn schema_command_lists_and_prints_what_the_folder_has() {
         assert_eq!((printed.code, printed.stdout), (Some(0), text), "{name}");
     }
     let unknown = bench.run(&["schema", "bundle"]);
-    assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(2), ""));
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(64), ""));
     assert!(unknown.stderr.starts_with("SCHEMA: "), "{}", unknown.stderr);
 }
 

@@ -732,7 +732,14 @@ fn bad_input_is_told_in_clear_words_and_nothing_is_written() {
     // What does not verify.
     sealed_as(&bench, "r2");
     fs::remove_file(bench.path("out/r2/RUN_META.json")).unwrap();
-    refused(&bench.run(&["sign", "out/r2", "--key", "key"]), "INVALID: ");
+    let invalid = bench.run(&["sign", "out/r2", "--key", "key"]);
+    assert_eq!(invalid.code, Some(1), "{}", invalid.stderr);
+    assert!(
+        invalid.stderr.starts_with("INVALID: "),
+        "{}",
+        invalid.stderr
+    );
+    assert!(!bench.path("out/r2.intoto.jsonl").exists());
     ok(bench.run(&["sign", "out/r2", "--key", "key", "--even-if-invalid"]));
     // A key that others can read is used, with a warning.
     fs::set_permissions(bench.path("key"), fs::Permissions::from_mode(0o644)).unwrap();
@@ -860,7 +867,7 @@ fn keys_made_are_readable_by_their_owner_alone_and_never_overwritten() {
             .permissions()
             .mode();
         assert_eq!(mode & 0o777, 0o600, "{format}");
-        assert_eq!(bench.run(&["keygen", "-o", &name]).code, Some(2));
+        refused(&bench.run(&["keygen", "-o", &name]), "EXISTS: ");
     }
     let usage = bench.run(&[
         "keygen",
@@ -892,12 +899,119 @@ fn receipt_with_a_signature_of_its_own_is_not_shown_as_unsigned() {
     let (_folder, bench) = bench();
     let vectors = runseal_testkit::project_root().join("vectors/receipt");
     let vectors = vectors.canonicalize().unwrap();
-    for (case, answer) in [
-        ("ok-signed", "By a key it carries"),
-        ("ok-unsigned", "Unsigned"),
+    let list = |case: &str| {
+        let receipt = fs::read_to_string(vectors.join(case).join("input.json")).unwrap();
+        format!("[{}]", receipt.trim_end())
+    };
+    bench.write("signed-list.json", list("ok-signed"));
+    bench.write(
+        "broken-list.json",
+        list("rc5-content-changed-after-signing"),
+    );
+    let vector = |case: &str| vectors.join(case).join("input.json");
+    let broken = "rc5-content-changed-after-signing";
+    for (path, word, answer) in [
+        (vector("ok-signed"), "unknown-key", "By a key it carries"),
+        (vector("ok-unsigned"), "unsigned", "Unsigned"),
+        (vector(broken), "broken", "Broken"),
+        (
+            bench.path("signed-list.json"),
+            "unknown-key",
+            "By a key it carries",
+        ),
+        (bench.path("broken-list.json"), "broken", "Broken"),
     ] {
-        let path = vectors.join(case).join("input.json");
-        let shown = ok(bench.run(&["inspect", path.to_str().unwrap()]));
-        assert!(shown.contains(answer), "{shown}");
+        let path = path.to_str().unwrap();
+        let shown = ok(bench.run(&["inspect", path]));
+        assert!(shown.contains(answer), "{path}: {shown}");
+        let json = bench.run(&["verify", path, "--format", "json"]);
+        let json: Value = serde_json::from_str(&json.stdout).unwrap();
+        assert_eq!(json["results"][0]["signed"], word, "{path}: {json}");
     }
+    // It is not what --require-signed asks for, and that is said.
+    let path = vector("ok-signed");
+    let json = ["--require-signed", "--format", "json"];
+    let refused = bench.run(&[&["verify", path.to_str().unwrap()], &json[..]].concat());
+    assert_eq!(refused.code, Some(1));
+    let said = "only one that it carries itself";
+    assert!(refused.stdout.contains(said), "{}", refused.stdout);
+}
+
+#[test]
+fn signatures_of_what_stands_in_an_archive_are_found_in_it_and_beside_it() {
+    let (_folder, bench) = signed_by_ada();
+    ok(bench.run(&["sign", "out/r1", "--key", "ada", "--form", "ssh"]));
+    let tar = |name: &str, what: &[&str]| {
+        let mut tar = Command::new("tar");
+        tar.args(["-cf", name]).args(what);
+        assert!(tar.current_dir(bench.path("")).status().unwrap().success());
+    };
+    // Beside the archive: for all of it, and for what is named in it.
+    tar("r1.tar", &["-C", "out", "r1"]);
+    ok(bench.run(&["sign", "r1.tar", "--key", "ada"]));
+    // In the archive, with and without something else that could be evidence.
+    tar("both.tar", &["out/r1", "out/r1.intoto.jsonl"]);
+    tar("plain.tar", &["out/r1", "out/r1.sig"]);
+    for (path, printed) in [
+        ("r1.tar!/r1", "r1.tar!/r1"),
+        ("both.tar", "both.tar!/out/r1"),
+        ("both.tar!/out/r1", "both.tar!/out/r1"),
+        ("plain.tar", "plain.tar"),
+        ("plain.tar!/out/r1", "plain.tar!/out/r1"),
+    ] {
+        for more in [&[][..], &["--trust", "trust.toml"]] {
+            let arguments = [&["verify", path, "--format", "json"], more].concat();
+            let answer: Value = serde_json::from_str(&ok(bench.run(&arguments))).unwrap();
+            let result = &answer["results"][0];
+            assert_eq!(result["path"], printed);
+            assert_eq!(result["signed"], "signed", "{path}: {result}");
+        }
+        let shown = ok(bench.run(&["inspect", printed, "--trust", "trust.toml"]));
+        assert!(shown.contains("✓ Trusted"), "{shown}");
+    }
+    // An archive that was changed is signed no more, by whichever name.
+    fs::rename(
+        bench.path("r1.tar.intoto.jsonl"),
+        bench.path("other.tar.intoto.jsonl"),
+    )
+    .unwrap();
+    bench.write("out/r1/RUN_OUTPUT.json", "{}");
+    tar("other.tar", &["-C", "out", "r1"]);
+    let ran = bench.run(&["verify", "other.tar!/r1", "--trust", "trust.toml"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("NOT trusted"), "{}", ran.stdout);
+}
+
+#[test]
+fn site_index_tells_a_name_that_only_the_signer_gives_from_a_known_one() {
+    let (_folder, bench) = signed_by_ada();
+    sealed_as(&bench, "r2");
+    keygen(&bench, "mallory", "ed25519", "pem");
+    ok(bench.run(&["sign", "out/r2", "--key", "mallory", "--as", "Ada L."]));
+    ok(bench.run(&["report", "-r", "out", "-o", "site"]));
+    let index = bench.read("site/index.html");
+    let signers: Vec<_> = index
+        .split("data-signer=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert_eq!(signers.len(), 2);
+    assert_ne!(signers[0], signers[1], "two keys are two signers");
+    for signer in &signers {
+        assert!(
+            signer.starts_with("Ada L. (by their own word), key "),
+            "{signer}"
+        );
+    }
+    ok(bench.run(&[
+        "report",
+        "-r",
+        "out",
+        "-o",
+        "known",
+        "--trust",
+        "trust.toml",
+    ]));
+    let index = bench.read("known/index.html");
+    assert!(index.contains("data-signer=\"ada\""), "{index}");
 }

@@ -5,11 +5,12 @@
 
 use runseal_core::canon::Node;
 use runseal_core::formats::Format;
-use runseal_core::verify::authenticity::{Authenticity, SignedState};
+use runseal_core::verify::authenticity::{Authenticity, CARRIED, SignatureNote, SignedState};
 use runseal_core::verify::{Level, RuleState};
 
+use crate::describe::is_bar;
 use crate::exhibit::Exhibit;
-use crate::reveal::cut;
+use crate::reveal::{counted, cut};
 
 /// How an answer is to be taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,8 +87,7 @@ impl Answers {
             outcome.detail = "not to be relied on: what says so is not intact".to_owned();
         }
         Self {
-            signed: attested_answer(exhibit, is_intact)
-                .unwrap_or_else(|| signed_answer(exhibit.authenticity, is_intact)),
+            signed: signed_answer(exhibit.authenticity, is_intact),
             trusted: trusted_answer(exhibit.authenticity, is_intact),
             intact,
             outcome,
@@ -160,10 +160,7 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
     let answer = |tone, word: &str, detail| answer("Intact", tone, word, detail);
     let findings = exhibit.findings().count();
     if findings > 0 {
-        let what = match findings {
-            1 => "1 finding".to_owned(),
-            many => format!("{many} findings"),
-        };
+        let what = counted(findings, "finding");
         return answer(Tone::Bad, "Not intact", format!("{what}, told below"));
     }
     if !exhibit.is_valid() {
@@ -171,8 +168,8 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
         let open = results
             .filter(|result| result.required && matches!(result.state, RuleState::NotRun(_)));
         let detail = format!(
-            "{} rules could not be run, so nothing is shown",
-            open.count()
+            "{} could not be run, so nothing is shown",
+            counted(open.count(), "rule")
         );
         return answer(Tone::Bad, "Not shown to be intact", detail);
     }
@@ -201,33 +198,25 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
     }
 }
 
-/// A receipt may carry a signature itself, by a key that it carries too: the rules say whether it
-/// holds, and nobody but a policy whether that key counts.
-fn attested_answer(exhibit: &Exhibit<'_>, is_intact: bool) -> Option<Answer> {
-    let is_unsigned = exhibit
-        .authenticity
-        .is_none_or(|found| found.signed == SignedState::Unsigned);
-    if exhibit.format != Format::Receipt || !is_unsigned || !is_intact {
-        return None;
-    }
-    let attestation = exhibit.document("")?.get("attestation")?;
-    let key = attestation.get("public_key")?.as_str()?;
-    let by = attestation
-        .get("validator_id")
-        .and_then(|by| Some(by.as_str()?.into_owned()))
-        .map_or_else(String::new, |by| {
-            format!("{} (by their own word), ", cut(&by, 60))
-        });
-    let detail = format!(
-        "{by}key {}; `runseal receipt verify --trust` says whether it counts",
-        cut(&key, 24)
-    );
-    Some(answer(
-        "Signed",
-        Tone::Warning,
-        "By a key it carries",
-        detail,
-    ))
+/// Who made a signature, in a few words. One whom no policy knows may call themselves anything, so
+/// the key is told too.
+pub(crate) fn signer_text(signature: &SignatureNote) -> String {
+    let name = signature.signer().map(|name| cut(&name, 80).into_owned());
+    let key = signature
+        .key
+        .as_deref()
+        .filter(|_| !signature.is_known || name.is_none())
+        .map(|key| format!("key {}", cut(key, 24)));
+    let parts: Vec<_> = name.into_iter().chain(key).collect();
+    parts.join(", ")
+}
+
+/// The signature that decides the answer.
+pub(crate) fn telling_signature(found: &Authenticity) -> Option<&SignatureNote> {
+    found
+        .signatures
+        .iter()
+        .find(|signature| signature.state == found.signed)
 }
 
 fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
@@ -239,27 +228,9 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
             "no signature was looked for".to_owned(),
         );
     };
-    let of_state = found
-        .signatures
-        .iter()
-        .find(|signature| signature.state == found.signed);
-    let detail = of_state.map_or_else(String::new, |signature| {
-        let name = signature.name.as_deref().map(|name| {
-            let whose = if signature.is_known {
-                ""
-            } else {
-                " (by their own word)"
-            };
-            format!("{}{whose}", cut(name, 60))
-        });
-        name.or_else(|| {
-            signature
-                .key
-                .as_deref()
-                .map(|key| format!("key {}", cut(key, 24)))
-        })
-        .unwrap_or_default()
-    });
+    let telling = telling_signature(found);
+    let detail = telling.map_or_else(String::new, signer_text);
+    let is_carried = telling.is_some_and(|signature| signature.form == CARRIED);
     match found.signed {
         SignedState::Unsigned => answer(
             Tone::Neutral,
@@ -271,6 +242,14 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
             "Cannot tell",
             "signatures could not be looked for; that is not the same as none".to_owned(),
         ),
+        SignedState::UnknownKey if is_carried => {
+            let ask = "`runseal receipt verify --trust` says whether it counts";
+            answer(
+                Tone::Warning,
+                "By a key it carries",
+                format!("{detail}; {ask}"),
+            )
+        }
         SignedState::UnknownKey => answer(Tone::Warning, "By an unknown key", detail),
         SignedState::OtherSubject => answer(
             Tone::Bad,
@@ -312,10 +291,15 @@ fn trusted_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
 
 /// How what it records ended.
 fn outcome_answer(exhibit: &Exhibit<'_>) -> Answer {
+    said_outcome(exhibit, exhibit.format, exhibit.identity.outcome.as_deref())
+}
+
+/// How what something of this format records ended, which it may say in a word.
+fn said_outcome(exhibit: &Exhibit<'_>, format: Format, said: Option<&str>) -> Answer {
     let answer = |tone, word: &str, detail: &str| answer("Outcome", tone, word, detail.to_owned());
-    let said = exhibit.identity.outcome.as_deref();
-    match (exhibit.format, said) {
+    match (format, said) {
         (Format::RunBundle, _) => run_outcome(exhibit),
+        (Format::Redacted, counts) => redacted_outcome(exhibit, counts),
         (Format::Runner, _) => runner_outcome(exhibit.document("")),
         (Format::Pack, Some("accepted")) => answer(Tone::Good, "Accepted", "the run was accepted"),
         (Format::Pack, Some("not accepted")) => answer(
@@ -340,16 +324,13 @@ fn outcome_answer(exhibit: &Exhibit<'_>) -> Answer {
         (Format::Evidence, Some("partial")) => {
             answer(Tone::Warning, "Partial", "some actions or tests failed")
         }
-        (Format::Evidence, Some("failed")) => answer(Tone::Bad, "Failed", "nothing succeeded"),
+        (Format::Evidence, Some("failed")) => {
+            answer(Tone::Bad, "Failed", "what it was made for was not reached")
+        }
         (Format::Receipt, Some("SUCCESS")) => {
             answer(Tone::Good, "Replayed", "the replay read the same bytes")
         }
         (Format::Receipt, Some(_)) => answer(Tone::Bad, "Replay failed", "by its own word"),
-        (Format::Redacted, Some(counts)) => {
-            let word = counts.replacen("redacted", "Redacted", 1);
-            let detail = "parts are withheld, each with its reason; how it ended is shown below";
-            answer(Tone::Neutral, &word, detail)
-        }
         (Format::JobBundle, _) => answer(
             Tone::Neutral,
             "None recorded",
@@ -367,6 +348,43 @@ fn outcome_answer(exhibit: &Exhibit<'_>) -> Answer {
     }
 }
 
+/// How what a redacted copy is a copy of ended, as far as the copy shows it.
+fn redacted_outcome(exhibit: &Exhibit<'_>, counts: Option<&str>) -> Answer {
+    let original = exhibit
+        .document("REDACTION.json")
+        .and_then(|redaction| redaction.get("format")?.as_str());
+    let mut found = match original.as_deref() {
+        Some("job-bundle") => said_outcome(exhibit, Format::JobBundle, None),
+        Some("pack") => {
+            let run = exhibit.document("run.json");
+            let kind = run.and_then(|run| run.get("kernel_result_kind")?.as_str());
+            let accepted = run.and_then(|run| run.get("decision")?.get("accepted")?.as_bool());
+            match (kind.as_deref(), accepted) {
+                (Some("BUNDLE"), Some(true)) => {
+                    said_outcome(exhibit, Format::Pack, Some("accepted"))
+                }
+                (Some("BUNDLE"), Some(false)) => {
+                    said_outcome(exhibit, Format::Pack, Some("not accepted"))
+                }
+                (Some(kind @ ("CLARIFY" | "REFUSE")), _) => {
+                    said_outcome(exhibit, Format::Pack, Some(kind))
+                }
+                _ => withheld_outcome(),
+            }
+        }
+        _ => run_outcome(exhibit),
+    };
+    if let Some(counts) = counts {
+        found.detail = format!("{}; {counts}, each with its reason", found.detail);
+    }
+    found
+}
+
+fn withheld_outcome() -> Answer {
+    let detail = "how it ended is withheld, or not recorded";
+    answer("Outcome", Tone::Neutral, "Not shown", detail.to_owned())
+}
+
 fn run_outcome(exhibit: &Exhibit<'_>) -> Answer {
     let answer =
         |tone, word: String, detail: &str| answer("Outcome", tone, word, detail.to_owned());
@@ -375,6 +393,18 @@ fn run_outcome(exhibit: &Exhibit<'_>) -> Answer {
     let failed = output.and_then(|output| output.get("failed")?.as_bool());
     let status = integer("exit_status").or_else(|| integer("exit_code"));
     let signal = integer("signal");
+    let is_withheld = |name: &str| {
+        output
+            .and_then(|output| output.get(name))
+            .is_some_and(is_bar)
+    };
+    if ["failed", "exit_status", "exit_code", "signal"]
+        .into_iter()
+        .any(is_withheld)
+        && failed != Some(true)
+    {
+        return withheld_outcome();
+    }
     match (failed, status, signal) {
         (_, _, Some(signal)) => answer(
             Tone::Bad,

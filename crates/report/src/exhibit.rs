@@ -10,7 +10,7 @@ use runseal_core::source::MemberFile;
 use runseal_core::verify::authenticity::Authenticity;
 use runseal_core::verify::{Finding, Report};
 
-use crate::describe::{About, split_place};
+use crate::describe::{About, Mark, split_place};
 
 /// The JSON documents of a bundle by name; a format that is one document has it under "".
 pub type Documents<'a> = BTreeMap<String, Node<'a>>;
@@ -89,6 +89,8 @@ pub struct Faults {
     places: BTreeMap<(String, String), String>,
     /// Rules by file, of findings about the file as a whole: then all that it says is in doubt.
     whole: BTreeMap<String, String>,
+    /// Whether the whole of it is not intact: then no part of it is shown as good.
+    is_broken: bool,
     /// Why something is withheld, by file and JSON Pointer.
     withheld: BTreeMap<(String, String), String>,
 }
@@ -96,7 +98,10 @@ pub struct Faults {
 impl Faults {
     /// The faults of an exhibit.
     pub fn of(exhibit: &Exhibit<'_>) -> Self {
-        let mut faults = Self::default();
+        let mut faults = Self {
+            is_broken: !exhibit.is_valid(),
+            ..Self::default()
+        };
         for (place, reason) in &exhibit.identity.withheld {
             if let (file, Some(pointer)) = split_place(place) {
                 let key = (file.to_owned(), pointer.to_owned());
@@ -135,6 +140,12 @@ impl Faults {
                     );
                 }
                 note(faults.files.entry(file).or_default(), finding.rule_id);
+            } else if let [only] = exhibit.files {
+                // What is said of one document is said of the file that it is.
+                note(
+                    faults.files.entry(only.path.clone()).or_default(),
+                    finding.rule_id,
+                );
             }
         }
         faults
@@ -177,6 +188,15 @@ impl Faults {
                 .or_else(|| self.whole.get(&about.file).map(String::as_str)),
             None => self.of_file(&about.file),
         })
+    }
+
+    /// How a part stands that says this of itself: in something that is not intact, nothing is good by
+    /// its own word.
+    pub fn weaken(&self, mark: Mark) -> Mark {
+        match mark {
+            Mark::Good if self.is_broken => Mark::Plain,
+            mark => mark,
+        }
     }
 
     /// Whether there is nothing to mark.
@@ -237,6 +257,7 @@ mod tests {
         let faults = Faults {
             files: BTreeMap::new(),
             whole: BTreeMap::new(),
+            is_broken: true,
             places: places.into_iter().map(place).collect(),
             withheld: BTreeMap::new(),
         };

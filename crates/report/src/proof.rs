@@ -51,9 +51,22 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
         }
         _ => {}
     }
-    let caveats = exhibit.identity.caveats.iter();
+    // What is true of every one of its format is said in the format's own words.
+    let is_told = |caveat: &&String| {
+        let mut told = proves.does_not.iter();
+        let end = caveat.rsplit(": ").next().unwrap_or_default();
+        told.any(|told| told.contains(end))
+    };
+    let caveats = exhibit
+        .identity
+        .caveats
+        .iter()
+        .filter(|caveat| !is_told(caveat));
     does_not.extend(caveats.map(|caveat| format!("All that its format can: {caveat}.")));
-    does_not.extend(proves.does_not.iter().map(|text| (*text).to_owned()));
+    // Who made it was told with its signatures.
+    let of_format = proves.does_not.iter();
+    let of_format = of_format.filter(|text| !text.starts_with("Who made it"));
+    does_not.extend(of_format.map(|text| (*text).to_owned()));
     does_not.push(
         "Anything by this page alone: a page is a picture of a verdict. `runseal verify` on the \
          files is the verdict."

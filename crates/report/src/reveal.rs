@@ -30,6 +30,14 @@ pub fn is_hidden(c: char) -> bool {
     }
 }
 
+/// So many of something.
+pub fn counted(count: usize, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        many => format!("{many} {noun}s"),
+    }
+}
+
 /// The text with hidden characters written out, such as `\u{202e}`. Line breaks and tabs stay.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     let Some((first, _)) = text.char_indices().find(|(_, c)| is_hidden(*c)) else {

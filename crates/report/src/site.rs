@@ -5,12 +5,12 @@ use maud::{Markup, html};
 use runseal_core::canon::{Dialect, Kind, Node, canonical_digest};
 use runseal_core::formats::Format;
 
-use crate::answers::{Answer, Answers, Tone};
+use crate::answers::{Answer, Answers, Tone, signer_text, telling_signature};
 use crate::describe::describe;
 use crate::exhibit::Exhibit;
 use crate::limits::{SITE_ROWS, SITE_TEXT, SITE_VALUES};
-use crate::page::finish;
-use crate::reveal::cut;
+use crate::page::{breakable, finish};
+use crate::reveal::{counted, cut};
 
 /// Characters of a value that is kept for comparing.
 const VALUE: usize = 200;
@@ -39,13 +39,7 @@ pub struct SiteEntry {
 impl SiteEntry {
     /// The row of an exhibit whose page has this name.
     pub fn of(exhibit: &Exhibit<'_>, page: String) -> Self {
-        let signer = exhibit.authenticity.and_then(|found| {
-            let signature = found
-                .signatures
-                .iter()
-                .find(|one| one.state == found.signed)?;
-            signature.name.clone().or_else(|| signature.key.clone())
-        });
+        let signature = exhibit.authenticity.and_then(telling_signature);
         let description = describe(exhibit);
         Self {
             path: exhibit.path.to_owned(),
@@ -53,7 +47,7 @@ impl SiteEntry {
             page: Some(page),
             headline: cut(description.headline.as_deref().unwrap_or_default(), 160).into_owned(),
             answers: Some(Answers::of(exhibit)),
-            signer: cut(&signer.unwrap_or_default(), 80).into_owned(),
+            signer: signature.map(signer_text).unwrap_or_default(),
             reason: String::new(),
             values: values_of(exhibit),
         }
@@ -197,7 +191,7 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
         main {
             header class={ "top " (worst) } {
                 p.kind { "Evidence" }
-                h1 #verdict { (site.entries.len()) " units: " (good) " intact, " (bad) " not intact"
+                h1 #verdict { (counted(site.entries.len(), "unit")) ": " (good) " intact, " (bad) " not intact"
                     @if lost > 0 { ", " (lost) " not checked" } }
                 dl.subject { dt { "Folder" } dd.mono { (cut(site.root, 300)) } }
                 @if site.passed_over > 0 {
@@ -218,7 +212,7 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
                         tbody { @for entry in shown { (row(entry, &mut text_left)) } }
                     }
                 }
-                @if left_out > 0 { p.more { "… and " (left_out) " more units, which this index leaves out" } }
+                @if left_out > 0 { p.more { "… and " (counted(left_out, "more unit")) ", which this index leaves out" } }
             }
             section.chapter #compare hidden {
                 h2 { "Two runs side by side" }
@@ -252,8 +246,8 @@ fn row(entry: &SiteEntry, text_left: &mut usize) -> Markup {
             td {}
             td.path {
                 @match &entry.page {
-                    Some(page) => a href=(page) { (cut(&entry.path, 300)) },
-                    None => (cut(&entry.path, 300)),
+                    Some(page) => a href=(page) { (breakable(&cut(&entry.path, 300))) },
+                    None => (breakable(&cut(&entry.path, 300))),
                 }
                 @if !entry.headline.is_empty() { p.what { (entry.headline) } }
                 @if has_values {
@@ -262,14 +256,14 @@ fn row(entry: &SiteEntry, text_left: &mut usize) -> Markup {
                     }
                 }
             }
-            td { (format) }
+            td data-label="format" { (format) }
             @match &entry.answers {
                 Some(answers) => {
-                    td { (badge(&answers.intact)) }
-                    td { (badge(&answers.signed))
+                    td data-label="intact" { (badge(&answers.intact)) }
+                    td data-label="signed" { (badge(&answers.signed))
                         @if !entry.signer.is_empty() { p.what { (entry.signer) } } }
-                    td { (badge(&answers.trusted)) }
-                    td { (badge(&answers.outcome)) }
+                    td data-label="trusted" { (badge(&answers.trusted)) }
+                    td data-label="outcome" { (badge(&answers.outcome)) }
                 }
                 None => td colspan="4" { span.state.bad { "✗ not checked" } p.what { (cut(&entry.reason, 400)) } },
             }

@@ -42,7 +42,7 @@ impl Error {
     }
 
     pub(crate) fn json(error: JsonError) -> Self {
-        Self::new("JSON", format!("{} {}", error.kind, error.position))
+        Self::new("JSON", format!("{}, at {}", error.kind, error.position))
     }
 
     pub(crate) fn no_form(error: NoCanonicalForm) -> Self {

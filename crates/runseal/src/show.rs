@@ -5,7 +5,8 @@ use std::path::Path;
 
 use runseal_core::verify::Level;
 use runseal_engine::compare::{Change, compare, render_comparison_human, render_comparison_json};
-use runseal_engine::signing::{TrustQuestion, judge_signatures};
+use runseal_engine::signing::TrustQuestion;
+use runseal_engine::survey::LocalFiles;
 use runseal_engine::survey::load::{Loaded, load};
 use runseal_report::terminal::{Screen, render_inspection_human, render_inspection_json};
 use runseal_report::{Exhibit, render_page};
@@ -48,16 +49,13 @@ impl Inspection {
     }
 
     fn with_exhibit<T>(&self, show: impl FnOnce(&Exhibit<'_>) -> T) -> T {
-        let loaded = &self.loaded;
         let question = TrustQuestion {
             policy: None,
             keys: &[],
             now: 0,
             log: None,
         };
-        let path = Path::new(&loaded.path);
-        let (authenticity, _) = judge_signatures(path, Level::Integrity, question);
-        loaded.with_exhibit(&authenticity, show)
+        self.loaded.show(&LocalFiles, question, show)
     }
 }
 

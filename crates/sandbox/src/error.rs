@@ -110,6 +110,17 @@ impl Layer {
         }
     }
 
+    fn is_or_are(self) -> &'static str {
+        match self {
+            Layer::RootCapabilities
+            | Layer::Namespaces
+            | Layer::Root
+            | Layer::ResourceLimits
+            | Layer::StandardStreams => "are",
+            _ => "is",
+        }
+    }
+
     /// How a person could make the layer available; empty where there is nothing to say.
     pub fn hint(self) -> &'static str {
         match self {
@@ -142,7 +153,7 @@ impl fmt::Display for Layer {
 
 /// A layer that could not be put up, and what the system said.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("no isolation: {layer} is missing: {reason}")]
+#[error("no isolation: {layer} {} missing: {reason}", .layer.is_or_are())]
 pub struct Missing {
     /// The layer that is missing.
     pub layer: Layer,

@@ -14,7 +14,7 @@ use crate::error::Missing;
 pub const NEVER_SEEN: [&str; 6] = [
     "reading the clock: programs ask the kernel's shared page, not the kernel",
     "reading environment variables and arguments",
-    "looking whether a file exists, its size, times, owner or the target of a link",
+    "looking at a file's times and owner; outside of a recorded folder also whether it exists, its size and where a link leads",
     "instructions for random numbers, cycle counters and processor features (RDRAND, RDTSC, CPUID)",
     "whether an open succeeded, and how much of a file was read",
     "calls of programs for another architecture, such as 32-bit ones",
@@ -101,7 +101,7 @@ pub struct ObservedFile {
 pub struct NetworkAttempt {
     /// The program that asked.
     pub program: PathBuf,
-    /// What it asked for: `IPv4`, `IPv6`, `Unix`, `netlink` or `family N`; for a connection with
+    /// What it asked for: `IPv4`, `IPv6`, `a Unix socket`, `netlink` or `family N`; for a connection with
     /// the address behind it.
     pub target: String,
     /// Whether the sandbox refused it.
@@ -128,6 +128,11 @@ pub enum Gap {
     /// More distinct paths than are kept.
     TooManyFiles {
         /// How many opens and executions had a path that was not kept.
+        not_kept: u64,
+    },
+    /// More names were looked at than are kept.
+    TooManyLooks {
+        /// How many looks were at a name that was not kept.
         not_kept: u64,
     },
     /// More distinct programs than are kept used randomness, threads or the network.
@@ -159,10 +164,17 @@ pub enum Gap {
 pub struct Observation {
     /// Every path that was opened or executed, sorted by its bytes.
     pub files: Vec<ObservedFile>,
+    /// Absolute names below a layered folder that were looked at without being opened, that were
+    /// entered, or that a folder was to be made at; sorted, links unresolved, whether or not there was
+    /// something. Below a copy, the names are those of the real folder.
+    pub looks: Vec<PathBuf>,
+    /// The program that the command's first process became in the end: a script's interpreter, or
+    /// what a program that only finds others executed in its place.
+    pub became: Option<PathBuf>,
     /// Sockets and connections, sorted, each once.
     pub network: Vec<NetworkAttempt>,
-    /// Programs that asked the kernel for random bytes, with the number of calls. The eight
-    /// bytes that glibc takes for its allocator at every start do not count; reading
+    /// Programs that asked the kernel for random bytes, with the number of calls. The first
+    /// eight bytes that a program takes without waiting do not count, since glibc's allocator takes them at every start; reading
     /// /dev/urandom is among the files.
     pub randomness: BTreeMap<PathBuf, u64>,
     /// Programs that started threads, with their number.

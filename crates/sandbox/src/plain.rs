@@ -5,6 +5,7 @@
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Instant;
@@ -22,12 +23,23 @@ pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
     let mut child = start(spec)?;
     let stdin = child.stdin.take();
     let input = spec.stdin.clone();
-    let feeder = thread::spawn(move || {
+    let feeder = thread::Builder::new().spawn(move || {
         if let Some(mut pipe) = stdin {
             // A command that does not read its input is no error.
             let _ = pipe.write_all(&input);
         }
     });
+    let feeder = match feeder {
+        Ok(feeder) => feeder,
+        Err(source) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(SandboxError::System {
+                what: "start a thread",
+                source,
+            });
+        }
+    };
     let (Some(stdout), Some(stderr)) = (child.stdout.take(), child.stderr.take()) else {
         return Err(SandboxError::NoReport);
     };
@@ -98,6 +110,8 @@ fn start(spec: &Spec) -> Result<Child, SandboxError> {
             name == "HOME" && value == INSIDE_HOME || name == "TMPDIR" && value == INSIDE_TMP;
         if is_private {
             command.env(name, &spec.work_folder);
+        } else if spec.path_variables.contains(&name) {
+            command.env(name, spec.on_host(Path::new(&value)));
         } else {
             command.env(name, value);
         }

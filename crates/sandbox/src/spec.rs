@@ -1,7 +1,7 @@
 //! What to run and with what. A [`Spec`] is plain data; [`Spec::check`] refuses what no system
 //! could run, before any process exists.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,6 +63,9 @@ pub struct Spec {
     pub mounts: Vec<Mount>,
     /// Added to [`FIXED_ENVIRONMENT`].
     pub env: BTreeMap<String, String>,
+    /// Names of variables of [`Spec::env`] whose values are inside paths. Where nothing is mounted
+    /// they get what the path is on the host.
+    pub path_variables: BTreeSet<String>,
     /// What the command reads on standard input.
     pub stdin: Vec<u8>,
     /// Whether it may make Unix sockets at all (to reach one that was mounted for it).
@@ -176,6 +179,7 @@ impl Spec {
             current_dir: PathBuf::from(INSIDE_WORK),
             mounts: Vec::new(),
             env: BTreeMap::new(),
+            path_variables: BTreeSet::new(),
             stdin: Vec::new(),
             unix_sockets: false,
             loopback: None,

@@ -1,19 +1,21 @@
 //! What an archive holds: one bundle as a rule, at its top or in its only folder.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::definition::{
     Beside, Claim, FolderNames, Identity, Judgement, SourceFiles, definition,
 };
-use runseal_core::formats::detect::{Detected, detect_folder, is_candidate};
+use runseal_core::formats::detect::{Detected, detect_folder, detect_leftover, is_candidate};
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
 use super::inside::InsidePath;
-use super::judge::{Judge, judge_source, judge_text, of_judged};
+use super::judge::{Judge, UnitPlace, judge_text};
+use super::signing::read_beside_entry;
+use super::walk::detect_bytes;
 use super::witness::Noted;
 use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
 use runseal_archive::{Archive, ArchiveSource, Record};
@@ -131,6 +133,44 @@ pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
     let listed = search.list(&search.top);
     let (detected, _) = search.detect(&search.top, &listed.names);
     (search.top, detected, listed.candidates)
+}
+
+/// The names of what can be verified in an archive.
+pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
+    let search = Search {
+        archive,
+        path: "",
+        judge: None,
+        noted: BTreeMap::new(),
+        results: UnitResults::default(),
+        bundles: Vec::new(),
+        top: String::new(),
+    };
+    let is_known = |name: &String| {
+        let file_name = name.rsplit('/').next().unwrap_or(name);
+        match archive.get(name) {
+            Some(Record::File(file)) => file
+                .kept
+                .is_some_and(|bytes| matches!(detect_bytes(bytes, file_name), Detected::Is(_))),
+            _ => false,
+        }
+    };
+    let mut names = Vec::new();
+    let mut waiting = vec![String::new()];
+    while let Some(folder) = waiting.pop() {
+        let listed = search.list(&folder);
+        let detected = search.detect(&folder, &listed.names);
+        if let (Detected::Is(format), Claim::Strong) = detected {
+            names.push(folder);
+            if definition(format).is_whole() {
+                continue;
+            }
+        }
+        names.extend(listed.candidates.into_iter().filter(is_known));
+        waiting.extend(listed.folders);
+    }
+    names.sort_unstable();
+    names
 }
 
 /// What the folder of this name inside the archive is.
@@ -271,31 +311,42 @@ impl Search<'_> {
         }
     }
 
+    /// Whether what stands for the unit of this name is to be noted.
+    fn is_wanted(&self, judge: &Judge<'_>, name: &str, has_signatures: bool) -> bool {
+        let archive = Path::new(self.path);
+        let is_top = name == self.top && self.path != "-";
+        (is_top && judge.onlooker.wants(archive))
+            || judge.onlooker.wants_inside(archive, has_signatures)
+    }
+
     fn judge_below(&mut self, top: &str) {
         let mut waiting = vec![top.to_owned()];
         while let Some(folder) = waiting.pop() {
             let listed = self.list(&folder);
             let shown = self.shown(&folder);
             let (detected, claim) = self.detect(&folder, &listed.names);
+            let detected = match (detected, claim) {
+                (Detected::Is(_), Claim::Weak) if folder != self.top => {
+                    detect_leftover(&listed.names)
+                }
+                (detected, _) => detected,
+            };
             match detected {
-                Detected::Is(format) if claim == Claim::Strong || folder == self.top => {
+                Detected::Is(format) => {
                     let source = ArchiveSource::new(self.archive, &folder);
                     let Some(judge) = self.judge else { continue };
-                    let is_top = folder == self.top && self.path != "-";
-                    let place = match is_top {
-                        true => Path::new(self.path).to_owned(),
-                        false => PathBuf::from(&shown),
+                    let beside = read_beside_entry(self.archive, &folder);
+                    let place = UnitPlace {
+                        is_wanted: self.is_wanted(judge, &folder, !beside.is_empty()),
+                        name: shown,
+                        judged_path: &folder,
+                        is_archived: true,
                     };
-                    let (result, noted) = match is_top || judge.onlooker.wants_inside() {
-                        true => judge.judge_witnessed(shown, &place, &source, format, true),
-                        false => {
-                            let level = judge.options.level;
-                            let judged = judge_source(&shown, &source, format, level);
-                            (of_judged(shown, format, judged), None)
-                        }
-                    };
-                    self.noted
-                        .extend(noted.map(|noted| (result.path.clone(), noted)));
+                    let (result, noted) = judge.judge_witnessed(place, &source, format);
+                    if let Some(mut noted) = noted {
+                        noted.beside = beside;
+                        self.noted.insert(result.path.clone(), noted);
+                    }
                     self.results.results.push(result);
                     self.bundles.push((folder, format));
                     if !definition(format).is_whole() {
@@ -310,7 +361,7 @@ impl Search<'_> {
                     let result = Checked::invalid(shown, None, NO_FORMAT, message);
                     self.results.results.push(result);
                 }
-                Detected::Is(_) | Detected::Unknown => {
+                Detected::Unknown => {
                     for name in &listed.candidates {
                         self.judge_document(name);
                     }
@@ -353,7 +404,8 @@ impl Search<'_> {
         };
         match result {
             Some(result) => {
-                if judge.onlooker.wants_inside()
+                let beside = read_beside_entry(self.archive, name);
+                if self.is_wanted(judge, name, !beside.is_empty())
                     && let (Some(format), Some(bytes)) = (result.format, file.kept)
                 {
                     let noted = Noted {
@@ -362,6 +414,7 @@ impl Search<'_> {
                         kept: BTreeMap::new(),
                         files: BTreeMap::new(),
                         is_archived: true,
+                        beside,
                     };
                     self.noted.insert(result.path.clone(), noted);
                 }

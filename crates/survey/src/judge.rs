@@ -33,14 +33,26 @@ pub(super) struct Judge<'a> {
     pub(super) onlooker: &'a dyn Onlooker,
 }
 
+/// Where a folder that is judged stands.
+pub(super) struct UnitPlace<'a> {
+    /// Its path as answers show it.
+    pub(super) name: String,
+    /// The path that rules judge, where a format has rules about it.
+    pub(super) judged_path: &'a str,
+    /// Whether it came in an archive.
+    pub(super) is_archived: bool,
+    /// Whether the onlooker wants to know what stands for it.
+    pub(super) is_wanted: bool,
+}
+
 impl Judge<'_> {
     /// Judges one unit.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
         match unit.0 {
             Item::Known(result) => self.one_result(result, None),
             Item::Standard => self.judge_standard(),
-            Item::Folder(path, format) => {
-                let (result, noted) = self.judge_folder(&path, format);
+            Item::Folder(path, format, found) => {
+                let (result, noted) = self.judge_folder(&path, format, found);
                 self.one_result(result, noted)
             }
             Item::File(path, found) => self.judge_file(&path, found),
@@ -107,7 +119,7 @@ impl Judge<'_> {
             )
         };
         if let Some(folder) = folder_of_list(self.files, path) {
-            let (result, _) = self.judge_folder(folder, Format::Checksums);
+            let (result, _) = self.judge_folder(folder, Format::Checksums, found);
             return self.one_result(
                 Checked {
                     path: name,
@@ -136,7 +148,7 @@ impl Judge<'_> {
             Some(result)
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
             {
-                let (result, noted) = self.judge_folder(files.folder(), Format::JobBundle);
+                let (result, noted) = self.judge_folder(files.folder(), Format::JobBundle, found);
                 let result = Checked {
                     path: name,
                     ..result
@@ -153,6 +165,7 @@ impl Judge<'_> {
                     kept: BTreeMap::new(),
                     files: BTreeMap::new(),
                     is_archived: false,
+                    beside: Vec::new(),
                 });
                 self.one_result(result, noted)
             }
@@ -160,34 +173,46 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges a folder of a known format.
-    fn judge_folder(&self, path: &Path, format: Format) -> (Checked, Option<Noted>) {
+    /// Judges a folder of a known format. Of one that was found by searching, only what lies below the
+    /// path that a person named is its own: how they came there is not.
+    fn judge_folder(&self, path: &Path, format: Format, found: Found) -> (Checked, Option<Noted>) {
         let name = display_path(path);
+        let judged_path = match found {
+            Found::ByName => name.clone(),
+            Found::BySearch => display_path(Path::new(path.file_name().unwrap_or_default())),
+        };
         let source = match open_folder(self.files, path, format, self.threads) {
             Ok(source) => source,
             Err(error) => return (of_judged(name, format, Err(error)), None),
         };
-        self.judge_witnessed(name, path, &*source, format, false)
+        let place = UnitPlace {
+            name,
+            judged_path: &judged_path,
+            is_archived: false,
+            is_wanted: self.onlooker.wants(path),
+        };
+        self.judge_witnessed(place, &*source, format)
     }
 
     /// Judges what a source holds, and notes what stands for it where somebody wants it.
     pub(super) fn judge_witnessed(
         &self,
-        name: String,
-        path: &Path,
+        place: UnitPlace<'_>,
         source: &dyn Source,
         format: Format,
-        is_archived: bool,
     ) -> (Checked, Option<Noted>) {
+        let UnitPlace {
+            name, judged_path, ..
+        } = place;
         let level = self.options.level;
-        if !self.onlooker.wants(path) {
-            let judged = judge_source(&name, source, format, level);
+        if !place.is_wanted {
+            let judged = judge_source(judged_path, source, format, level);
             return (of_judged(name, format, judged), None);
         }
         let witness = WitnessSource::new(source, format, self.onlooker);
-        let judged = judge_source(&name, &witness, format, level);
+        let judged = judge_source(judged_path, &witness, format, level);
         let noted = match judged {
-            Ok(_) => witness.into_noted(is_archived).ok(),
+            Ok(_) => witness.into_noted(place.is_archived).ok(),
             Err(_) => None,
         };
         (of_judged(name, format, judged), noted)
@@ -236,7 +261,7 @@ pub(super) fn judge_text(
 }
 
 fn broken(path: &str, format: Option<Format>, error: &JsonError) -> Checked {
-    let message = format!("{} {}", error.kind, error.position);
+    let message = format!("{}, at {}", error.kind, error.position);
     Checked::invalid(path, format, NO_JSON, message)
 }
 
@@ -279,7 +304,7 @@ pub(super) fn open_folder<'a>(
     files.open_folder(path, follows, threads)
 }
 
-/// Judges what a source holds.
+/// Judges what a source holds; `path` is for rules about the path.
 pub(super) fn judge_source(
     path: &str,
     source: &dyn Source,

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
 use runseal_core::digest::Digest;
+use runseal_core::formats::definition::FilesBeside;
 use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
@@ -148,5 +149,48 @@ impl Source for KeptSource<'_> {
             |digests| (digests.bytes, digests.sha256),
             || self.inner.digests(path, wanted),
         )
+    }
+}
+
+/// Files beside a document, and the bytes of those that are small.
+pub(super) struct KeptBeside<'a> {
+    inner: &'a dyn FilesBeside,
+    kept: Mutex<BTreeMap<SafePath, Vec<u8>>>,
+}
+
+impl<'a> KeptBeside<'a> {
+    pub(super) fn new(inner: &'a dyn FilesBeside) -> Self {
+        Self {
+            inner,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// What was kept, by path.
+    pub(super) fn into_kept(self) -> BTreeMap<SafePath, Vec<u8>> {
+        self.kept
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FilesBeside for KeptBeside<'_> {
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken: u64 = kept().values().map(|bytes| bytes.len() as u64).sum();
+        let bytes = match self.inner.read(path, SMALL.min(MOST.saturating_sub(taken))) {
+            Err(SourceError::TooLarge { .. }) => return self.inner.content(path),
+            read => read?,
+        };
+        let fact = ContentFact::read(bytes.as_slice()).map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })?;
+        kept().insert(path.clone(), bytes);
+        Ok(fact)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.inner.read(path, limit)
     }
 }

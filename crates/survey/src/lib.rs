@@ -85,7 +85,7 @@ pub struct Unit(Item);
 #[derive(Debug)]
 enum Item {
     /// A folder of a known format.
-    Folder(PathBuf, Format),
+    Folder(PathBuf, Format, Found),
     /// A file: a document or an archive.
     File(PathBuf, Found),
     /// A bundle or document inside an archive.
@@ -96,7 +96,7 @@ enum Item {
     Known(Checked),
 }
 
-/// How a file was come by. One that a person named must be of a known format.
+/// How something was come by. A file that a person named must be of a known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     ByName,
@@ -258,7 +258,7 @@ pub fn find_units(files: &dyn Files, path: &Path, see: &mut dyn FnMut(PathBuf)) 
         files,
         Start::at(files, path),
         &mut |Unit(item)| match item {
-            Item::Folder(path, _) | Item::File(path, Found::ByName) => see(path),
+            Item::Folder(path, ..) | Item::File(path, Found::ByName) => see(path),
             Item::File(path, Found::BySearch) => {
                 let name = path.to_string_lossy();
                 let is_archive = [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst"]

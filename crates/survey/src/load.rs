@@ -17,13 +17,17 @@ use runseal_core::source::{EntryKind, EntryName, MemberFile, Source, SourceError
 use runseal_core::verify::authenticity::Authenticity;
 use runseal_core::verify::{Finding, Level, Report};
 use runseal_report::{Documents, Exhibit};
+use runseal_trust::check::Found;
 
-use super::archived::{detect_in_archive, faults_of, find_in_archive};
+use super::archived::{detect_in_archive, faults_of, find_in_archive, names_in_archive};
 use super::inside::InsidePath;
 use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
-use super::kept::KeptSource;
+use super::kept::{KeptBeside, KeptSource};
+use super::signing::{TrustQuestion, judge_loaded, read_beside_entry};
 use super::walk::{folder_of_list, list};
-use super::{Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, name_several};
+use super::{
+    Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, find_units, name_several,
+};
 
 /// Something that was read whole.
 #[derive(Debug)]
@@ -44,6 +48,12 @@ pub struct Loaded {
     pub texts: BTreeMap<String, Vec<u8>>,
     /// All its files.
     pub files: Vec<MemberFile>,
+    /// The bytes of a ledger, whose documents are its lines.
+    pub(crate) ledger: Option<Vec<u8>>,
+    /// Whether it came in an archive.
+    pub(crate) is_archived: bool,
+    /// Signatures that lie beside it in that archive.
+    pub(crate) beside: Vec<Found>,
 }
 
 /// Why something could not be loaded.
@@ -57,6 +67,14 @@ pub enum LoadError {
     Unknown {
         /// What was found and looked for.
         message: String,
+    },
+    /// It is nothing itself and holds things that are, of which one is shown at a time.
+    #[error("one thing is shown at a time, and this holds {count}, such as `{first}`")]
+    Holds {
+        /// How many there are.
+        count: usize,
+        /// The path of the first.
+        first: String,
     },
     /// It is a document and no JSON.
     #[error("{} {}", .0.kind, .0.position)]
@@ -73,6 +91,17 @@ impl Loaded {
     /// Whether it holds, the archive it came in included.
     pub fn is_valid(&self) -> bool {
         self.report.is_valid() && self.wrapping.is_empty()
+    }
+
+    /// Gives what was loaded from `files` to `show`, once its signatures were looked for and checked.
+    pub fn show<T>(
+        &self,
+        files: &dyn Files,
+        question: TrustQuestion<'_>,
+        show: impl FnOnce(&Exhibit<'_>) -> T,
+    ) -> T {
+        let (authenticity, _) = judge_loaded(files, Path::new(&self.path), self, question);
+        self.with_exhibit(&authenticity, show)
     }
 
     /// Gives what was loaded to `show`, with what is known of who made it.
@@ -215,6 +244,16 @@ fn unknown(message: impl Into<String>) -> LoadError {
     }
 }
 
+/// What a place is refused with that is nothing itself.
+fn holds(mut found: Vec<String>) -> LoadError {
+    found.sort_unstable();
+    let count = found.len();
+    match found.into_iter().next() {
+        None => unknown(NOTHING_FOUND),
+        Some(first) => LoadError::Holds { count, first },
+    }
+}
+
 fn format_of(detected: Detected) -> Result<Format, LoadError> {
     match detected {
         Detected::Is(format) => Ok(format),
@@ -265,8 +304,10 @@ fn load_document(
     {
         return Err(LoadError::Json(error.clone()));
     }
-    let Judgement { report, identity } = match judge_parsed(format, &parsed, &bytes, level, beside)
-    {
+    let kept = beside.map(|beside| KeptBeside::new(beside.files));
+    let witnessed = kept.as_ref().map(|files| Beside { name, files });
+    let judged = judge_parsed(format, &parsed, &bytes, level, witnessed);
+    let Judgement { report, identity } = match judged {
         Some(Ok(judgement)) => judgement,
         Some(Err(error)) => return Err(LoadError::Json(error)),
         None => return Err(unknown(NOTHING_FOUND)),
@@ -280,23 +321,37 @@ fn load_document(
             }
         }
     }
-    let files = vec![MemberFile {
-        path: if name.is_empty() { path } else { name }.to_owned(),
+    let member = |path: &str, bytes: &[u8]| MemberFile {
+        path: path.to_owned(),
         kind: None,
         bytes: bytes.len() as u64,
-        sha256: Some(Digest::of(&bytes)),
-    }];
-    if format != Format::Ledger {
-        documents.insert(String::new(), bytes);
+        sha256: Some(Digest::of(bytes)),
+    };
+    let mut files = vec![member(if name.is_empty() { path } else { name }, &bytes)];
+    // Bodies of a recording lie beside it.
+    let mut texts = BTreeMap::new();
+    for (path, bytes) in kept.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
+        files.push(member(path.as_str(), &bytes));
+        texts.insert(path.to_string(), bytes);
     }
+    let ledger = match format {
+        Format::Ledger => Some(bytes),
+        _ => {
+            documents.insert(String::new(), bytes);
+            None
+        }
+    };
     Ok(Some(Loaded {
+        ledger,
+        is_archived: false,
+        beside: Vec::new(),
         path: path.to_owned(),
         format,
         report,
         identity,
         wrapping: Vec::new(),
         documents,
-        texts: BTreeMap::new(),
+        texts,
         files,
     }))
 }
@@ -313,6 +368,11 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
     {
         return load(files, &path.join(only), level);
     }
+    if detected == Detected::Unknown {
+        let mut found = Vec::new();
+        find_units(files, path, &mut |unit| found.push(display_path(&unit)));
+        return Err(holds(found));
+    }
     let format = format_of(detected)?;
     let source = open_folder(files, path, format, None)?;
     judge_and_keep(&display_path(path), format, &*source, level)
@@ -320,7 +380,7 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
 
 fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
     let (folder, detected, candidates) = find_in_archive(archive);
-    let mut loaded = match (&detected, candidates.as_slice()) {
+    let (mut loaded, name) = match (&detected, candidates.as_slice()) {
         (Detected::Unknown, [only]) => {
             let kept = match archive.get(only) {
                 Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
@@ -328,7 +388,7 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
             };
             let loaded =
                 load_archived_document(path, archive, only, kept.unwrap_or_default(), level)?;
-            loaded.ok_or_else(|| unknown(NOTHING_FOUND))?
+            (loaded.ok_or_else(|| unknown(NOTHING_FOUND))?, only)
         }
         _ => {
             if detected == Detected::Unknown
@@ -336,10 +396,17 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
             {
                 return Err(unknown(fault.message.clone()));
             }
+            if detected == Detected::Unknown {
+                let names = names_in_archive(archive).into_iter();
+                return Err(holds(names.map(|name| format!("{path}!/{name}")).collect()));
+            }
             let format = format_of(detected)?;
-            judge_and_keep(path, format, &ArchiveSource::new(archive, &folder), level)?
+            let source = ArchiveSource::new(archive, &folder);
+            (judge_and_keep(path, format, &source, level)?, &folder)
         }
     };
+    loaded.is_archived = true;
+    loaded.beside = read_beside_entry(archive, name);
     let about = verify_archive(&faults_of(archive, "", &[(folder, loaded.format)]));
     loaded.wrapping = about.findings().to_vec();
     Ok(loaded)
@@ -373,6 +440,8 @@ fn load_inside(
         }
         _ => return Err(missing().into()),
     };
+    loaded.is_archived = true;
+    loaded.beside = read_beside_entry(archive, name);
     let about = verify_archive(&faults_of(
         archive,
         name,
@@ -382,7 +451,8 @@ fn load_inside(
     Ok(loaded)
 }
 
-/// Judges what a source holds and keeps what was read for it.
+/// Judges what a source holds and keeps what was read for it. It is shown, signed or compared whichever
+/// way its reader came there: rules about a path see none of the one that was typed.
 fn judge_and_keep(
     path: &str,
     format: Format,
@@ -390,12 +460,15 @@ fn judge_and_keep(
     level: Level,
 ) -> Result<Loaded, LoadError> {
     let kept = KeptSource::new(source);
-    let judged = judge_source(path, &kept, format, level);
+    let judged = judge_source("", &kept, format, level);
     let Judgement { report, identity } = judged.map_err(|error| LoadError::Unverified {
         message: error_chain(&error),
     })?;
     let mut noted = kept.into_noted();
     let mut loaded = Loaded {
+        ledger: None,
+        is_archived: false,
+        beside: Vec::new(),
         path: path.to_owned(),
         format,
         report,

@@ -11,7 +11,7 @@ use runseal_core::formats::Format;
 use runseal_core::formats::checksums::LISTS;
 use runseal_core::formats::definition::{Claim, FolderNames, definition};
 use runseal_core::formats::detect::{
-    Detected, detect_folder, detect_root, detect_text, is_candidate,
+    Detected, detect_folder, detect_leftover, detect_root, detect_text, is_candidate,
 };
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::limits::JsonLimits;
@@ -139,15 +139,17 @@ fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
         Err(error) => return Start::Unit(lost(folder, &error)),
     };
     let (detected, claim) = listed.detect(files, folder);
+    // Other folders have one called `artifacts` too.
+    let detected = match (detected, claim, found) {
+        (Detected::Is(_), Claim::Weak, Found::BySearch) if !holds_artifacts(files, folder) => {
+            detect_leftover(&listed.names)
+        }
+        (detected, ..) => detected,
+    };
     let mut unit = None;
     match detected {
-        // Other folders are called `artifacts` too.
-        Detected::Is(format)
-            if found == Found::ByName
-                || claim == Claim::Strong
-                || holds_artifacts(files, folder) =>
-        {
-            let itself = Unit(Item::Folder(folder.to_owned(), format));
+        Detected::Is(format) => {
+            let itself = Unit(Item::Folder(folder.to_owned(), format, found));
             if definition(format).is_whole() {
                 return Start::Unit(itself);
             }
@@ -158,7 +160,7 @@ fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
             let result = Checked::invalid(display_path(folder), None, NO_FORMAT, message);
             return Start::Unit(Unit(Item::Known(result)));
         }
-        Detected::Is(_) | Detected::Unknown => {}
+        Detected::Unknown => {}
     }
     let path = |name: Vec<u8>| Some(folder.join(files.path_of(&name)?));
     Start::Search(Search {
@@ -191,10 +193,15 @@ pub fn detect_path(files: &dyn Files, path: &Path) -> Result<Detected, SourceErr
         read => read?,
     };
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(match parse_document(&bytes, &ReadOptions::default()) {
-        Ok(document) => detect_root(document.root(), &name),
-        Err(_) => detect_text(&bytes, &name),
-    })
+    Ok(detect_bytes(&bytes, &name))
+}
+
+/// What a document of this name is.
+pub(super) fn detect_bytes(bytes: &[u8], name: &str) -> Detected {
+    match parse_document(bytes, &ReadOptions::default()) {
+        Ok(document) => detect_root(document.root(), name),
+        Err(_) => detect_text(bytes, name),
+    }
 }
 
 /// The folder that a list of sums stands for; `None` where the path is none, or its folder something else.

@@ -15,12 +15,14 @@ use runseal_core::source::{
     SourceError, Want,
 };
 use runseal_core::verify::Checked;
+use runseal_trust::check::Found;
 
 /// Files whose bytes are kept: the manifest that stands for a run bundle, and those whose facts
 /// policies ask for.
-const KEPT: [&str; 4] = [
+const KEPT: [&str; 5] = [
     "SHA256SUMS.txt",
     "REDACTION.json",
+    "REDACTED.json",
     "RUN_META.json",
     "run.json",
 ];
@@ -36,9 +38,9 @@ pub trait Onlooker: Sync {
         false
     }
 
-    /// Whether units that stand below the top of an archive are to be noted too. Nothing can lie
-    /// beside them, so whoever asks about signatures has no need of it.
-    fn wants_inside(&self) -> bool {
+    /// Whether a unit that stands below the top of the archive at this path is to be noted too. It
+    /// `has_signatures` where some lie beside it in the archive.
+    fn wants_inside(&self, _archive: &Path, _has_signatures: bool) -> bool {
         false
     }
 
@@ -78,6 +80,8 @@ pub struct Noted {
     pub files: BTreeMap<String, Option<Digest>>,
     /// Whether it came in an archive.
     pub is_archived: bool,
+    /// Signatures that lie beside it in the archive.
+    pub beside: Vec<Found>,
 }
 
 /// Another source, and what went through it.
@@ -146,6 +150,7 @@ impl<'a> WitnessSource<'a> {
             kept,
             files,
             is_archived,
+            beside: Vec::new(),
         })
     }
 

@@ -288,7 +288,7 @@ mod tests {
             (r#"{"signatures":[{"sig":"!"}]}"#, "`sig` is no base64"),
             (
                 r#"{"signatures":[],"payloadType":1}"#,
-                "`payloadType` is no string",
+                "`payloadType` is not a string",
             ),
             (
                 r#"{"signatures":[],"payloadType":"a","payload":"a a"}"#,

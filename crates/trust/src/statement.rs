@@ -62,6 +62,9 @@ pub struct Target {
     /// The commitment of a redactable bundle. A statement names it, so that it holds for redacted
     /// copies too; it does not stand for the bundle.
     pub redaction: Option<(String, Digest)>,
+    /// The list of what a redacted copy withholds. It is no part of what was sealed: a statement
+    /// about the bundle holds for the copy without it, and one that names it holds for this list only.
+    pub withheld: Option<(String, Digest)>,
     /// The archive that it came in.
     pub archive: Option<(String, Digest)>,
     /// The bytes that signatures without a statement (SSHSIG, minisign) are over: the file, or
@@ -109,7 +112,8 @@ impl Target {
         if let Some((name, digest)) = &self.file {
             subjects.push(subject(name.clone(), SHA256, *digest));
         }
-        for (name, digest) in [&self.redaction, &self.archive].into_iter().flatten() {
+        let more = [&self.redaction, &self.withheld, &self.archive];
+        for (name, digest) in more.into_iter().flatten() {
             subjects.push(subject(name.clone(), SHA256, *digest));
         }
         if let Some(files) = &self.files {
@@ -216,12 +220,29 @@ impl Statement {
             .map_err(|error| StatementError::Json(error.to_string()))
     }
 
-    /// The names of the subjects that are `target`; empty where it is about something else.
+    /// The names of the subjects that are `target`; empty where it is about something else, which a
+    /// copy with another list of what is withheld is.
     pub fn matching_subjects(&self, target: &Target) -> Vec<&str> {
+        let list = |subject: &Subject| {
+            let (name, digest) = target.withheld.as_ref()?;
+            let is_equal = || subject.digest.get(SHA256) == Some(&digest.to_string());
+            (*name == subject.name).then(is_equal)
+        };
+        let mut subjects = self.subjects.iter();
+        let is_of_another = subjects.any(|subject| list(subject) == Some(false));
+        // The list alone does not stand for what was sealed.
+        if is_of_another
+            || !self
+                .subjects
+                .iter()
+                .any(|subject| target.is_subject(subject))
+        {
+            return Vec::new();
+        }
         let matching = self
             .subjects
             .iter()
-            .filter(|subject| target.is_subject(subject));
+            .filter(|subject| target.is_subject(subject) || list(subject) == Some(true));
         matching.map(|subject| subject.name.as_str()).collect()
     }
 }

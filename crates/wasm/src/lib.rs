@@ -18,9 +18,7 @@ use runseal_report::terminal::{
 };
 
 use runseal_survey::load::load;
-use runseal_survey::signing::{
-    LoadedPolicy, SignatureJudge, TrustQuestion, judge_signatures, load_policy,
-};
+use runseal_survey::signing::{LoadedPolicy, SignatureJudge, TrustQuestion, load_policy};
 use runseal_survey::{Alone, MemoryFiles, SurveyOptions, Tally, survey};
 
 use request::{Asked, Form, Request};
@@ -131,15 +129,16 @@ fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
         Ok(loaded) => loaded,
         Err(error) => return Answer::of(Outcome::Unreadable, error.to_string().into_bytes()),
     };
-    let (authenticity, _) = judge_signatures(files, path, request.level, question(request, policy));
-    loaded.with_exhibit(&authenticity, |exhibit| match request.form {
-        Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(exhibit)),
-        Form::Human => {
-            let text = render_inspection_human(exhibit, Screen::default());
-            Answer::of(Outcome::Valid, text.into_bytes())
-        }
-        Form::Sarif | Form::Junit => {
-            Answer::refusal("what is inspected is answered in json or human")
+    loaded.show(files, question(request, policy), |exhibit| {
+        match request.form {
+            Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(exhibit)),
+            Form::Human => {
+                let text = render_inspection_human(exhibit, Screen::default());
+                Answer::of(Outcome::Valid, text.into_bytes())
+            }
+            Form::Sarif | Form::Junit => {
+                Answer::refusal("what is inspected is answered in json or human")
+            }
         }
     })
 }

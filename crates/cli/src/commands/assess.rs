@@ -30,7 +30,7 @@ use crate::ui;
                   runseal assess intent.json --replay exchange.json"
 )]
 pub struct Args {
-    /// The intent, a JSON object with goal, constraints and context; standard input where `-`.
+    /// The intent, a JSON object with goal, constraints and context; `-` means standard input.
     intent: PathBuf,
     /// The command that reads the intent and writes findings.
     #[arg(long, value_name = "CMD", required_unless_present = "replay")]

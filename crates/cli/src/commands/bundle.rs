@@ -35,7 +35,7 @@ enum BundleCommand {
     after_help = "Example:\n  runseal bundle verify bundle.json --strict --intent intent.json"
 )]
 struct VerifyArgs {
-    /// The file; standard input where `-`.
+    /// The file; `-` means standard input.
     file: PathBuf,
     #[command(flatten)]
     strict: StrictArgs,
@@ -48,7 +48,7 @@ struct VerifyArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal bundle summarize bundle.json")]
 struct SummarizeArgs {
-    /// The file; standard input where `-`.
+    /// The file; `-` means standard input.
     file: PathBuf,
 }
 

@@ -29,7 +29,7 @@ pub struct TextArgs {
     /// The dialect: kernel (documents 000, 002, 003), job (001) or jcs (004, RFC 8785).
     #[arg(long, default_value = "kernel", value_parser = ["kernel", "job", "jcs"])]
     dialect: String,
-    /// The text; standard input where absent or `-`.
+    /// The text; `-`, or nothing, means standard input.
     file: Option<PathBuf>,
 }
 

@@ -31,7 +31,7 @@ enum EvidenceCommand {
     after_help = "Example:\n  runseal evidence verify evidence.json --proposal proposal.json"
 )]
 struct VerifyArgs {
-    /// The file; standard input where `-`.
+    /// The file; `-` means standard input.
     file: PathBuf,
     #[command(flatten)]
     strict: StrictArgs,

@@ -20,7 +20,7 @@ use crate::verdict::LevelArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal inspect out/bundle")]
 pub struct Args {
-    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`;
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); `-` means standard input;
     /// an artifact of a registry or layout (`oci://host/name:tag`).
     path: PathBuf,
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let level = args.level.level();
     let loaded = load_path(&args.path, level)?;
     let trust = args.trust.open()?;
-    with_exhibit(&loaded, level, &trust, |exhibit| {
+    with_exhibit(&loaded, &trust, |exhibit| {
         if args.format.is_json() {
             ui::print_asked_json(&render_inspection_json(exhibit), Dialect::Kernel)
         } else {

@@ -1,7 +1,7 @@
 //! `runseal keygen`: a new signing key.
 
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use crate::ui;
     after_help = "Examples:\n  runseal keygen -o key.pem\n  runseal keygen -o key.pem --type ecdsa-p256 --passphrase-file phrase.txt\n  runseal keygen -o - | vault store"
 )]
 pub struct Args {
-    /// The file to make, readable by you alone and never overwritten; standard output where `-`.
+    /// The file to make, readable by you alone and never overwritten; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// How the key is written.
@@ -199,7 +199,11 @@ fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), CliError> {
         file.sync_all()
     });
     written.map_err(|error| {
-        CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
+        let (code, message) = match error.kind() {
+            ErrorKind::AlreadyExists => ("EXISTS", "something is there already".to_owned()),
+            _ => ("WRITE", error.to_string()),
+        };
+        CliError::new(Outcome::Unreadable, code, message)
             .at(path.display().to_string())
             .hint("a key is never overwritten; name a file that does not exist")
     })

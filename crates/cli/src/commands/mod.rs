@@ -86,7 +86,7 @@ use crate::ui;
 )]
 #[command(max_term_width = 100)]
 struct CommandLine {
-    /// Say nothing for people beyond errors: no progress, no hints.
+    /// Print only errors: no progress, no hints.
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -238,6 +238,17 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
         // A closed standard output is nobody's loss here.
         let _ = error.print();
         return exit_code(Surface::Command, Outcome::Valid);
+    }
+    // clap suggests a command for one that was mistyped, but not behind `help`.
+    if let (ErrorKind::InvalidSubcommand, [program, help, asked @ ..]) = (error.kind(), arguments)
+        && help == "help"
+    {
+        let asked: Vec<_> = [program].into_iter().chain(asked).cloned().collect();
+        if let Err(error) = CommandLine::try_parse_from(&asked)
+            && error.kind() == ErrorKind::InvalidSubcommand
+        {
+            return refuse(&error, &asked);
+        }
     }
     let named = &named_commands(arguments);
     let surface = match named.first().map(String::as_str) {

@@ -29,7 +29,7 @@ enum ModelIoCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal model-io verify pack/model_io.json")]
 struct VerifyArgs {
-    /// The file; standard input where `-`.
+    /// The file; `-` means standard input.
     file: PathBuf,
     #[command(flatten)]
     strict: StrictArgs,

@@ -24,7 +24,7 @@ enum PatchCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal patch verify pack/patch.json")]
 struct VerifyArgs {
-    /// The file; standard input where `-`.
+    /// The file; `-` means standard input.
     file: PathBuf,
     #[command(flatten)]
     strict: StrictArgs,

@@ -34,7 +34,7 @@ enum ProposalCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal proposal generate bundle.json -o proposal.json")]
 struct GenerateArgs {
-    /// The bundle's file; standard input where `-`.
+    /// The bundle's file; `-` means standard input.
     bundle: PathBuf,
     /// Write to FILE instead of standard output.
     #[arg(long, short, value_name = "FILE")]
@@ -47,7 +47,7 @@ struct GenerateArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal proposal verify proposal.json --bundle bundle.json")]
 struct VerifyArgs {
-    /// The file; standard input where `-`.
+    /// The file; `-` means standard input.
     file: PathBuf,
     #[command(flatten)]
     strict: StrictArgs,

@@ -1,17 +1,19 @@
 //! `runseal record`: run any command as it stands, and seal what it read, wrote and printed.
 
 use std::io::{IsTerminal, Read, Write};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Outcome, one_line};
 use runseal_engine::input::Input;
 use runseal_engine::record::apply::apply_changes;
 use runseal_engine::record::keep::Keep;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
 use runseal_engine::run::replay_render::render_varying;
+use runseal_report::reveal;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, OnOutput, Stream};
 
 use super::log::{LogPlace, append_target};
@@ -22,6 +24,7 @@ use super::sandbox_level::SandboxArgs;
 use super::seal::parse_run_id;
 use crate::clock;
 use crate::error::CliError;
+use crate::inside::refuse_in;
 use crate::ui;
 
 /// Bytes of standard input that are read at the most.
@@ -31,7 +34,7 @@ const LARGEST_STDIN: u64 = 512 << 20;
 ///
 /// The command runs as it stands in the current folder, which it sees at its own path and can
 /// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.
-/// It has no network but, with --proxy, models. Every file that it reads below the folder is sealed, so that `runseal replay`
+/// It has no network; with --proxy it reaches models and nothing else. Every file that it reads below the folder is sealed, so that `runseal replay`
 /// needs nothing but the bundle. What could not be seen is listed in it.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -65,8 +68,8 @@ pub struct Args {
     /// A variable that the command gets and whose value is not sealed. May be repeated.
     #[arg(long, value_name = "NAME")]
     secret: Vec<String>,
-    /// What the command gets on standard input; `-` passes yours on. Without it, a file that
-    /// stands on standard input is passed on, a pipe or terminal is not.
+    /// What the command gets on standard input; `-` passes yours on. Without it, a redirected file
+    /// is passed on, a pipe or terminal is not.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
     /// Run it N times and say what varies. The first run is sealed.
@@ -141,6 +144,7 @@ fn parse_size(text: &str) -> Result<u64, String> {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
+    refuse_in(&args.out, &args.out)?;
     let outgoing = args.redactable.outgoing(&args.out)?;
     let request = args.request(outgoing.folder())?;
     if let Some(log) = &args.log {
@@ -156,7 +160,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let began = SystemTime::now();
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
-        Err(error) => return record_error(error, watching.on_output.is_some()),
+        Err(error) => return record_error(error, watching.on_output.is_some(), "sealed"),
     };
     outgoing.finish(&sealed.path)?;
     if let Some(log) = &args.log {
@@ -280,8 +284,13 @@ impl Args {
             return Ok(Input::from_argument(Some(path)).read(LARGEST_STDIN)?);
         }
         let stdin = std::io::stdin();
-        let is_file = std::fs::metadata("/proc/self/fd/0").is_ok_and(|metadata| metadata.is_file());
-        if stdin.is_terminal() || !is_file {
+        let kind = std::fs::metadata("/proc/self/fd/0").map(|metadata| metadata.file_type());
+        if kind.as_ref().is_ok_and(FileTypeExt::is_fifo) {
+            ui::note(
+                "standard input is a pipe and is not passed on to the command: `--stdin -` does that",
+            );
+        }
+        if stdin.is_terminal() || !kind.is_ok_and(|kind| kind.is_file()) {
             return Ok(Vec::new());
         }
         let mut bytes = Vec::new();
@@ -359,22 +368,31 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     };
     let mut text = format!("{verdict}: {path}\n");
     text += &format!(
-        "  read     {}, and {} of the machine\n",
+        "  read     {}, and {}\n",
         count(sealed.read, "file"),
-        sealed.outside
+        count(sealed.outside, "system file")
     );
     if let Some(calls) = sealed.calls {
         text += &format!("  asked    models {}\n", count(calls, "time"));
     }
     text += &format!("  wrote    {}\n", count(sealed.written.len(), "file"));
     for name in sealed.written.iter().take(10) {
-        text += &format!("           artifacts/{name}\n");
+        text += &format!("           artifacts/{}\n", shown_name(name));
     }
     if sealed.written.len() > 10 {
         text += &format!("           and {} more\n", sealed.written.len() - 10);
     }
+    if !sealed.deleted.is_empty() {
+        text += &format!("  deleted  {}\n", count(sealed.deleted.len(), "name"));
+        for name in sealed.deleted.iter().take(10) {
+            text += &format!("           {}\n", shown_name(name));
+        }
+        if sealed.deleted.len() > 10 {
+            text += &format!("           and {} more\n", sealed.deleted.len() - 10);
+        }
+    }
     text += &format!(
-        "  printed  {}, and {} of complaints\n",
+        "  printed  {}, standard error {}\n",
         count(out.len(), "byte"),
         count(err.len(), "byte")
     );
@@ -384,6 +402,11 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::tell(&text);
     Ok(())
+}
+
+/// A name with nothing in it that moves the cursor, changes colours or the direction of writing.
+fn shown_name(name: &str) -> String {
+    one_line(&reveal(name))
 }
 
 /// `1 file`, `2 files`.
@@ -402,7 +425,7 @@ fn shown_path(path: &Path, args: &Args) -> String {
 fn warn_unseen(sealed: &SealedCommand) {
     for gap in &sealed.gaps {
         if !matches!(gap.kind.as_str(), "never-seen" | "outside") {
-            ui::note(&format!("not captured: {}", gap.detail));
+            ui::note(&format!("not captured: {}", shown_name(&gap.detail)));
         }
     }
 }

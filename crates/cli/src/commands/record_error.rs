@@ -8,7 +8,7 @@ use runseal_engine::record::apply::ApplyError;
 use runseal_engine::record::run::RunError;
 use runseal_engine::record::seal::RecordError;
 use runseal_engine::run::seal::SealError;
-use runseal_sandbox::SandboxError;
+use runseal_sandbox::{Limit, SandboxError};
 
 use super::sandbox_level::missing_layer;
 use super::seal::{print_rejected, sandbox_error, seal_error};
@@ -20,13 +20,15 @@ const SHOWN_LINES: usize = 20;
 
 /// Tells why nothing was sealed.
 ///
-/// `was_shown` says that the command's output was, while it came.
-pub fn record_error(error: RecordError, was_shown: bool) -> Result<Outcome, CliError> {
+/// `was_shown` says that the command's output was, while it came; `done` what would have been done with
+/// the run: it was to be sealed, or compared.
+pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<Outcome, CliError> {
     let message = error.to_string();
     Err(match error {
         RecordError::Failed {
             stderr,
             is_stopped,
+            limit,
             refused,
             ..
         } => {
@@ -41,19 +43,31 @@ pub fn record_error(error: RecordError, was_shown: bool) -> Result<Outcome, CliE
                 "FAILED",
                 format!("{message}; nothing was sealed"),
             );
-            match is_stopped {
-                true => failure.hint("`--timeout` and `--artifact-bytes` give more room; a run that a limit stopped is never sealed"),
-                false => failure.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
+            match limit {
+                Some(limit) => failure.hint(more_room(limit, is_stopped)),
+                None => failure.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
             }
         }
         RecordError::Interrupted | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => {
             CliError::new(
                 Outcome::Interrupted,
                 "INTERRUPTED",
-                "the command was ended and nothing was sealed",
+                format!("the command was ended and nothing was {done}"),
             )
         }
         RecordError::Run(error) => run_error(error),
+        RecordError::Secret { .. } => CliError::new(
+            Outcome::Invalid,
+            "SECRET",
+            format!("{message}; nothing was sealed"),
+        )
+        .hint("keep the command from writing and printing it; `--keep GLOB` leaves files out that it writes"),
+        RecordError::Seed(_) => CliError::new(
+            Outcome::Invalid,
+            "SEED",
+            format!("{message}; nothing was sealed"),
+        )
+        .hint("keep the command from reading the folder of bundles, or keep bundles elsewhere with `--out DIR`"),
         RecordError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message)
             .hint("record again while nothing else writes to the folder"),
         RecordError::Left { .. } => CliError::new(Outcome::Invalid, "LEFT", message).hint(
@@ -75,6 +89,23 @@ pub fn record_error(error: RecordError, was_shown: bool) -> Result<Outcome, CliE
             .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
         RecordError::Rejected(findings) => return print_rejected(&findings),
     })
+}
+
+/// What gives a command more room than the limit that it ran into.
+fn more_room(limit: Limit, is_stopped: bool) -> String {
+    let more = match limit {
+        Limit::WallTime => "`--timeout` gives it more time",
+        Limit::WorkBytes => "`--artifact-bytes` lets it write more, in one file and in all",
+        Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
+        Limit::Stdout | Limit::Stderr => {
+            "let it write into a file what it prints: `sh -c 'COMMAND > out.txt'`"
+        }
+        Limit::Memory => "that is the most memory that a recorded command gets",
+    };
+    match is_stopped {
+        true => format!("{more}; a run that a limit stopped is never sealed"),
+        false => more.to_owned(),
+    }
 }
 
 fn run_error(error: RunError) -> CliError {
@@ -146,7 +177,12 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
         ApplyError::Write(error) => CliError::new(
             Outcome::Unreadable,
             "WRITE",
-            format!("{error}: {}", error.source),
+            format!("{error}: {}; nothing was applied", error.source),
+        ),
+        ApplyError::Partly { source, .. } => CliError::new(
+            Outcome::Unreadable,
+            "WRITE",
+            format!("{source}: {}; {message}", source.source),
         ),
     };
     failure.hint(format!(

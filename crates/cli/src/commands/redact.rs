@@ -1,5 +1,6 @@
 //! `runseal redact`: a copy without what may not leave the house, that still verifies.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
@@ -14,23 +15,31 @@ use runseal_engine::redact::{
     seed_beside, write_private,
 };
 use runseal_engine::signing::{SignatureForm, path_beside};
-use runseal_engine::staging::StagingError;
+use runseal_engine::staging::{Place, StagingError, check_place};
 use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;
-use crate::places::{Outgoing, bring_here, files_for, write_beside};
+use crate::inside::refuse_inside;
+use crate::places::{Outgoing, bring_here, check_outside_archive, files_for, write_beside};
 use crate::signing::KeyArgs;
 use crate::ui;
 
 /// Why something is withheld where nobody says.
 const NO_REASON: &str = "withheld by its holder";
 
+/// Where a seed is, for those who have none.
+const SEED_HINT: &str = "--seed FILE names the seed that was kept when the bundle was sealed";
+
+/// Places that are named one by one as showing again what is withheld.
+const MAX_REPEATED: usize = 20;
+
 /// Make a copy that withholds values or files and still verifies.
 ///
 /// The bundle was sealed with --redactable. PLACE is a file (`artifacts/log.txt`), or a value in a
 /// JSON document by its pointer (`RUN_INPUT.json#/context/name`); `*`, `**` and `?` are patterns in
-/// both. Every digest of what is withheld goes too, wherever it stands: with it a short value
-/// could be guessed. Signatures beside the bundle hold for the copy and are put beside it.
+/// both. Every digest of what is withheld goes too, wherever it stands, and the size beside it: with
+/// them a short value could be guessed. Places that hold a withheld text and are shown are told.
+/// Signatures beside the bundle hold for the copy and are put beside it.
 ///
 /// Exit 0: the copy is made; prints what is withheld. Exit 1: a place fits nothing or must stay.
 /// Exit 2: the bundle or seed cannot be used, or OUT exists. Nothing is written then.
@@ -48,7 +57,8 @@ pub struct Args {
     /// What to withhold; may be repeated.
     #[arg(long, value_name = "PLACE", num_args = 1..)]
     drop: Vec<String>,
-    /// Withhold strings, and files that are no JSON, in which this regular expression is found.
+    /// Withhold strings and numbers, and files that are no JSON, in which this regular expression is
+    /// found.
     #[arg(long = "match", value_name = "REGEX")]
     pattern: Vec<String>,
     /// Why, as readers of the copy will see it.
@@ -90,6 +100,7 @@ impl RedactableArgs {
     /// Where a bundle goes that is made with these. A new seed is kept beside its bundle, which only a
     /// folder of this machine is private enough for.
     pub fn outgoing(&self, target: &Path) -> Result<Outgoing, CliError> {
+        refuse_inside(target)?;
         let outgoing = Outgoing::begin(target)?;
         if outgoing.is_elsewhere() && self.redactable && self.seed.is_none() {
             return Err(CliError::usage(
@@ -137,16 +148,17 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
              that, and redact it; the new seal proves what it holds from now on, not that the old \
              one held the same",
         ),
+        RedactError::NoCopy => (
+            Outcome::Unreadable,
+            "NOT_REDACTED",
+            "`runseal redact` makes a copy; only what a copy withholds can be put back",
+        ),
         RedactError::AlreadyRedacted => (
             Outcome::Unreadable,
             "REDACTED",
             "redact the bundle that was sealed, with more places",
         ),
-        RedactError::WrongSeed | RedactError::NoSeed(_) => (
-            Outcome::Unreadable,
-            "SEED",
-            "--seed FILE names the seed that was kept when the bundle was sealed",
-        ),
+        RedactError::WrongSeed | RedactError::NoSeed(_) => (Outcome::Unreadable, "SEED", SEED_HINT),
         RedactError::Changed(_) | RedactError::Commitment(_) => (
             Outcome::Unreadable,
             "CHANGED",
@@ -232,12 +244,25 @@ fn places_json(withheld: &[Withheld]) -> Value {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let shown = args.bundle.display().to_string();
     let fail = |error| redact_error(error, &shown);
+    check_outside_archive(&args.bundle)?;
     let here = bring_here(&args.bundle)?;
     let bundle = here.as_ref().map_or(&args.bundle, |(_, bundle)| bundle);
     let drops = match args.disclose.is_empty() {
         true => drops(args)?,
         false => Vec::new(),
     };
+    if let Err(error) = bundle.metadata() {
+        let path = shown.clone();
+        let missing = SourceError::NotFound { path: path.clone() };
+        return Err(match error.kind() {
+            ErrorKind::NotFound => missing.into(),
+            _ => SourceError::Io {
+                path,
+                source: error,
+            }
+            .into(),
+        });
+    }
     let seed = args.seed.clone();
     let seed = seed.unwrap_or_else(|| seed_beside(&args.bundle));
     let seed = match read_seed(&seed) {
@@ -251,6 +276,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         {
             return Err(fail(RedactError::AlreadyRedacted));
         }
+        Err(RedactError::Source(error @ SourceError::NotFound { .. })) => {
+            return Err(CliError::from(error).hint(SEED_HINT));
+        }
         other => other.map_err(|error| redact_error(error, &seed.display().to_string()))?,
     };
     if let Some(out) = &args.output {
@@ -261,6 +289,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let disclosure = disclose_values(&original, &args.disclose).map_err(fail)?;
         let bytes = canonical_bytes(&disclosure, Dialect::Jcs)
             .map_err(|error| CliError::internal(error.to_string()))?;
+        check_free(out)?;
         write_bytes(out, &bytes)?;
         ui::print_line(&out.display().to_string())?;
         return Ok(Outcome::Valid);
@@ -272,11 +301,21 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             name.escape_debug()
         ));
     }
+    for place in plan.repeated.iter().take(MAX_REPEATED) {
+        ui::tell(&format!(
+            "warning: `{}` is shown and holds a text that is withheld elsewhere",
+            place.escape_debug()
+        ));
+    }
+    if let more @ 1.. = plan.repeated.len().saturating_sub(MAX_REPEATED) {
+        ui::tell(&format!("warning: so do {more} more places"));
+    }
     let mut answer = Value::object([("withheld", places_json(&plan.withheld))]);
     answer.insert("unchecked", Value::array(plan.unchecked.iter().copied()));
     if let (Some(path), Some(out)) = (&args.sd_jwt, &args.output) {
         write_token(args, &original, &plan, path, out)?;
     } else if let (false, Some(out)) = (args.plan, &args.output) {
+        let signatures = signatures_for(args, &original, &plan, out)?;
         let outgoing = Outgoing::begin(out)?;
         let place = outgoing.place();
         let (withheld, all) = redact_bundle(&original, &plan, &place).map_err(fail)?;
@@ -284,7 +323,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         answer.insert("path", out.display().to_string());
         answer.insert("redacted", withheld);
         answer.insert("values", all);
-        copy_signatures(args, &original, &plan, out)?;
+        if let Some((to, bytes)) = signatures {
+            write_beside(&to, &bytes, None)?;
+        }
     }
     ui::print_json(&answer, Dialect::Kernel)?;
     Ok(Outcome::Valid)
@@ -311,23 +352,47 @@ fn write_token(
     }
     let mut beside = out.as_os_str().to_owned();
     beside.push(".disclosures");
-    write_private(Path::new(&beside), kept.as_bytes())?;
-    write_bytes(out, token.as_bytes())?;
-    Ok(())
+    let beside = Path::new(&beside);
+    check_free(out)?;
+    check_free(beside)?;
+    write_private(beside, kept.as_bytes())?;
+    write_bytes(out, token.as_bytes()).map_err(|error| {
+        // Without their token they are secrets that nobody looks for.
+        let _ = std::fs::remove_file(beside);
+        CliError::from(error)
+    })
 }
 
-/// Puts the statements that were signed about the bundle beside the copy, where they give nothing
-/// away.
-fn copy_signatures(
+/// Fails where something is at a place that is to be written.
+fn check_free(path: &Path) -> Result<(), CliError> {
+    let free = check_place(path, Place::Free);
+    free.map_err(|error| redact_error(error.into(), &path.display().to_string()))
+}
+
+/// Where the signatures of a copy go; fails where there are some already, which may be another's.
+pub fn free_beside(out: &Path) -> Result<PathBuf, CliError> {
+    let to = path_beside(out, SignatureForm::Dsse);
+    match files_for([to.as_path()]).is_there(&to) {
+        false => Ok(to),
+        true => {
+            let taken = StagingError::Exists(to.clone()).into();
+            Err(redact_error(taken, &out.display().to_string()))
+        }
+    }
+}
+
+/// The statements that were signed about the bundle and give nothing away, and where they go beside
+/// the copy.
+fn signatures_for(
     args: &Args,
     original: &Original,
     plan: &RedactionPlan,
     out: &Path,
-) -> Result<(), CliError> {
+) -> Result<Option<(PathBuf, Vec<u8>)>, CliError> {
     let from = path_beside(&args.bundle, SignatureForm::Dsse);
     let limit = runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
     let Ok(bytes) = files_for([from.as_path()]).read(&from, limit) else {
-        return Ok(());
+        return Ok(None);
     };
     let mut kept = Vec::new();
     for line in bytes
@@ -344,9 +409,8 @@ fn copy_signatures(
             );
         }
     }
-    let to = path_beside(out, SignatureForm::Dsse);
-    if !kept.is_empty() && !files_for([to.as_path()]).is_there(&to) {
-        write_beside(&to, &kept, None)?;
+    match kept.is_empty() {
+        true => Ok(None),
+        false => Ok(Some((free_beside(out)?, kept))),
     }
-    Ok(())
 }

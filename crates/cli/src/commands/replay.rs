@@ -32,7 +32,7 @@ use crate::signing::OpenTrust;
 use crate::ui;
 use crate::verdict;
 
-/// Do it again and compare.
+/// Run it again and compare.
 ///
 /// A run bundle, a job bundle and a pack need nothing else; a context bundle needs its intent.
 ///
@@ -214,7 +214,7 @@ fn replay_run_bundle(
                 "`runseal verify` says what it withholds; whoever holds the whole can replay it",
             ));
         }
-        Err(error) => return record_error(error, false),
+        Err(error) => return record_error(error, false, "compared"),
     };
     if let Some(page) = &args.report {
         write_report(&args.path, page, &replay)?;
@@ -261,10 +261,9 @@ fn write_report(path: &Path, page: &Path, replay: &Replay) -> Result<(), CliErro
         },
         differences: differences.collect(),
     };
-    let level = Level::Integrity;
-    let loaded = load_path(path, level)?;
+    let loaded = load_path(path, Level::Integrity)?;
     let trust = OpenTrust::default();
-    let html = with_exhibit(&loaded, level, &trust, |exhibit| {
+    let html = with_exhibit(&loaded, &trust, |exhibit| {
         render_page(exhibit, Some(&comparison))
     });
     super::report::write_page(page, &html).map(drop)

@@ -36,7 +36,8 @@ pub struct Sources<'a> {
 pub fn replay_pack(path: &Path, sources: &Sources<'_>, json: bool) -> Result<Outcome, CliError> {
     let shown = path.to_string_lossy();
     let (files, wrapping) = read_pack(path)?;
-    let view = PackView::new(&shown, &files, Level::Integrity);
+    // What is replayed is the pack, whichever way its reader came there.
+    let view = PackView::new("", &files, Level::Integrity);
     let report = verify_pack(&view);
     for finding in &wrapping {
         ui::tell(&verdict::finding_line(finding));

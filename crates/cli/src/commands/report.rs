@@ -1,7 +1,9 @@
 //! `runseal report`: a page to look at, or a site of many.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use runseal_core::source::SourceError;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::compare::compare;
@@ -13,12 +15,13 @@ use runseal_report::{
     Carried, ComparedWith, Comparison, Difference, SelfCheck, SiteEntry, SiteIndex, render_index,
     render_page, render_page_that_checks, render_verifier,
 };
-use runseal_survey::Files;
 use runseal_survey::load::{Loader, load as load_from};
+use runseal_survey::{Files, InsidePath};
 
 use super::report_whole::WholeFiles;
 use crate::error::CliError;
-use crate::loaded::{load_error, load_path, with_exhibit, with_exhibit_of};
+use crate::inside::{refuse_in, refuse_inside};
+use crate::loaded::{load_error, load_path, with_exhibit};
 use crate::places::files_for;
 use crate::progress::with_progress;
 use crate::signing::{OpenTrust, TrustArgs};
@@ -32,17 +35,17 @@ use crate::verdict::LevelArgs;
 /// only filters, copies and unfolds. With --embed it also carries what it is about and the verifier, and checks
 /// itself again at a click. With --recursive everything below PATH gets a page, and the folder
 /// an index with filters and two runs side by side. Exit 0: it was written, whatever the verdict. Exit
-/// 2: something could not be read or written.
+/// 2: something could not be read or written; a site is written all the same, and its index says what is missing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report out/bundle --embed -o report.html\n  runseal report --verifier-only -o verify.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
 )]
 pub struct Args {
-    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); standard input where `-`;
+    /// A folder, file or archive, or something inside one (`evidence.zip!/run`); `-` means standard input;
     /// an artifact of a registry or layout (`oci://host/name:tag`).
     #[arg(required_unless_present = "verifier_only")]
     path: Option<PathBuf>,
-    /// Where the page goes, standard output where `-`; with --recursive a folder that is new or empty.
+    /// Where the page goes, `-` means standard output; with --recursive a folder that is new or empty.
     #[arg(long, short, value_name = "FILE.html|DIR")]
     output: PathBuf,
     /// A page for everything below PATH, and an index.
@@ -110,7 +113,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Some((files, _)) => files,
         None => files_for([Path::new(&loaded.path)]),
     };
-    let html = with_exhibit_of(files, &loaded, level, &trust, |exhibit| {
+    let html = loaded.show(files, trust.question(), |exhibit| {
         render_page_that_checks(exhibit, comparison.as_ref(), check.as_ref())
     });
     write_page(&args.output, &html)
@@ -120,6 +123,7 @@ pub(super) fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError>
     if output.as_os_str() == "-" {
         ui::print_bytes(html.as_bytes())?;
     } else {
+        refuse_inside(output)?;
         write_bytes(output, html.as_bytes())?;
     }
     Ok(Outcome::Valid)
@@ -160,12 +164,25 @@ fn write_site(
     level: Level,
     trust: &OpenTrust,
 ) -> Result<Outcome, CliError> {
+    let hint = "name a folder, such as `-o site`, and a PATH to search";
+    if target == Path::new("-") {
+        let message = "a site is a folder and cannot go to standard output";
+        return Err(CliError::usage(message, hint));
+    }
+    if root == Path::new("-") {
+        let message = "standard input holds one thing, and a site is of many";
+        return Err(CliError::usage(message, hint));
+    }
+    let files = files_for([root]);
+    if InsidePath::of(files, root).is_none() {
+        files.kind(root).map_err(|source| not_there(root, source))?;
+    }
+    refuse_in(target, target)?;
     runseal_engine::staging::check_place(target, Place::FreeOrEmptyFolder)
         .map_err(|error| staging_error(&error))?;
     let tally = Tally::default();
     let options = SurveyOptions { level, jobs: None };
     let paths = [root.to_owned()];
-    let files = files_for([root]);
     let survey = with_progress(&tally, || survey_files(files, &paths, options, &tally));
     let staging = Staging::begin_beside(target)?;
     let mut entries = Vec::new();
@@ -184,13 +201,20 @@ fn write_site(
             }
         };
         let name = format!("pages/{:05}-{}.html", at + 1, slug(&result.path));
-        let html = with_exhibit(&loaded, level, trust, |exhibit| {
+        let html = with_exhibit(&loaded, trust, |exhibit| {
             entries.push(SiteEntry::of(exhibit, name.clone()));
             render_page(exhibit, None)
         });
         staging.put(&name, html.as_bytes())?;
     }
     let shown = root.display().to_string();
+    let pages = entries.iter().filter(|entry| entry.page.is_some()).count();
+    if let (0, Some(first)) = (pages, entries.first()) {
+        let reason = first.reason.clone();
+        return Err(CliError::new(Outcome::Unreadable, "NOTHING_SHOWN", reason)
+            .at(&shown)
+            .hint("no site was written; `runseal verify --help` lists what is known"));
+    }
     let index = render_index(&SiteIndex {
         root: &shown,
         entries: &entries,
@@ -202,14 +226,27 @@ fn write_site(
     staging
         .publish(target, place, |_| Ok::<_, StagingError>(()))
         .map_err(|error| staging_error(&error))?;
-    let pages = entries.iter().filter(|entry| entry.page.is_some()).count();
+    let lost = entries.len() - pages;
+    let beyond = match lost {
+        0 => String::new(),
+        lost => format!("; {lost} could not be read, and the index says why"),
+    };
     ui::note(&format!(
-        "{pages} pages, and {}/index.html",
+        "{pages} page{}, and {}/index.html{beyond}",
+        if pages == 1 { "" } else { "s" },
         target.display()
     ));
-    Ok(match entries.is_empty() {
-        true => Outcome::Unreadable,
-        false => Outcome::Valid,
+    Ok(match lost {
+        0 => Outcome::Valid,
+        _ => Outcome::Unreadable,
+    })
+}
+
+fn not_there(root: &Path, source: io::Error) -> CliError {
+    let path = root.display().to_string();
+    CliError::from(match source.kind() {
+        io::ErrorKind::NotFound => SourceError::NotFound { path },
+        _ => SourceError::Io { path, source },
     })
 }
 

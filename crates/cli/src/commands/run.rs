@@ -35,7 +35,7 @@ use crate::ui;
   runseal run intent.json --mode execute-sandbox --policy dev --model-mode replay \\
       --model-io model_io.json --pack out/pack")]
 pub struct Args {
-    /// The intent's file; standard input where `-`.
+    /// The intent's file; `-` means standard input.
     intent: PathBuf,
     /// How far to go.
     #[arg(long, value_enum, default_value_t = ModeArg::PlanOnly)]
@@ -132,6 +132,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if let (Some(log), Some(pack)) = (&args.log, &args.pack) {
         let run_id = finished.run.get("run_id").and_then(Value::as_str);
         let ledger = args.ledger.as_deref().zip(run_id);
+        // The line states digests of the intent and the bundle, and its own digest is over them: with
+        // it in a log, what a copy of the pack withholds could be guessed.
+        let ledger = ledger.filter(|_| options.redactable.is_none());
         append_target(log, pack, ledger)?;
     }
     let on_terminal = match std::io::stdout().is_terminal() {

@@ -27,7 +27,7 @@ enum RunnerCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal runner verify pack/runner.json")]
 struct VerifyArgs {
-    /// The file; standard input where `-`.
+    /// The file; `-` means standard input.
     file: PathBuf,
     #[command(flatten)]
     strict: StrictArgs,

@@ -24,10 +24,8 @@ impl SandboxArgs {
 
     /// The same, with its error as it is told.
     pub fn open(&self) -> Result<Sandbox, CliError> {
-        self.find().map_err(|error| match error {
-            SandboxError::Missing(missing) => missing_layer(&missing),
-            other => super::seal::sandbox_error(&other),
-        })
+        self.find()
+            .map_err(|error| super::seal::sandbox_error(&error))
     }
 }
 

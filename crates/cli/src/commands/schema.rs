@@ -73,7 +73,7 @@ static SCHEMAS: [(&str, &str); 53] = schemas![
 /// Schemas are of draft 2020-12.
 ///
 /// A schema describes shape: members, types, enumerations. What relates two places, such as an
-/// order, a hash or a count, is left to the rules (`runseal rules`). Exit 2: no schema has that name.
+/// order, a hash or a count, is left to the rules (`runseal rules`). Exit 64: no schema has that name.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal schema proposal > proposal.schema.json")]
 pub struct Args {
@@ -93,7 +93,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let Some((_, text)) = SCHEMAS.iter().find(|(known, _)| known == name) else {
         let message = format!("no schema is called `{name}`");
-        return Err(CliError::new(Outcome::Unreadable, "SCHEMA", message)
+        return Err(CliError::new(Outcome::Usage, "SCHEMA", message)
             .hint("`runseal schema` lists the names"));
     };
     ui::print_bytes(text.as_bytes())?;

@@ -15,8 +15,10 @@ use runseal_engine::staging::StagingError;
 use runseal_sandbox::SandboxError;
 
 use super::redact::RedactableArgs;
+use super::sandbox_level::missing_layer;
 use crate::clock;
 use crate::error::CliError;
+use crate::inside::refuse_in;
 use crate::places::Outgoing;
 use crate::ui;
 use crate::verdict;
@@ -89,6 +91,7 @@ impl SealingArgs {
 
     /// Where the run goes.
     pub fn outgoing(&self) -> Result<Outgoing, CliError> {
+        refuse_in(&self.out, &self.out)?;
         self.redactable.outgoing(&self.out)
     }
 
@@ -104,7 +107,7 @@ impl SealingArgs {
 
 pub fn parse_run_id(text: &str) -> Result<RunId, CliError> {
     RunId::parse(text).map_err(|error| {
-        CliError::new(Outcome::Malformed, "RUN_ID", error.to_string())
+        CliError::new(Outcome::Usage, "RUN_ID", error.to_string())
             .hint("leave `--run-id` out for an id made of the time and the input's hash")
     })
 }
@@ -158,7 +161,16 @@ pub fn print_rejected(findings: &[Finding]) -> Result<Outcome, CliError> {
     ui::print_json(&printed, Dialect::Kernel)?;
     ui::tell("REJECTED: nothing was sealed");
     for finding in findings {
-        ui::tell(&verdict::finding_line(finding));
+        // What an engine said follows line by line, already escaped.
+        let mut lines = finding.message.lines();
+        let first = Finding {
+            message: lines.next().unwrap_or_default().to_owned(),
+            ..finding.clone()
+        };
+        ui::tell(&verdict::finding_line(&first));
+        for line in lines {
+            ui::tell(&format!("    {line}"));
+        }
     }
     Ok(Outcome::Invalid)
 }
@@ -188,13 +200,7 @@ pub fn seal_error(error: SealError) -> CliError {
 /// Why a command could not be run in the sandbox.
 pub fn sandbox_error(error: &SandboxError) -> CliError {
     match error {
-        SandboxError::Missing(missing) => {
-            let error = CliError::new(Outcome::Unreadable, "NO_ISOLATION", missing.to_string());
-            match missing.hint() {
-                "" => error,
-                hint => error.hint(hint),
-            }
-        }
+        SandboxError::Missing(missing) => missing_layer(missing),
         SandboxError::Execute { source, .. } => CliError::new(
             Outcome::Invalid,
             "EXECUTE",

@@ -26,6 +26,7 @@ use runseal_trust::timestamp::{Token, encode_request};
 
 use crate::clock;
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::loaded::load_error;
 use crate::places::{files_for, write_beside};
 use crate::signing::{KeyArgs, OpenKey, before_1970, sign_error};
@@ -38,7 +39,8 @@ use crate::ui;
 /// changed. Signing it again later with a reply of a time stamping authority (--timestamp) adds
 /// the reply to the signature that it is over.
 ///
-/// Exit 0: signed; prints the file. Exit 2: not signed, nothing written.
+/// Exit 0: signed; prints the file. Exit 1: it does not verify. Exit 2: it could not be signed. Nothing is
+/// written then.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal sign RUN_BUNDLE/run_1 --key key.pem --as \"Ada Lovelace\" --meaning reviewer\n  runseal sign run_1 --key ~/.ssh/id_ed25519 --form ssh\n  runseal sign run_1 --timestamp reply.tsr"
@@ -81,7 +83,7 @@ pub struct Args {
     /// Sign what does not verify too; the signature then says so.
     #[arg(long)]
     even_if_invalid: bool,
-    /// The signature's file, in place of the one beside PATH; standard output where `-`.
+    /// The signature's file, in place of the one beside PATH; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -134,6 +136,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             Some(file) => file.clone(),
             None => path_beside(path, args.form.form()),
         };
+        refuse_inside(&file)?;
         let earlier = read_earlier(&file)?;
         let bytes = match &key {
             None => stamp(args, &file, earlier.as_deref())?,
@@ -209,7 +212,7 @@ fn sign(
         .map_err(|error| load_error(error, &path.display().to_string()))?;
     if !signable.is_valid && !args.even_if_invalid {
         return Err(CliError::new(
-            Outcome::Unreadable,
+            Outcome::Invalid,
             "INVALID",
             "it does not verify, so it was not signed",
         )

@@ -17,7 +17,7 @@ use crate::ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal transform examples/intents/clear.json -o bundle.json")]
 pub struct Args {
-    /// The intent, a JSON object with goal, constraints and context; standard input where `-`.
+    /// The intent, a JSON object with goal, constraints and context; `-` means standard input.
     intent: PathBuf,
     /// Answers to open questions: `{"<question id>": "answer"}`.
     #[arg(long, value_name = "FILE")]

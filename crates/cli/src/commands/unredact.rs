@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
+use runseal_core::formats::redacted::documents::REDACTED;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
 use runseal_engine::input::read_file;
 use runseal_engine::redact::{check_outside, unredact_copy};
 use runseal_engine::signing::{SignatureForm, path_beside};
+use runseal_trust::dsse::Envelope;
+use runseal_trust::statement::Statement;
 
-use super::redact::redact_error;
+use super::redact::{free_beside, redact_error};
 use crate::error::CliError;
 use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::ui;
@@ -41,17 +44,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let values = read_file(&args.with, JsonLimits::LARGEST_DOCUMENT)?;
     let here = bring_here(&args.copy)?;
     let copy = here.as_ref().map_or(&args.copy, |(_, copy)| copy);
+    let signatures = signatures_for(args)?;
     let outgoing = Outgoing::begin(&args.output)?;
     let place = outgoing.place();
     let (withheld, all) = check_outside(copy, &args.output)
         .and_then(|()| unredact_copy(copy, &values, &place))
         .map_err(|error| redact_error(error, &args.copy.display().to_string()))?;
     outgoing.finish(&place)?;
-    let from = path_beside(&args.copy, SignatureForm::Dsse);
-    let to = path_beside(&args.output, SignatureForm::Dsse);
-    let files = files_for([from.as_path(), to.as_path()]);
-    let signatures = files.read(&from, runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES);
-    if let (Ok(bytes), false) = (signatures, files.is_there(&to)) {
+    if let Some((to, bytes)) = signatures {
         write_beside(&to, &bytes, None)?;
     }
     let mut answer = Value::object([("path", args.output.display().to_string())]);
@@ -59,4 +59,35 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     answer.insert("values", all);
     ui::print_json(&answer, Dialect::Kernel)?;
     Ok(Outcome::Valid)
+}
+
+/// The signatures that hold for the new copy too, and where they go. A statement that names the list of
+/// what was withheld is about the old copy alone.
+fn signatures_for(args: &Args) -> Result<Option<(PathBuf, Vec<u8>)>, CliError> {
+    let from = path_beside(&args.copy, SignatureForm::Dsse);
+    let limit = runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
+    let Ok(bytes) = files_for([from.as_path()]).read(&from, limit) else {
+        return Ok(None);
+    };
+    let names_list = |line: &[u8]| {
+        let envelope = Envelope::parse(line).ok();
+        let statement = envelope.and_then(|envelope| Statement::parse(&envelope.payload).ok());
+        statement.is_some_and(|statement| {
+            let mut subjects = statement.subjects.iter();
+            subjects.any(|subject| subject.name == REDACTED)
+        })
+    };
+    let mut kept = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        match names_list(line) {
+            false => kept.extend_from_slice(line),
+            true => ui::tell(
+                "warning: a signature is over what the old copy withholds; it was left behind",
+            ),
+        }
+    }
+    match kept.is_empty() {
+        true => Ok(None),
+        false => Ok(Some((free_beside(&args.output)?, kept))),
+    }
 }

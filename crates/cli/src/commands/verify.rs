@@ -42,7 +42,7 @@ use crate::verdict::LevelArgs;
     after_help = "Example:\n  runseal verify evidence/ --format junit\n  runseal verify evidence.zip --expect must-be-there.txt\n  tar -cf - run | runseal verify -\n  runseal verify run_1 --trust trust.toml"
 )]
 pub struct Args {
-    /// What to verify; something inside an archive as `evidence.zip!/run`; standard input where `-`.
+    /// What to verify; something inside an archive as `evidence.zip!/run`; `-` means standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Accepted and without effect: what is no unit itself is always searched below.
@@ -61,8 +61,8 @@ pub struct Args {
     require_accepted: bool,
     #[command(flatten)]
     trust: TrustArgs,
-    /// A log (folder, or postgres://…) or proof (`.tlog-proof`) that must hold its signature, or what
-    /// nobody signed by its digests.
+    /// A log (folder, or postgres://…) or proof (`.tlog-proof`) that must hold its signature,
+    /// or, if unsigned, its digests.
     #[arg(long, value_name = "FILE")]
     log: Option<LogPlace>,
     #[command(flatten)]

@@ -335,7 +335,7 @@ fn check_lines(facts: &&ChecksumsFacts, findings: &mut Findings) {
         }
     }
     if facts.lists.is_empty() {
-        findings.add_without_path("there is no list that could be read");
+        findings.add_without_path("there is not a list that could be read");
     }
 }
 
@@ -416,8 +416,8 @@ impl FormatDefinition for ChecksumsFormat {
         Proves {
             shows: &["That each listed file is the one that the list gives the sum of."],
             does_not: &[
-                "That the list is the one that was made with the files: it is not sealed, and whoever \
-                 can change a file can change the list.",
+                "That the list is the one that was made with the files: it is not sealed, and without a \
+                 signature over it, whoever can change a file can change the list.",
                 "Where the files come from, or what they say.",
             ],
         }
@@ -451,8 +451,8 @@ impl FormatDefinition for ChecksumsFormat {
             Ok(facts) => facts,
             Err(error) => return Some(Err(error)),
         };
-        let caveat =
-            "the list of sums is not sealed: whoever can change a file can change the list";
+        let caveat = "the list of sums is not sealed: without a signature over it, whoever can \
+                      change a file can change the list";
         let identity = Identity {
             caveats: vec![caveat.to_owned()],
             ..Identity::default()

@@ -63,6 +63,20 @@ pub struct Identity {
     pub not_captured: Vec<String>,
     /// Why less follows from it than its format allows, even where it holds.
     pub caveats: Vec<String>,
+    /// Signatures that it carries itself.
+    pub carried: Vec<CarriedSignature>,
+}
+
+/// A signature that something carries itself, by a key that it carries too: rules say whether it holds,
+/// and only a policy can say whose the key is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CarriedSignature {
+    /// Where it stands, as findings about it name the place.
+    pub place: String,
+    /// The key.
+    pub key: Option<String>,
+    /// Whose the key is, by the signer's own word.
+    pub name: Option<String>,
 }
 
 impl Identity {

@@ -2,7 +2,7 @@
 
 use super::Format;
 use super::REGISTRY;
-use super::definition::{Claim, FolderNames, ReadName};
+use super::definition::{Claim, FolderNames, FormatDefinition, ReadName};
 use crate::canon::{Kind, Node};
 
 /// What a document or folder is.
@@ -99,6 +99,15 @@ pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Clai
         }
     }
     (Detected::Unknown, Claim::No)
+}
+
+/// What the folder with these names is where a weak claim on it turned out wrong.
+pub fn detect_leftover(names: &FolderNames) -> Detected {
+    let claims = |definition: &&&dyn FormatDefinition| {
+        definition.claims(names, &|_| None) == Claim::Leftover
+    };
+    let claimants = REGISTRY.iter().filter(claims);
+    Detected::of(claimants.map(|definition| definition.format()).collect())
 }
 
 /// Whether a file that nobody named is worth opening: a document or an archive by its ending.

@@ -290,7 +290,7 @@ fn check_schemas(view: &EngineView<'_>, findings: &mut Findings) {
         && (list.as_array().is_none() || !list.items().all(|name| name.is_string()))
     {
         let place = "/properties/context/x_forbidden_fields";
-        findings.add(INPUT_SCHEMA, format!("{place}: it is no list of texts"));
+        findings.add(INPUT_SCHEMA, format!("{place}: it is not a list of texts"));
     }
 }
 
@@ -326,7 +326,7 @@ fn check_limits(view: &EngineView<'_>, findings: &mut Findings) {
         return;
     };
     if limits.kind() != Kind::Object {
-        findings.add(MANIFEST, "/execution/limits: it is no object");
+        findings.add(MANIFEST, "/execution/limits: it is not an object");
     }
     for (name, value) in limits.members() {
         let name = name.to_lossy();

@@ -59,7 +59,7 @@ pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
             text: line,
             entry: if before < most {
                 parse_document(line, &ReadOptions::default())
-                    .map_err(|error| format!("{} {}", error.kind, error.position))
+                    .map_err(|error| format!("{}, at {}", error.kind, error.position))
             } else {
                 Err(format!(
                     "there are more than {most} lines, the limit for {} bytes; this one and those \

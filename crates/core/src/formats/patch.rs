@@ -189,14 +189,14 @@ pub static RULES: [Rule<Patch>; 11] = [
 fn needs_object(view: &PatchView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
-        _ => Gate::NotRun("the document is no object"),
+        _ => Gate::NotRun("the document is not an object"),
     }
 }
 
 fn needs_operations(view: &PatchView<'_>) -> Gate {
     match view.root.get("operations").map(|node| node.kind()) {
         Some(Kind::Array) => Gate::Ready,
-        _ => Gate::NotRun("there is no list of operations"),
+        _ => Gate::NotRun("there is not a list of operations"),
     }
 }
 
@@ -283,7 +283,7 @@ fn check_version(view: &PatchView<'_>, findings: &mut Findings) {
     if version.is_none_or(|version| version.is_empty()) {
         findings.add(
             JsonPath::ROOT.then("patch_schema_version"),
-            "the version is no string, or empty",
+            "the version is not a string, or empty",
         );
     }
 }

@@ -310,7 +310,7 @@ pub fn find_shape_faults(policy: Node<'_>) -> Vec<String> {
                 faults.push(format!("`{name}` is {found}, not {wanted}"));
             }
             Some(node) if kind == Kind::Array && !node.items().all(|item| item.is_string()) => {
-                faults.push(format!("`{name}` holds something that is no string"));
+                faults.push(format!("`{name}` holds something that is not a string"));
             }
             Some(_) => {}
         }

@@ -133,11 +133,11 @@ pub fn find_outcome_faults(run: Node<'_>) -> Vec<String> {
 }
 
 const RUN: [Member; 5] = [
-    member("run_id", is_filled_text, "`run_id` is no text"),
+    member("run_id", is_filled_text, "`run_id` is not text"),
     member(
         "kernel_version",
         is_filled_text,
-        "`kernel_version` is no text",
+        "`kernel_version` is not text",
     ),
     member(
         "started_at",
@@ -159,9 +159,9 @@ const DECISION: [Member; 2] = [
     member(
         "reasons",
         is_text_list,
-        "`decision.reasons` is no list of strings",
+        "`decision.reasons` is not a list of strings",
     ),
-    member("accepted", is_flag, "`decision.accepted` is no boolean"),
+    member("accepted", is_flag, "`decision.accepted` is not a boolean"),
 ];
 const MALFORMED: &str = "is missing or malformed";
 const EXECUTION: [Member; 6] = [
@@ -203,14 +203,14 @@ pub fn find_table_faults(run: Node<'_>) -> Vec<String> {
     let kind = parse_result_kind(run);
     if kind == Some(ResultKind::Refuse) {
         ask(bundle == Some(Kind::Null), "`bundle` is not null");
-        ask(is_filled_text(reason), "`refuse_reason` is no text");
+        ask(is_filled_text(reason), "`refuse_reason` is not text");
     } else {
-        ask(bundle == Some(Kind::Object), "`bundle` is no object");
+        ask(bundle == Some(Kind::Object), "`bundle` is not an object");
         ask(reason.is_none(), "`refuse_reason` is given");
     }
     if kind == Some(ResultKind::Clarify) {
         let is_given = is_text_list(questions) && questions.is_some_and(|list| !list.is_empty());
-        ask(is_given, "`clarify_questions` is no list of questions");
+        ask(is_given, "`clarify_questions` is not a list of questions");
     } else {
         ask(questions.is_none(), "`clarify_questions` is given");
     }
@@ -274,7 +274,7 @@ pub fn find_hash_faults(run: Node<'_>) -> Vec<String> {
             faults.push("`bundle.sha256` is not sha256: and 64 hex digits".to_owned());
         }
         if text(bundle, "bundle_id").is_none_or(|id| id.is_empty()) {
-            faults.push("`bundle.bundle_id` is no text, or empty".to_owned());
+            faults.push("`bundle.bundle_id` is not text, or empty".to_owned());
         }
     }
     faults

@@ -3,7 +3,11 @@
 //!
 //! Plain data: `runseal-trust` decides, the answers show it.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Finding;
 use crate::canon::Value;
+use crate::formats::definition::Identity;
 
 /// What became of one signature, or of all that were found. Five ways not to be signed, and none
 /// of them is another's word.
@@ -60,12 +64,15 @@ pub struct TimeNote {
     pub fault: Option<String>,
 }
 
+/// The form of a signature that is part of what it signs.
+pub const CARRIED: &str = "carried";
+
 /// One signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureNote {
     /// What became of it.
     pub state: SignedState,
-    /// `dsse`, `sigstore`, `ssh` or `minisign`.
+    /// `dsse`, `sigstore`, `ssh` or `minisign`; [`CARRIED`] where it is part of what it signs.
     pub form: &'static str,
     /// The file and line that it stands in.
     pub place: String,
@@ -145,6 +152,49 @@ impl Authenticity {
     pub fn overall(signatures: &[SignatureNote]) -> SignedState {
         let states = signatures.iter().map(|signature| signature.state);
         states.max().unwrap_or(SignedState::Unsigned)
+    }
+
+    /// Adds the signatures that something carries itself. One that holds is by a key that nobody here
+    /// knows, whatever the policy: it vouches for itself. Those of one key are one note.
+    pub fn add_carried(&mut self, identity: &Identity, findings: &[Finding]) {
+        let faulty: BTreeSet<&str> = findings.iter().filter_map(Finding::path).collect();
+        let mut notes = BTreeMap::new();
+        for carried in &identity.carried {
+            let state = match faulty.contains(carried.place.as_str()) {
+                true => SignedState::Broken,
+                false => SignedState::UnknownKey,
+            };
+            let whose = (state, &carried.key, &carried.name);
+            let (_, count) = notes.entry(whose).or_insert((&carried.place, 0));
+            *count += 1;
+        }
+        for ((state, key, name), (place, count)) in notes {
+            let about = match state {
+                SignedState::Broken => "it is part of what it signs and does not hold",
+                _ => {
+                    "it is part of what it signs, as its key is; `runseal receipt verify --trust` says \
+                     whether the key counts"
+                }
+            };
+            let detail = match count {
+                1 => about.to_owned(),
+                many => format!("{many} of this key: {about}"),
+            };
+            self.signed = self.signed.max(state);
+            self.signatures.push(SignatureNote {
+                state,
+                form: CARRIED,
+                place: place.clone(),
+                key: key.clone(),
+                name: name.clone(),
+                is_known: false,
+                meaning: None,
+                over: Vec::new(),
+                signed_at: None,
+                times: Vec::new(),
+                detail: Some(detail),
+            });
+        }
     }
 
     /// The members `signed`, `signatures`, `trusted`, `trust`, `logged` and `log` of a result.
@@ -276,18 +326,22 @@ impl SignatureNote {
         value
     }
 
+    /// Who signed: a name that only the signer gives says so.
+    pub fn signer(&self) -> Option<String> {
+        let name = self.name.as_ref()?;
+        Some(match self.is_known {
+            true => name.clone(),
+            false => format!("{name} (by their own word)"),
+        })
+    }
+
     /// One signature in a sentence.
     pub fn sentence(&self) -> String {
         let mut text = self.state.phrase().to_owned();
         if self.state == SignedState::Signed
-            && let Some(name) = &self.name
+            && let Some(signer) = self.signer()
         {
-            let whose = if self.is_known {
-                ""
-            } else {
-                " (by their own word)"
-            };
-            text.push_str(&format!(" by {name}{whose}"));
+            text.push_str(&format!(" by {signer}"));
         }
         if let Some(meaning) = &self.meaning {
             text.push_str(&format!(" as {meaning}"));
@@ -348,9 +402,8 @@ mod tests {
             SignedState::Broken,
             SignedState::Signed,
         ];
-        let words: std::collections::BTreeSet<_> = all.iter().map(|state| state.word()).collect();
-        let phrases: std::collections::BTreeSet<_> =
-            all.iter().map(|state| state.phrase()).collect();
+        let words: BTreeSet<_> = all.iter().map(|state| state.word()).collect();
+        let phrases: BTreeSet<_> = all.iter().map(|state| state.phrase()).collect();
         assert_eq!((words.len(), phrases.len()), (5, 5));
     }
 

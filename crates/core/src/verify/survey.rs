@@ -5,7 +5,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use super::authenticity::{Authenticity, SignedState};
+use super::authenticity::{Authenticity, CARRIED, SignedState};
 use super::demands::Demands;
 use super::exit::Outcome;
 use super::finding::Finding;
@@ -225,7 +225,15 @@ impl Survey {
         let found = self.authenticity_of(result);
         let state = found.map_or(SignedState::Unsigned, |found| found.signed);
         if self.demand.signed && state != SignedState::Signed {
-            let message = format!("a signature is demanded: {}", state.phrase());
+            let signatures = found.iter().flat_map(|found| &found.signatures);
+            let mut carried = signatures.filter(|note| note.form == CARRIED);
+            let message = match carried.next() {
+                Some(_) => format!(
+                    "a signature beside it is demanded, and it has only one that it carries itself: {}",
+                    state.phrase()
+                ),
+                None => format!("a signature is demanded: {}", state.phrase()),
+            };
             refusals.push(Finding::about_whole(NO_SIGNATURE, message));
         }
         if self.demand.trusted {

@@ -15,7 +15,7 @@ use runseal_core::formats::Format;
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
 use runseal_core::verify::{Checked, Level, Outcome, Survey, Verdict};
 use runseal_survey::Files;
-use runseal_survey::signing::judge_noted;
+use runseal_survey::signing::{ArchiveDigests, judge_noted};
 
 use super::collect::{KEPT, describe_unit};
 use super::{Added, Catalog, CatalogError, Entry, Existing, Sighting, UNSIGNED};
@@ -94,6 +94,7 @@ pub fn add_paths(
     let collector = Collector {
         files,
         question: options.question,
+        archives: ArchiveDigests::default(),
         sender,
         refusals: Mutex::default(),
         faulty_archives: Mutex::default(),
@@ -191,6 +192,7 @@ fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Re
 struct Collector<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
+    archives: ArchiveDigests,
     sender: SyncSender<Entry>,
     /// Why valid units were not added, by place.
     refusals: Mutex<BTreeMap<String, String>>,
@@ -220,7 +222,7 @@ impl Onlooker for Collector<'_> {
         true
     }
 
-    fn wants_inside(&self) -> bool {
+    fn wants_inside(&self, _: &Path, _: bool) -> bool {
         true
     }
 
@@ -256,7 +258,12 @@ impl Onlooker for Collector<'_> {
             );
             return;
         };
-        let authenticity = judge_noted(self.files, Path::new(place), (noted, true), self.question);
+        let authenticity = judge_noted(
+            self.files,
+            Path::new(place),
+            (noted, true),
+            (self.question, &self.archives),
+        );
         if let Some(trust) = &authenticity.trusted
             && !trust.is_trusted
         {

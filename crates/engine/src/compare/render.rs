@@ -45,7 +45,8 @@ pub fn render_comparison_human(changes: &[Change]) -> String {
             }
         }
     }
-    let _ = writeln!(text, "{} differences", changes.len());
+    let plural = if changes.len() == 1 { "" } else { "s" };
+    let _ = writeln!(text, "{} difference{plural}", changes.len());
     text
 }
 

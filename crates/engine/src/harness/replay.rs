@@ -63,7 +63,7 @@ pub fn held_proposal(evidence: Node<'_>) -> Result<Option<Proposal>, HarnessErro
 /// When it is no JSON or no valid proposal.
 pub fn parse_proposal(bytes: &[u8]) -> Result<Proposal, HarnessError> {
     let document = parse_document(bytes, &ReadOptions::default())
-        .map_err(|error| HarnessError::NotJson(format!("{} {}", error.kind, error.position)))?;
+        .map_err(|error| HarnessError::NotJson(format!("{}, at {}", error.kind, error.position)))?;
     parse_verified(document.root())
 }
 

@@ -6,11 +6,9 @@ use runseal_core::source::SourceError;
 use runseal_core::timestamp::format_utc;
 use runseal_core::verify::authenticity::LogNote;
 use runseal_survey::signing::AskedLog;
-use runseal_trust::check::{Found, FoundSignature};
 use runseal_trust::dsse::Envelope;
 use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{InclusionProof, LogEntry, LogPolicy, NoteKey, SignedNote};
-use runseal_trust::sigstore::Content;
 use runseal_trust::statement::Target;
 use thiserror::Error;
 
@@ -77,16 +75,13 @@ pub struct OpenLog {
 }
 
 impl AskedLog for OpenLog {
-    fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote {
-        let mut entries: Vec<_> = found
-            .iter()
-            .filter_map(envelope_of)
-            .filter_map(|envelope| LogEntry::of_envelope(envelope).ok())
-            .collect();
-        entries.extend(target.map(LogEntry::of_target));
+    fn ask(&self, statements: &[&Envelope], target: &Target, now: i64) -> LogNote {
+        let entries = statements.iter();
+        let entries = entries.filter_map(|envelope| LogEntry::of_envelope(envelope).ok());
+        let entries: Vec<_> = entries.chain([LogEntry::of_target(target)]).collect();
         let answer = match &self.asked {
-            Asked::Log(log) => self.ask_log(&**log, &entries),
-            Asked::Proof(proof) => self.ask_proof(proof, &entries),
+            Asked::Log(log) => self.ask_log(&**log, &entries, now),
+            Asked::Proof(proof) => self.ask_proof(proof, &entries, now),
         };
         let (is_included, sentence) = match answer {
             Ok(sentence) => (true, sentence),
@@ -129,19 +124,24 @@ impl OpenLog {
         }
     }
 
-    fn ask_proof(&self, proof: &InclusionProof, entries: &[LogEntry]) -> Result<String, String> {
+    fn ask_proof(
+        &self,
+        proof: &InclusionProof,
+        entries: &[LogEntry],
+        now: i64,
+    ) -> Result<String, String> {
         let mut fault = "there is nothing that an entry could be of".to_owned();
         for entry in entries {
             let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
             match proof.verify(&leaf_hash(&bytes)) {
-                Ok(_) => return self.as_of(proof.index, &proof.checkpoint),
+                Ok(_) => return self.as_of(proof.index, &proof.checkpoint, now),
                 Err(error) => fault = format!("the proof is not of this: {error}"),
             }
         }
         Err(fault)
     }
 
-    fn ask_log(&self, log: &dyn Log, entries: &[LogEntry]) -> Result<String, String> {
+    fn ask_log(&self, log: &dyn Log, entries: &[LogEntry], now: i64) -> Result<String, String> {
         let message_of = |error: LogError| error.to_string();
         let mut wanted = std::collections::BTreeSet::new();
         for entry in entries {
@@ -179,11 +179,11 @@ impl OpenLog {
             checkpoint: note,
         };
         proof.verify(&leaf).map_err(|error| error.to_string())?;
-        self.as_of(index, &proof.checkpoint)
+        self.as_of(index, &proof.checkpoint, now)
     }
 
     /// Which entry it is, as of when, by whose word.
-    fn as_of(&self, index: u64, note: &SignedNote) -> Result<String, String> {
+    fn as_of(&self, index: u64, note: &SignedNote, now: i64) -> Result<String, String> {
         let Some(policy) = &self.policy else {
             let checkpoint = runseal_trust::log::Checkpoint::parse(&note.text);
             let checkpoint = checkpoint.map_err(|error| error.to_string())?;
@@ -198,8 +198,12 @@ impl OpenLog {
             Some(time) => {
                 let time = i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(1000);
                 let names: Vec<_> = seen.witnesses.iter().map(|(name, _)| &**name).collect();
-                let time = format_utc(time).unwrap_or_else(|| "an unknown time".to_owned());
-                format!(", as of {time} by {}", names.join(", "))
+                let date = format_utc(time).ok_or("a witness cosigned at a time without a date")?;
+                let doubt = match time > now {
+                    true => ", which is in the future by this machine's clock",
+                    false => "",
+                };
+                format!(", as of {date} by {}{doubt}", names.join(", "))
             }
             None => String::new(),
         };
@@ -208,16 +212,5 @@ impl OpenLog {
             seen.checkpoint.size,
             seen.log.escape_debug()
         ))
-    }
-}
-
-fn envelope_of(found: &Found) -> Option<&Envelope> {
-    match &found.signature {
-        FoundSignature::Envelope(envelope) => Some(envelope),
-        FoundSignature::Bundle(bundle) => match &bundle.content {
-            Content::Envelope(envelope) => Some(envelope),
-            Content::Message { .. } => None,
-        },
-        _ => None,
     }
 }

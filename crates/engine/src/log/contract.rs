@@ -164,8 +164,7 @@ pub trait Appender: fmt::Debug {
 /// # Errors
 /// Then, and when the log cannot be read.
 pub fn check_kept(log: &dyn Log, note: &SignedNote) -> Result<(), LogError> {
-    let kept = Checkpoint::parse(&note.text)
-        .map_err(|_| LogError::NoLog("its newest checkpoint is malformed"))?;
+    let kept = Checkpoint::parse(&note.text).map_err(|_| LogError::Damaged("checkpoint"))?;
     match log.agrees_with(&kept)? {
         true => Ok(()),
         false => Err(LogError::Forked(kept.size)),

@@ -57,6 +57,9 @@ pub enum LogError {
         /// How many there are.
         actual: u64,
     },
+    /// A small file of it is there, and is not what a log writes.
+    #[error("`{0}` of the log is damaged")]
+    Damaged(&'static str),
     /// Another process has the log open for appending.
     #[error("another process is appending to the log")]
     Busy,

@@ -97,12 +97,15 @@ impl FolderLog {
             return Err(LogError::NoLog("a log is a folder"));
         }
         let bytes = read_file(&folder.join(HEAD), MAX_SMALL).map_err(|error| match error {
+            SourceError::NotFound { .. } if folder.join(ENTRIES).exists() => {
+                LogError::Damaged(HEAD)
+            }
             SourceError::NotFound { .. } => LogError::NoLog("it has no file `head`"),
             other => other.into(),
         })?;
         let text = String::from_utf8(bytes).ok();
         text.and_then(|text| Head::parse(&text))
-            .ok_or(LogError::NoLog("its file `head` is malformed"))
+            .ok_or(LogError::Damaged(HEAD))
     }
 
     /// Each file with the bytes of it that count.
@@ -174,7 +177,7 @@ impl Log for FolderLog {
     fn entry(&self, index: u64) -> Result<Vec<u8>, LogError> {
         let Range { start, end } = self.entry_range(index)?;
         let length = end.checked_sub(start + 1).filter(|length| *length <= 4096);
-        let length = length.ok_or(LogError::NoLog("an entry's end is malformed"))?;
+        let length = length.ok_or(LogError::Damaged(LEAVES))?;
         let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
         let read = self.entries.read_exact_at(&mut bytes, start);
         read.map_err(file_error(ENTRIES))?;
@@ -195,8 +198,7 @@ impl Log for FolderLog {
         };
         let text = String::from_utf8(bytes).ok();
         let note = text.and_then(|text| SignedNote::parse(&text).ok());
-        note.map(Some)
-            .ok_or(LogError::NoLog("its file `checkpoint` is no signed note"))
+        note.map(Some).ok_or(LogError::Damaged(CHECKPOINT))
     }
 
     fn visit(&self, see: &mut dyn FnMut(&KeptEntry<'_>)) -> Result<(), LogError> {

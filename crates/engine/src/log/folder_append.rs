@@ -43,7 +43,7 @@ impl FolderAppender {
         // Hashes that do not give the root are no basis to build on.
         match frontier.root() == log.state().root {
             true => Ok(Self { log, frontier }),
-            false => Err(LogError::NoLog("its hashes do not give its root")),
+            false => Err(LogError::Damaged(NODES)),
         }
     }
 

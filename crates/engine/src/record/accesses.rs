@@ -5,6 +5,7 @@ mod gaps;
 mod originals;
 mod own_files;
 mod places;
+mod present;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::path::SafePath;
-use runseal_sandbox::{NEVER_SEEN, Observation, ObservedFile, ObservedKind};
+use runseal_sandbox::{Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind};
 
 use self::gaps::{general_name, some_of};
 use self::own_files::OwnFiles;
@@ -25,13 +26,29 @@ use super::program::normalize;
 use super::run::CommandRun;
 pub(crate) use gaps::{observed_gaps, refused_network};
 pub(crate) use places::{Places, is_of_the_machine};
+pub(crate) use present::Present;
 
 /// What recording never sees or keeps, beside what no observation sees.
-const NEVER_KEPT: [&str; 3] = [
+const NEVER_KEPT: [&str; 2] = [
     "times, owners and extended attributes of files, and rights beyond the execute bit",
-    "what a service outside the sandbox does for the command: none can be reached but, with --proxy, models",
     "what a process did that was still running when the command ended: it was ended with it",
 ];
+
+/// What others may have done for the command, which is never seen.
+fn never_seen_of_others(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::Full => {
+            "what a service outside the sandbox does for the command: none can be reached but, with --proxy, models"
+        }
+        Isolation::Landlock => {
+            "what other processes of the machine do for the command: sockets are refused but, with --proxy, \
+             to models, while named pipes and files of the machine can be read"
+        }
+        Isolation::None => {
+            "what services of the machine and of the network do for the command: nothing keeps it from them"
+        }
+    }
+}
 
 /// Links on the way to one file that are followed at the most.
 const MOST_LINKS: usize = 100;
@@ -49,7 +66,15 @@ pub(crate) struct ReadFile {
     /// Where it goes below `engine/` or `inputs/`.
     pub(crate) place: SafePath,
     /// What it was when it was opened; nothing where it was not opened.
-    pub(crate) when_opened: Option<(u64, i128)>,
+    pub(crate) when_opened: Option<Opened>,
+}
+
+/// What tells whether a file is still the one that was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Opened {
+    pub(crate) bytes: u64,
+    pub(crate) modified_ns: i128,
+    pub(crate) status_changed_ns: i128,
 }
 
 /// A symbolic link below the folder.
@@ -63,8 +88,7 @@ pub(crate) struct Link {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ListedName {
     pub(crate) name: String,
-    /// The size of a file; nothing for a folder.
-    pub(crate) bytes: Option<u64>,
+    pub(crate) what: Present,
 }
 
 /// What a run took in.
@@ -78,6 +102,8 @@ pub(crate) struct Accesses {
     pub(crate) links: BTreeSet<Link>,
     /// Folders that were listed, by path below the folder; empty for itself.
     pub(crate) listed: BTreeMap<String, Vec<ListedName>>,
+    /// What else was there and counted, by path below the folder.
+    pub(crate) present: BTreeMap<String, Present>,
     /// Files of the machine.
     pub(crate) outside: Vec<ObservedFile>,
     /// What was not seen.
@@ -98,7 +124,7 @@ pub enum AccessError {
     /// Nothing was seen, and the folder has too much to seal it all.
     #[error("nothing was observed, and the folder has more than {0} files to seal instead")]
     TooMany(usize),
-    /// A folder that could not be listed again.
+    /// The folder that a command runs in could not be listed.
     #[error("`{}` could not be listed", .path.display())]
     List {
         /// The folder that was to be listed.
@@ -114,6 +140,7 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
     for sentence in NEVER_SEEN.iter().chain(&NEVER_KEPT) {
         found.gap("never-seen", *sentence);
     }
+    found.gap("never-seen", never_seen_of_others(run.isolation));
     if let Some(gap) = &run.fixed_time.gap {
         found.gap("fixed-time", gap.as_str());
     }
@@ -128,6 +155,7 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         let own = OwnFiles::of(run);
         found.sort_files(observation, places, &own, run.fixed_time.gap.is_some())?;
         found.add_sources(places)?;
+        found.add_looks(observation, places);
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
@@ -136,11 +164,14 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.add_folder(places)?;
     }
     if let Some(layer) = &run.recorded.layer {
-        found.add_originals(layer, places)?;
+        found.add_originals(layer, run.observation(), places)?;
     }
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
     found.files.dedup_by(|a, b| a.path == b.path);
     found.inputs.sort_by(|a, b| a.path.cmp(&b.path));
+    for sealed in found.files.iter().chain(&found.inputs) {
+        found.present.remove(&sealed.path);
+    }
     Ok(found)
 }
 
@@ -192,6 +223,17 @@ impl Accesses {
                 {
                     special.insert(file.path.display().to_string());
                 }
+                // One that the command made itself is gone with it.
+                (ObservedKind::Pipe, Some(_)) if file.is_read && file.path.exists() => {
+                    let path = file.path.display().to_string();
+                    self.gap(
+                        "device",
+                        format!(
+                            "read what others wrote into the named pipe `{}`",
+                            path.escape_debug()
+                        ),
+                    );
+                }
                 (_, None) if file.is_read && is_of_the_kernel(&file.path) => {
                     special.insert(general_name(&file.path));
                 }
@@ -231,7 +273,11 @@ impl Accesses {
                 InputPlace::Elsewhere { absolute, .. } => text_of(absolute)?.to_owned(),
             },
             place,
-            when_opened: Some((file.bytes, file.modified_ns)),
+            when_opened: Some(Opened {
+                bytes: file.bytes,
+                modified_ns: file.modified_ns,
+                status_changed_ns: file.status_changed_ns,
+            }),
         };
         match input {
             InputPlace::Folder(_) => self.files.push(read),
@@ -243,7 +289,14 @@ impl Accesses {
 
     /// The links below the folder over which `file` was reached, one leading to the next.
     fn add_links(&mut self, file: &ObservedFile, places: Places<'_>) {
-        let mut waiting = file.also_as.clone();
+        self.follow_links(file.also_as.clone(), places);
+    }
+
+    /// Keeps every link below the folder on the way of `names`; gives the places below the folder that
+    /// they lead to.
+    fn follow_links(&mut self, names: Vec<PathBuf>, places: Places<'_>) -> Vec<PathBuf> {
+        let mut reached = Vec::new();
+        let mut waiting = names;
         let mut left = MOST_LINKS;
         while let Some(name) = waiting.pop()
             && left > 0
@@ -253,7 +306,11 @@ impl Accesses {
             };
             let mut place = places.folder.to_owned();
             let mut rest = relative.components();
-            while let Some(part) = rest.next() {
+            loop {
+                let Some(part) = rest.next() else {
+                    reached.push(place);
+                    break;
+                };
                 place.push(part);
                 if let Ok(target) = fs::read_link(&place) {
                     self.add_link(&place, places);
@@ -264,6 +321,7 @@ impl Accesses {
                 }
             }
         }
+        reached
     }
 
     fn add_link(&mut self, place: &Path, places: Places<'_>) {
@@ -284,7 +342,15 @@ impl Accesses {
 
     /// The names in a folder that the command listed: a replay shows the same names.
     fn add_listed(&mut self, path: &Path, places: Places<'_>) -> Result<(), AccessError> {
+        let shown = path.display().to_string();
+        let shown = shown.escape_debug();
         let Ok(relative) = path.strip_prefix(places.folder) else {
+            self.gap(
+                "listing",
+                format!(
+                    "`{shown}` was listed: names of files in it that were not read are not kept"
+                ),
+            );
             return Ok(());
         };
         let relative = text_of(relative)?.to_owned();
@@ -292,13 +358,16 @@ impl Accesses {
             Ok(entries) => entries,
             // The command made it, or it is gone meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(source) => {
-                return Err(AccessError::List {
-                    path: path.to_owned(),
-                    source,
-                });
+            // Nor could the command, which runs as the same user.
+            Err(error) => {
+                self.gap(
+                    "unreadable",
+                    format!("`{shown}` could not be listed: {error}"),
+                );
+                return Ok(());
             }
         };
+        self.keep_present(path, places);
         let mut names = Vec::new();
         let mut unnamed = 0;
         for entry in entries.flatten() {
@@ -317,24 +386,30 @@ impl Accesses {
             };
             if metadata.is_symlink() {
                 self.add_link(&place, places);
-            } else if metadata.is_dir() || metadata.is_file() {
-                let bytes = metadata.is_file().then_some(metadata.len());
-                names.push(ListedName { name, bytes });
+            } else if let Some(what) = Present::of(&metadata) {
+                names.push(ListedName { name, what });
             }
         }
         names.sort();
+        let shown = match relative.as_str() {
+            "" => "the folder".to_owned(),
+            relative => format!("`{}`", relative.escape_debug()),
+        };
         if names.len() > MOST_LISTED {
             let count = names.len() - MOST_LISTED;
             names.truncate(MOST_LISTED);
             self.gap(
                 "listing",
-                format!("`{relative}` was listed and has {count} more names than are kept"),
+                format!("{shown} was listed and has {count} more names than are kept"),
             );
         }
         if unnamed > 0 {
             self.gap(
                 "listing",
-                format!("`{relative}` was listed and has {unnamed} names that are no UTF-8"),
+                match unnamed {
+                    1 => format!("{shown} was listed and has a name that is no UTF-8"),
+                    _ => format!("{shown} was listed and has {unnamed} names that are no UTF-8"),
+                },
             );
         }
         self.listed.insert(relative, names);

@@ -93,14 +93,16 @@ struct Queue {
 }
 
 impl Reader {
-    /// Starts a thread for it; none where the command has the only processor.
+    /// Starts a thread for it; none where the command has the only processor, or where there can be
+    /// no thread: files are then read later.
     pub(crate) fn start() -> Self {
         let shared = Arc::new(Shared::default());
         let has_room = thread::available_parallelism().is_ok_and(|count| count.get() > 1);
-        let thread = has_room.then(|| {
+        let start = || {
             let shared = Arc::clone(&shared);
-            thread::spawn(move || shared.work())
-        });
+            thread::Builder::new().spawn(move || shared.work()).ok()
+        };
+        let thread = has_room.then(start).flatten();
         Self { shared, thread }
     }
 

@@ -17,7 +17,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_sandbox::{Isolation, Observation, ObservedFile};
 
-use super::accesses::ListedName;
+use super::accesses::{ListedName, Present};
 use super::ahead::FilesAhead;
 use super::documents::{FileEntry, list_files, list_texts};
 use super::packages::{Package, PackageLists};
@@ -43,7 +43,8 @@ pub(crate) struct MachineFile {
 /// It begins when the command does. Putting the sandbox up means forking this process several times,
 /// and threads that fill memory meanwhile make each of these times longer.
 pub(crate) struct PackageReader {
-    thread: thread::JoinHandle<PackageLists>,
+    /// Nothing where no thread could be started.
+    thread: Option<thread::JoinHandle<PackageLists>>,
     /// Told when the command has begun, or will not any more.
     begun: mpsc::Sender<()>,
     /// Dropped when the command has ended.
@@ -57,9 +58,10 @@ impl PackageReader {
     pub(crate) fn start() -> Self {
         let (begun, beginning) = mpsc::channel();
         let (running, ended) = mpsc::channel();
-        let thread = thread::spawn(move || {
+        let thread = thread::Builder::new().spawn(move || {
             let _ = beginning.recv();
-            thread::spawn(prepare_schemas);
+            // Without it they are made when they are needed.
+            let _ = thread::Builder::new().spawn(prepare_schemas);
             let mut lists = PackageLists::load();
             if ended.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
                 lists.read_all_while(|| ended.try_recv() == Err(mpsc::TryRecvError::Empty));
@@ -67,7 +69,7 @@ impl PackageReader {
             lists
         });
         Self {
-            thread,
+            thread: thread.ok(),
             begun,
             running,
         }
@@ -88,7 +90,8 @@ impl PackageReader {
         // A command that nobody observed was not heard of.
         let _ = self.begun.send(());
         drop(self.running);
-        self.thread.join().unwrap_or_default()
+        let lists = self.thread.and_then(|thread| thread.join().ok());
+        lists.unwrap_or_else(PackageLists::load)
     }
 }
 
@@ -105,9 +108,10 @@ pub(crate) fn list_machine(
         .collect();
     let paths: Vec<&str> = named.iter().map(|(_, path)| *path).collect();
     let (digests, owners) = thread::scope(|scope| {
-        let looking = scope.spawn(|| packages.finish().find(&paths));
+        let looking = thread::Builder::new().spawn_scoped(scope, || packages.finish().find(&paths));
         let digests = digest_rest(&paths, ahead);
-        (digests, looking.join().unwrap_or_default())
+        let owners = looking.ok().and_then(|looking| looking.join().ok());
+        (digests, owners.unwrap_or_default())
     });
     let mut listed = Vec::new();
     let mut gaps = BTreeSet::new();
@@ -146,9 +150,14 @@ pub(crate) fn list_machine(
         let count = listed.len();
         gap(
             "outside",
-            format!(
-                "{count} files outside the folder were read: their hashes are kept, not their bytes"
-            ),
+            match count {
+                1 => {
+                    "a file outside the folder was read: its hash is kept, not its bytes".to_owned()
+                }
+                _ => format!(
+                    "{count} files outside the folder were read: their hashes are kept, not their bytes"
+                ),
+            },
         );
     }
     (listed, gaps)
@@ -158,6 +167,12 @@ pub(crate) fn list_machine(
 pub(crate) fn modified_ns(metadata: &fs::Metadata) -> i128 {
     use std::os::unix::fs::MetadataExt;
     i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}
+
+/// The time of the last change of anything about a file, which no program can set back.
+pub(crate) fn status_changed_ns(metadata: &fs::Metadata) -> i128 {
+    use std::os::unix::fs::MetadataExt;
+    i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
 }
 
 type Digested = io::Result<(Digest, u64)>;
@@ -209,7 +224,8 @@ pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {
     let helpers = helpers.min(paths.len()).saturating_sub(1).min(7);
     thread::scope(|scope| {
         for _ in 0..helpers {
-            scope.spawn(work);
+            // Without them it takes longer.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
@@ -237,6 +253,8 @@ pub(crate) struct Circumstances<'a> {
     /// The program that was started.
     pub(crate) program: Option<PathBuf>,
     pub(crate) listed: &'a BTreeMap<String, Vec<ListedName>>,
+    /// What else was there and counted.
+    pub(crate) present: &'a BTreeMap<String, Present>,
     /// Files of an engine that it read; those of a recorded command are in its input.
     pub(crate) engine_files: Option<&'a [FileEntry]>,
 }
@@ -264,12 +282,19 @@ pub(crate) fn make_environment(seen: &Circumstances<'_>) -> Value {
     if let Some(program) = seen.program.as_deref().and_then(Path::to_str) {
         environment.insert("program", program);
     }
+    let became = seen.observation.and_then(|seen| seen.became.as_deref());
+    if let Some(became) = became.and_then(Path::to_str) {
+        environment.insert("became", became);
+    }
     let listed = seen
         .listed
         .iter()
         .map(|(path, names)| listed_value(path, names));
     if seen.engine_files.is_none() {
         environment.insert("listed", Value::array(listed));
+        let present = seen.present.iter();
+        let present = present.map(|(path, what)| present_value("path", path, *what));
+        environment.insert("present", Value::array(present));
     }
     if let Some(files) = seen.engine_files {
         environment.insert("engine_files", list_files(files));
@@ -302,16 +327,29 @@ fn machine_value(file: &MachineFile) -> Value {
 }
 
 fn listed_value(path: &str, names: &[ListedName]) -> Value {
-    let entry = |name: &ListedName| {
-        let mut value = Value::object([("name", name.name.as_str())]);
-        match name.bytes {
-            Some(bytes) => value.insert("bytes", bytes),
-            None => value.insert("folder", true),
-        }
-        value
-    };
+    let entry = |name: &ListedName| present_value("name", &name.name, name.what);
     let mut value = Value::object([("path", path)]);
     value.insert("entries", Value::array(names.iter().map(entry)));
+    value
+}
+
+/// What stood at a name, which the member `key` says.
+fn present_value(key: &'static str, name: &str, what: Present) -> Value {
+    let mut value = Value::object([(key, name)]);
+    match what {
+        Present::Folder => {
+            value.insert("folder", true);
+        }
+        Present::File {
+            bytes,
+            is_executable,
+        } => {
+            value.insert("bytes", bytes);
+            if is_executable {
+                value.insert("executable", true);
+            }
+        }
+    }
     value
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use runseal_core::canon::NoCanonicalForm;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
+use runseal_sandbox::Limit;
 use runseal_sandbox::outputs::OutputError;
 
 use super::accesses::AccessError;
@@ -27,12 +28,25 @@ pub enum RecordError {
         stderr: Vec<u8>,
         /// Whether a limit ended it.
         is_stopped: bool,
+        /// The limit that it ran into, whatever it then did itself.
+        limit: Option<Limit>,
         /// Which programs asked for the network and were refused, and what for.
         refused: Vec<String>,
     },
     /// What it read cannot be sealed.
     #[error(transparent)]
     Access(#[from] AccessError),
+    /// The value of a secret variable stands in files that would be sealed.
+    #[error("the value of `{name}` is not to be sealed, and stands in {}", list(.files))]
+    Secret {
+        /// The variable.
+        name: String,
+        /// Where in the bundle.
+        files: Vec<String>,
+    },
+    /// It read the seed of a redactable bundle, which is for its owner alone.
+    #[error("the command read `{0}`, the seed of a redactable bundle, which is for you alone")]
+    Seed(String),
     /// A file changed while it was read.
     #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
     Changed(String),
@@ -71,6 +85,16 @@ pub enum RecordError {
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),
+}
+
+fn list(files: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let name = |file: &String| format!("`{}`", file.escape_debug());
+    let shown: Vec<String> = files.iter().take(SHOWN).map(name).collect();
+    match files.len().saturating_sub(SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
 }
 
 impl From<SealError> for RecordError {

@@ -2,6 +2,7 @@
 //! RUN_ENVIRONMENT.json lists, by its hash.
 
 use std::fmt;
+use std::io;
 
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
@@ -17,8 +18,10 @@ pub struct MachineDifference {
     pub package: Option<String>,
     /// SHA-256 of its content when the run was sealed, in hex.
     pub sealed: String,
-    /// Its digest here; nothing where it is not here.
+    /// Its digest here; nothing where it is not here or cannot be read.
     pub here: Option<String>,
+    /// What the system said where it is here and cannot be read.
+    pub unreadable: Option<String>,
     /// Whether it was executed.
     pub is_executed: bool,
 }
@@ -30,13 +33,18 @@ impl fmt::Display for MachineDifference {
             Some(package) => write!(f, "`{path}` of {package} ")?,
             None => write!(f, "`{path}` ")?,
         }
-        match &self.here {
-            Some(here) => write!(
+        match (&self.here, &self.unreadable) {
+            (Some(here), _) => write!(
                 f,
                 "is another file here: expected sha256 {}, actual {here}",
                 self.sealed
             ),
-            None => write!(f, "is not here: expected sha256 {}", self.sealed),
+            (None, Some(error)) => write!(
+                f,
+                "cannot be read here ({error}): expected sha256 {}",
+                self.sealed
+            ),
+            (None, None) => write!(f, "is not here: expected sha256 {}", self.sealed),
         }
     }
 }
@@ -48,6 +56,8 @@ pub struct MachineCheck {
     pub compared: usize,
     /// Files that differ or are missing here, in the order of the recording.
     pub differs: Vec<MachineDifference>,
+    /// The program that the recorded command became in the end, after all that only led to it.
+    pub became: Option<String>,
 }
 
 impl MachineCheck {
@@ -59,11 +69,12 @@ impl MachineCheck {
             name.escape_debug().to_string()
         };
         let is_loader = |difference: &&MachineDifference| name(difference).starts_with("ld-");
-        let mut executed = self
-            .differs
-            .iter()
-            .filter(|it| it.is_executed && !is_loader(it));
-        match (executed.next(), self.differs.as_slice()) {
+        let executed = || {
+            let differs = self.differs.iter();
+            differs.filter(|it| it.is_executed && !is_loader(it))
+        };
+        let became = executed().find(|it| Some(&it.path) == self.became.as_ref());
+        match (became.or(executed().next()), self.differs.as_slice()) {
             (Some(program), _) => Some(name(program)),
             (None, []) => None,
             (None, [one]) => Some(name(one)),
@@ -87,14 +98,19 @@ pub(crate) fn compare_machine(environment: Node<'_>) -> MachineCheck {
     let paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();
     let digests = digest_all(&paths);
     let compared = listed.len();
+    let became = environment.get("became");
     let mut check = MachineCheck {
         compared,
         differs: Vec::new(),
+        became: became.and_then(|path| Some(path.as_str()?.into_owned())),
     };
     for (mut file, digest) in listed.into_iter().zip(digests) {
-        let here = digest.ok().map(|(digest, _)| digest.to_string());
-        if here.as_deref() != Some(file.sealed.as_str()) {
-            file.here = here;
+        match digest {
+            Ok((digest, _)) => file.here = Some(digest.to_string()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => file.unreadable = Some(error.to_string()),
+        }
+        if file.here.as_ref() != Some(&file.sealed) {
             check.differs.push(file);
         }
     }
@@ -114,6 +130,7 @@ fn parse(node: Node<'_>) -> Option<MachineDifference> {
         package,
         sealed,
         here: None,
+        unreadable: None,
         is_executed: node.get("executed").and_then(|it| it.as_bool()) == Some(true),
     })
 }
@@ -153,5 +170,28 @@ mod tests {
         );
         assert!(check.differs[1].to_string().contains("is not here"));
         assert_eq!(MachineCheck::default().other_name(), None);
+    }
+
+    #[test]
+    fn machine_that_differs_is_named_by_what_the_command_became() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        std::fs::create_dir(at("libexec")).unwrap();
+        let file = |path: &str| {
+            let sha256 = Digest::of(b"recorded");
+            format!(r#"{{"path":"{path}","sha256":"{sha256}","executed":true}}"#)
+        };
+        let (shim, python) = (at("libexec"), at("python3.11"));
+        let text = format!(
+            r#"{{"became":"{python}","files":[{},{}]}}"#,
+            file(&shim),
+            file(&python)
+        );
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let check = compare_machine(document.root());
+        assert_eq!(check.other_name().as_deref(), Some("python3.11"));
+        // A folder is there, and cannot be read as a file.
+        let shown = check.differs[0].to_string();
+        assert!(shown.contains("cannot be read here"), "{shown}");
     }
 }

@@ -17,6 +17,13 @@ pub(crate) fn explain(
     divergences: &[Divergence],
 ) -> Vec<String> {
     let mut reasons = Vec::new();
+    if divergences.iter().any(misses_something) {
+        reasons.push(
+            "it missed something that was there: of files outside the folder and of times it cannot be \
+             seen whether the command looked at them"
+                .to_owned(),
+        );
+    }
     if divergences.iter().any(looks_like_time) {
         reasons.push(
             "what differs looks like a time: the command read the clock (`--fixed-time` gives it a constant one)"
@@ -125,6 +132,13 @@ fn is_of_the_moment(path: &Path) -> bool {
         )
 }
 
+/// Whether a run says that something is not there which the other one found.
+fn misses_something(divergence: &Divergence) -> bool {
+    let difference = divergence.difference.as_deref().unwrap_or_default();
+    let mut lines = difference.lines().filter(|line| !line.starts_with(' '));
+    lines.any(|line| line.contains("No such file"))
+}
+
 /// Whether the texts that differ have a time of day, a date or a count of seconds where they do.
 fn looks_like_time(divergence: &Divergence) -> bool {
     let Some(difference) = &divergence.difference else {
@@ -154,7 +168,8 @@ fn has_time(line: &str) -> bool {
     };
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
     (0..bytes.len()).any(|at| {
-        let is_begin = at == 0 || !is_digit(at - 1);
+        // Digits behind a point are a fraction.
+        let is_begin = at == 0 || !is_digit(at - 1) && bytes[at - 1] != b'.';
         let digits = (at..bytes.len()).take_while(|at| is_digit(*at)).count();
         let counts = matches!(digits, 10 | 13 | 16 | 19) && bytes[at] == b'1';
         is_begin && (shape(at, b"99:99:99") || shape(at, b"9999-99-99") || counts)
@@ -189,12 +204,23 @@ mod tests {
         }
         for text in [
             "-0.123\n+0.456",
+            "-0.1234567890123456\n+0.1876543210987654",
             " at 12:00:01\n-a\n+b",
             "+12345",
             "--- 2026-11-16",
         ] {
             assert!(!looks_like_time(&divergence(text)), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_missing_now_is_named_first() {
+        let missing = divergence("+cat: x: No such file or directory");
+        let reasons = explain(Some(&Observation::default()), &[missing]);
+        assert!(reasons[0].contains("it missed something"), "{reasons:?}");
+        let same = divergence(" cat: x: No such file or directory\n-a\n+b");
+        let reasons = explain(Some(&Observation::default()), &[same]);
+        assert!(reasons[0].contains("nothing that was seen"), "{reasons:?}");
     }
 
     #[test]

@@ -141,6 +141,7 @@ pub(crate) fn replay_recorded(
             Err(error) => return Err(error.into()),
         };
         let mut comparison = sealed.compare(run, &again, &command)?;
+        note_other_program(&again, &mut replay);
         if let Some(session) = command.models.take() {
             let traffic = session.finish().map_err(RecordError::Models)?;
             compare_traffic(&traffic, &mut comparison, &mut replay);
@@ -157,6 +158,26 @@ pub(crate) fn replay_recorded(
         replay.runs.push(comparison);
     }
     Ok(replay)
+}
+
+/// Says what ran here where that is another program than the one that was recorded.
+fn note_other_program(again: &CommandRun, replay: &mut Replay) {
+    let then = replay.environment.as_ref();
+    let then = then.and_then(|check| check.became.as_deref());
+    let now = again.observation().and_then(|seen| seen.became.as_deref());
+    if let (Some(then), Some(now)) = (then, now)
+        && Path::new(then) != now
+    {
+        let now = now.display().to_string();
+        let note = format!(
+            "`{}` ran here, where the recording has `{}`",
+            now.escape_debug(),
+            then.escape_debug()
+        );
+        if !replay.notes.contains(&note) {
+            replay.notes.push(note);
+        }
+    }
 }
 
 /// The command as it was recorded, on what was unpacked.
@@ -432,10 +453,18 @@ fn reasons_of(
         && !check.differs.is_empty()
     {
         let count = check.differs.len();
+        reasons.push(match count {
+            1 => "a file of the machine is not the one of the recording".to_owned(),
+            _ => format!("{count} files of the machine are not those of the recording"),
+        });
+    }
+    for secret in replay.gaps.iter().filter(|gap| gap.kind == "secret") {
         reasons.push(format!(
-            "{count} files of the machine are not those of the recording"
+            "{}: the command did not have it now",
+            secret.detail
         ));
     }
+    reasons.extend(explain_copy(again, divergences));
     let own = explain(observation, divergences);
     // That nothing explains it is not true where something does.
     if reasons.is_empty()
@@ -446,6 +475,25 @@ fn reasons_of(
         reasons.extend(own);
     }
     reasons
+}
+
+/// Whether what differs names the copy of the folder that the command worked in: its path is another
+/// one every time.
+fn explain_copy(again: &CommandRun, divergences: &[Divergence]) -> Option<String> {
+    let layer = again.recorded.layer.as_ref()?;
+    let copy = layer.shown_at().to_str().filter(|_| again.is_in_a_copy())?;
+    let names_it = |it: &Divergence| {
+        it.difference
+            .as_ref()
+            .is_some_and(|text| text.contains(copy))
+    };
+    divergences.iter().any(names_it).then(|| {
+        format!(
+            "it printed the path of the copy of the folder that it worked in, which differs every time \
+             at level {}",
+            again.isolation
+        )
+    })
 }
 
 fn was_read(observation: &Observation, path: &Path) -> bool {

@@ -30,7 +30,7 @@ pub(crate) struct Restored {
     pub(crate) stdin: Vec<u8>,
     /// What models answered, with its large bodies beside it, where that was recorded.
     pub(crate) model_io: Option<PathBuf>,
-    /// Files that were listed and not read: there is nothing in them.
+    /// Files that were listed or looked at and not read: there is nothing in them.
     pub(crate) placeholders: Vec<String>,
     _private: tempfile::TempDir,
 }
@@ -96,7 +96,7 @@ pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restor
     }
     let environment = run.document(RUN_ENVIRONMENT);
     let environment = environment.as_ref().map(|document| document.root());
-    let placeholders = environment.map_or(Ok(Vec::new()), |node| unpacking.put_listed(node))?;
+    let placeholders = environment.map_or(Ok(Vec::new()), |node| unpacking.put_present(node))?;
     // Last, so that nothing is ever written through one.
     for link in input.get("links").iter().flat_map(|list| list.items()) {
         unpacking.put_link(link)?;
@@ -223,50 +223,60 @@ impl Unpacking<'_> {
         Ok(mount)
     }
 
-    /// Files and folders that were there when a folder was listed: named alike and of the same
-    /// size, with nothing in them.
-    fn put_listed(&self, environment: Node<'_>) -> Result<Vec<String>, RestoreError> {
+    /// Files and folders that were there when a folder was listed, or when the command looked at them
+    /// or worked in them: named alike and of the same size, with nothing in them.
+    fn put_present(&self, environment: Node<'_>) -> Result<Vec<String>, RestoreError> {
         let mut placeholders = Vec::new();
-        for folder in environment
-            .get("listed")
-            .iter()
-            .flat_map(|list| list.items())
-        {
-            let path = folder
-                .get("path")
-                .and_then(|path| path.as_str())
-                .unwrap_or_default();
+        let items = |name: &str| environment.get(name);
+        for folder in items("listed").iter().flat_map(|list| list.items()) {
+            let path = text_in(folder, "path");
             for entry in folder.get("entries").iter().flat_map(|list| list.items()) {
-                let name = entry
-                    .get("name")
-                    .and_then(|name| name.as_str())
-                    .unwrap_or_default();
+                let name = text_in(entry, "name");
                 let relative = match path.is_empty() {
-                    true => name.into_owned(),
+                    true => name,
                     false => format!("{path}/{name}"),
                 };
-                let place = match SafePath::parse(&relative) {
-                    Ok(safe) => self.folder.join(safe.as_str()),
-                    // Shown once, but such a name is not worth failing for.
-                    Err(_) => continue,
-                };
-                if fs::symlink_metadata(&place).is_ok() {
-                    continue;
-                }
-                let bytes = entry
-                    .get("bytes")
-                    .and_then(|bytes| bytes.as_number()?.to_exact_i64());
-                match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
-                    Some(bytes) => {
-                        let file = create(&place, 0o644).map_err(RestoreError::Write)?;
-                        file.set_len(bytes).map_err(RestoreError::Write)?;
-                        placeholders.push(relative);
-                    }
-                    None => fs::create_dir_all(&place).map_err(RestoreError::Write)?,
-                }
+                self.put_one(relative, entry, &mut placeholders)?;
             }
         }
+        for entry in items("present").iter().flat_map(|list| list.items()) {
+            self.put_one(text_in(entry, "path"), entry, &mut placeholders)?;
+        }
         Ok(placeholders)
+    }
+
+    fn put_one(
+        &self,
+        relative: String,
+        entry: Node<'_>,
+        placeholders: &mut Vec<String>,
+    ) -> Result<(), RestoreError> {
+        let place = match SafePath::parse(&relative) {
+            Ok(safe) => self.folder.join(safe.as_str()),
+            // Shown once, but such a name is not worth failing for.
+            Err(_) => return Ok(()),
+        };
+        if fs::symlink_metadata(&place).is_ok() {
+            return Ok(());
+        }
+        let bytes = entry
+            .get("bytes")
+            .and_then(|bytes| bytes.as_number()?.to_exact_i64());
+        match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
+            Some(bytes) => {
+                let is_executable = entry.get("executable").and_then(|it| it.as_bool());
+                let mode = if is_executable == Some(true) {
+                    0o755
+                } else {
+                    0o644
+                };
+                let file = create(&place, mode).map_err(RestoreError::Write)?;
+                file.set_len(bytes).map_err(RestoreError::Write)?;
+                placeholders.push(relative);
+            }
+            None => fs::create_dir_all(&place).map_err(RestoreError::Write)?,
+        }
+        Ok(())
     }
 
     fn put_link(&self, link: Node<'_>) -> Result<(), RestoreError> {
@@ -302,6 +312,13 @@ impl Unpacking<'_> {
             _ => Ok(()),
         }
     }
+}
+
+fn text_in(node: Node<'_>, name: &str) -> String {
+    let text = node
+        .get(name)
+        .and_then(|it| Some(it.as_str()?.into_owned()));
+    text.unwrap_or_default()
 }
 
 /// Makes a new file and the folders on the way to it.

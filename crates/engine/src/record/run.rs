@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runseal_sandbox::{
-    CancelToken, Isolation, Limits, Mount, Observation, Observe, OnFile, OnOutput, Recorded,
-    Sandbox, SandboxError, Spec, SpecError, check_own_place,
+    CancelToken, Isolation, LayerKind, Limits, Mount, Observation, Observe, OnFile, OnOutput,
+    Recorded, Sandbox, SandboxError, Spec, SpecError, check_own_place,
 };
 
 use super::environment::modified_ns;
@@ -16,8 +16,7 @@ use super::fixed_time::{FixedTime, fix_time};
 use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain, normalize};
 use crate::models::{ModelSession, connect};
 
-/// What the names of parameters begin with in the command's environment.
-pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
+pub use runseal_core::formats::run_bundle::recorded::PARAMETER_PREFIX;
 
 /// Variables that every recorded command gets, so that it does the same every time and leaves no
 /// caches in the folder.
@@ -121,6 +120,12 @@ pub struct CommandRun {
 }
 
 impl CommandRun {
+    /// Whether the command worked in a copy of the folder.
+    pub(crate) fn is_in_a_copy(&self) -> bool {
+        let layer = self.recorded.layer.as_ref();
+        layer.is_some_and(|layer| layer.kind() == LayerKind::Copy)
+    }
+
     /// What was seen; nothing where observation was not possible.
     pub fn observation(&self) -> Option<&Observation> {
         self.recorded.observation.as_ref()
@@ -233,6 +238,16 @@ fn check_place(path: &Path) -> Result<(), RunError> {
     })
 }
 
+/// Where an input is shown that was named by a path over a link: where it was named, besides where it
+/// is. A link below the folder is there anyway.
+pub(crate) fn shown_as_given(input: &Mount, command: &Command) -> Option<PathBuf> {
+    let given = normalize(&input.host);
+    let is_elsewhere = input.host == input.inside
+        && input.host.canonicalize().is_ok_and(|real| real != given)
+        && !given.starts_with(&command.folder);
+    (is_elsewhere && check_own_place(&given).is_ok()).then_some(given)
+}
+
 /// The inputs that are not below the folder.
 fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
     let mut shown = Vec::new();
@@ -241,6 +256,12 @@ fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
             path: input.host.clone(),
             source,
         })?;
+        if let Some(given) = shown_as_given(input, command) {
+            shown.push(Mount {
+                host: real.clone(),
+                inside: given,
+            });
+        }
         if real.starts_with(&command.folder) {
             continue;
         }

@@ -27,7 +27,8 @@ use super::environment::{
 pub use super::error::RecordError;
 use super::keep::Keep;
 use super::repeat::{Varying, repeat_command};
-use super::run::{Command, CommandRun, Watching, run_command};
+use super::run::{Command, CommandRun, Watching, run_command, shown_as_given};
+use super::secrets::{can_be_found, check_secrets};
 use crate::directory::{DirectorySource, RootLink};
 use crate::models::ModelTraffic;
 use crate::redact::{KeptSeed, SealingSeed};
@@ -35,6 +36,7 @@ use crate::run::command::{Program, compute_executable};
 use crate::run::seal::{make_meta, verify_staged};
 use crate::run::staging::{RunFiles, RunFilesError};
 pub(crate) use files::{MOST_LEFT_OUT, output_path};
+use files::{Reading, put_all};
 
 /// What to record, and where to seal it.
 #[derive(Debug)]
@@ -76,6 +78,8 @@ pub struct SealedCommand {
     pub read: usize,
     /// The paths of its artifacts.
     pub written: Vec<String>,
+    /// What it took away, by path below the folder.
+    pub deleted: Vec<String>,
     /// How many files of the machine it used.
     pub outside: usize,
     /// How many calls to models it made, where they were recorded.
@@ -117,12 +121,14 @@ pub fn record_command(
     let ahead = reader.finish();
     let failure = describe_failure(run.recorded.outcome.ending, &request.command);
     let is_stopped = matches!(run.recorded.outcome.ending, Ending::Stopped(_));
+    let limit = find_limit(&run);
     if let Some(how) = failure
         && (!request.keep_failed || is_stopped)
     {
         return Err(RecordError::Failed {
             how,
             is_stopped,
+            limit,
             refused: refused_network(run.observation()),
             stderr: run.recorded.outcome.stderr.bytes,
         });
@@ -144,12 +150,15 @@ pub fn record_command(
     sealing.seal(run, varying, packages, &inputs)
 }
 
-/// Where the inputs are that were named, links resolved.
+/// Where the inputs are that were named, links resolved, and where else the command sees them.
 fn real_inputs(command: &Command) -> Vec<PathBuf> {
-    let inputs = command.inputs.iter().map(|input| &input.host);
+    let mut inputs = Vec::new();
+    for input in &command.inputs {
+        let host = &input.host;
+        inputs.push(host.canonicalize().unwrap_or_else(|_| host.clone()));
+        inputs.extend(shown_as_given(input, command));
+    }
     inputs
-        .map(|host| host.canonicalize().unwrap_or_else(|_| host.clone()))
-        .collect()
 }
 
 /// How a command failed, if it did.
@@ -158,17 +167,44 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
     Some(match ending {
         Ending::Exited(0) => return None,
         Ending::Exited(code) => format!("ended with exit status {code}"),
-        Ending::Signaled(25) => format!("wrote a file of more than {} bytes", limits.file_bytes),
+        Ending::Signaled(FILE_TOO_LARGE) => {
+            format!("wrote a file of more than {} bytes", limits.file_bytes)
+        }
         Ending::Signaled(signal) => format!("was ended by signal {signal}"),
         Ending::Stopped(limit) => match limit {
             Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
-            Limit::Stdout => format!("printed more than {} bytes", limits.stdout_bytes),
-            Limit::Stderr => format!("complained in more than {} bytes", limits.stderr_bytes),
+            Limit::Stdout => format!(
+                "printed more than {} bytes on standard output",
+                limits.stdout_bytes
+            ),
+            Limit::Stderr => format!(
+                "printed more than {} bytes on standard error",
+                limits.stderr_bytes
+            ),
             Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
             Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
             Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
         },
     })
+}
+
+/// SIGXFSZ, which a process gets that writes a file beyond its bound.
+const FILE_TOO_LARGE: i32 = 25;
+
+/// The limit that a failed command ran into, as far as its end tells. A shell passes the signal of
+/// what it ran on as its own exit status, and other programs only print the error.
+fn find_limit(run: &CommandRun) -> Option<Limit> {
+    const OF_SHELL: u8 = 128 + 25;
+    let outcome = &run.recorded.outcome;
+    match outcome.ending {
+        Ending::Stopped(limit) => Some(limit),
+        Ending::Signaled(FILE_TOO_LARGE) | Ending::Exited(OF_SHELL) => Some(Limit::WorkBytes),
+        Ending::Exited(1..) => {
+            let said = memchr::memmem::find(&outcome.stderr.bytes, b"File too large");
+            said.map(|_| Limit::WorkBytes)
+        }
+        Ending::Exited(0) | Ending::Signaled(_) => None,
+    }
 }
 
 struct Sealing<'a> {
@@ -204,8 +240,28 @@ impl Sealing<'_> {
         for (name, bytes) in &contracts {
             self.files.put_bytes(name, bytes)?;
         }
-        let files = self.put_all(&accesses.files, ENGINE_FOLDER)?;
-        let named = self.put_all(&accesses.inputs, INPUTS_FOLDER)?;
+        let reading = Reading {
+            cancel: self.cancel,
+            reference_above: request.reference_above,
+            ahead: &self.ahead,
+            began_ns: run.began_ns,
+            is_copy: run.is_in_a_copy(),
+        };
+        let gaps = &mut accesses.gaps;
+        let files = put_all(
+            &mut self.files,
+            &reading,
+            &accesses.files,
+            ENGINE_FOLDER,
+            gaps,
+        )?;
+        let named = put_all(
+            &mut self.files,
+            &reading,
+            &accesses.inputs,
+            INPUTS_FOLDER,
+            gaps,
+        )?;
         let stdin = self.put_stdin()?;
         let (model_io, calls) = self.put_models()?.unzip();
         for gap in self.models.iter().flat_map(|models| &models.gaps) {
@@ -231,6 +287,7 @@ impl Sealing<'_> {
             .put_json(CONTEXT_STRIPPED, &Value::object([("stripped", nothing)]))?;
         let given = self.put_outputs(&run, &mut accesses)?;
         let written: Vec<String> = given.outputs.iter().map(|file| file.path.clone()).collect();
+        let deleted = given.deleted.clone();
         let mut output = make_output(&given);
         output.insert("inputs_hash", inputs_hash.to_string());
         let outputs_hash = compute_outputs_hash(&output, HashScope::Document)?;
@@ -249,12 +306,19 @@ impl Sealing<'_> {
                 detail: format!("`{}` is not in the bundle, only its hash", file.path),
             });
         }
-        for name in command.secrets.keys() {
+        for (name, value) in &command.secrets {
+            let detail = match can_be_found(value) {
+                true => {
+                    format!("the variable `{name}` was given and its value is not in the bundle")
+                }
+                false => format!(
+                    "the variable `{name}` was given and its value is not sealed; it is too short \
+                     to be looked for in files"
+                ),
+            };
             accesses.gaps.insert(CaptureGap {
                 kind: "secret".to_owned(),
-                detail: format!(
-                    "the variable `{name}` was given and its value is not in the bundle"
-                ),
+                detail,
             });
         }
         let machine = self.put_environment(&run, &mut accesses, packages)?;
@@ -263,6 +327,7 @@ impl Sealing<'_> {
         if let Some(redactable) = &request.redactable {
             self.files.put_commitment(&redactable.seed)?;
         }
+        check_secrets(&command.secrets, self.files.path())?;
         self.files.put_lists()?;
         check_interrupted(self.cancel)?;
         let target = self.files.target(&run_id);
@@ -281,6 +346,7 @@ impl Sealing<'_> {
             ending: run.recorded.outcome.ending,
             read: files.len() + named.len(),
             written,
+            deleted,
             outside,
             calls,
             gaps: accesses.gaps.into_iter().collect(),
@@ -306,6 +372,7 @@ impl Sealing<'_> {
             folder: Some(&self.request.command.folder),
             program: run.program.clone(),
             listed: &accesses.listed,
+            present: &accesses.present,
             engine_files: None,
         };
         let environment = make_environment(&seen);

@@ -1,4 +1,88 @@
-//! Tells values that look like keys from others, so that none gets into a bundle unasked.
+//! Tells values that look like keys from others, and finds those of secret variables in files, so that
+//! none gets into a bundle unasked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use memchr::memmem::Finder;
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+
+use super::error::{RecordError, work_error};
+use crate::stream::BUFFER;
+
+/// Shorter values stand in files by chance.
+const SHORTEST: usize = 6;
+
+/// Whether a secret is long enough to be told from chance where it is found.
+pub(crate) fn can_be_found(value: &str) -> bool {
+    value.len() >= SHORTEST
+}
+
+/// Refuses a bundle of which a file holds the value of a secret variable, as it is or as JSON writes it.
+/// What was packed, encoded or cut up is not found.
+pub(crate) fn check_secrets(
+    secrets: &BTreeMap<String, String>,
+    bundle: &Path,
+) -> Result<(), RecordError> {
+    for (name, value) in secrets.iter().filter(|(_, value)| can_be_found(value)) {
+        let mut texts = BTreeSet::from([value.as_bytes().to_vec()]);
+        let json = canonical_bytes(&Value::from(value.as_str()), Dialect::Jcs)?;
+        texts.extend(json.get(1..json.len() - 1).map(<[u8]>::to_vec));
+        let mut files = Vec::new();
+        find_below(bundle, bundle, &texts, &mut files).map_err(work_error)?;
+        if !files.is_empty() {
+            files.sort();
+            let name = name.clone();
+            return Err(RecordError::Secret { name, files });
+        }
+    }
+    Ok(())
+}
+
+fn find_below(
+    folder: &Path,
+    bundle: &Path,
+    texts: &BTreeSet<Vec<u8>>,
+    found: &mut Vec<String>,
+) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            find_below(&path, bundle, texts, found)?;
+            continue;
+        }
+        for text in texts {
+            if holds(&mut File::open(&path)?, text)? {
+                let name = path.strip_prefix(bundle).unwrap_or(&path);
+                found.push(name.display().to_string());
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a text stands in what `reader` gives.
+fn holds(reader: &mut impl io::Read, text: &[u8]) -> io::Result<bool> {
+    let finder = Finder::new(text);
+    let mut buffer = vec![0; BUFFER.max(2 * text.len())];
+    // What may be the beginning of the text at the end of a piece is looked at again with the next.
+    let mut kept = 0;
+    loop {
+        let count = runseal_archive::fill(reader, &mut buffer[kept..])?;
+        let end = kept + count;
+        if finder.find(&buffer[..end]).is_some() {
+            return Ok(true);
+        }
+        if end < buffer.len() {
+            return Ok(false);
+        }
+        kept = text.len() - 1;
+        buffer.copy_within(end - kept..end, 0);
+    }
+}
 
 /// Words in the name of a variable whose value is a secret as a rule.
 const NAMES: [&str; 11] = [
@@ -89,6 +173,40 @@ fn count_runs(value: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_is_found_wherever_it_stands_in_the_pieces() {
+        let text = b"a secret of some length";
+        for before in [0, 1, BUFFER - 10, BUFFER, 2 * BUFFER - 1, 2 * BUFFER + 7] {
+            let mut bytes = vec![b'a'; before];
+            bytes.extend_from_slice(text);
+            bytes.extend_from_slice(b"rest");
+            assert!(holds(&mut &bytes[..], text).unwrap(), "{before}");
+            bytes[before + 3] = b'x';
+            assert!(!holds(&mut &bytes[..], text).unwrap(), "{before}");
+        }
+    }
+
+    #[test]
+    fn secret_in_a_file_is_refused_by_the_file_as_it_is_and_as_json_writes_it() {
+        let bundle = tempfile::tempdir().unwrap();
+        fs::create_dir(bundle.path().join("artifacts")).unwrap();
+        fs::write(
+            bundle.path().join("artifacts/a.json"),
+            r#"{"a":"pass\"word"}"#,
+        )
+        .unwrap();
+        fs::write(bundle.path().join("fine"), "password").unwrap();
+        let given = |value: &str| BTreeMap::from([("KEY".to_owned(), value.to_owned())]);
+        let error = check_secrets(&given("pass\"word"), bundle.path()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the value of `KEY` is not to be sealed, and stands in `artifacts/a.json`"
+        );
+        for absent in ["another value", "pass"] {
+            check_secrets(&given(absent), bundle.path()).unwrap();
+        }
+    }
 
     #[test]
     fn secret_is_told_by_name_prefix_or_look_and_ordinary_values_are_not() {

@@ -22,6 +22,7 @@ use runseal_trust::sd_jwt::{Disclosure, Withholding, encode_sd_jwt};
 
 use super::hunt::{gives_away, hunt};
 use super::original::{Content, Original, safe};
+use super::repeated::find_repeated;
 use super::select::{Drop, Places, find_visible_names, select};
 use crate::directory::{DirectorySource, RootLink};
 use crate::staging::{Place, Rights, Staging};
@@ -37,6 +38,8 @@ pub struct RedactionPlan {
     /// Names of files and members in which a regular expression that was given is found, and which the
     /// copy shows: names are not withheld.
     pub visible_names: BTreeSet<String>,
+    /// Places that the copy shows and that hold a withheld text.
+    pub repeated: BTreeSet<String>,
 }
 
 /// Finds what must be withheld: what was asked for, and every digest of it.
@@ -48,6 +51,7 @@ pub fn plan_redaction(original: &Original, drops: &[Drop]) -> Result<RedactionPl
     hunt(original, &mut places)?;
     Ok(RedactionPlan {
         visible_names: find_visible_names(original, drops, &places)?,
+        repeated: find_repeated(original, &places)?,
         unchecked: original.format.unchecked(&places.all()),
         withheld: places.to_withheld(original),
         places,
@@ -224,7 +228,8 @@ impl RedactionPlan {
         let document = original.document(path);
         let document = document.ok_or_else(|| RedactError::FitsNothing(path.to_owned()))?;
         if self.places.covers(path, None) {
-            return Err(RedactError::FitsNothing(path.to_owned()));
+            let fault = "it is withheld as a whole".to_owned();
+            return Err(RedactError::Token(fault));
         }
         let claims = Value::object([
             ("path", path.to_owned()),
@@ -235,8 +240,14 @@ impl RedactionPlan {
             plan: self,
             path,
         };
-        encode_sd_jwt(document, &salts, claims, signer)
-            .map_err(|error| RedactError::Token(error.to_string()))
+        let (token, disclosures) = encode_sd_jwt(document, &salts, claims, signer)
+            .map_err(|error| RedactError::Token(error.to_string()))?;
+        let concealed: BTreeSet<_> = disclosures.iter().map(|one| &*one.pointer).collect();
+        let mut listed = self.places.pointers(path);
+        match listed.find(|pointer| !concealed.contains(pointer)) {
+            None => Ok((token, disclosures)),
+            Some(shown) => Err(RedactError::Token(format!("`{shown}` would be shown"))),
+        }
     }
 
     /// Whether bytes that go along with a copy state a digest of what is withheld.

@@ -10,16 +10,19 @@ use runseal_core::formats::redacted::chunks::{
 };
 use runseal_core::formats::redacted::commit::{Key, commit_bytes, commit_value, read_marker};
 use runseal_core::formats::redacted::documents::{
-    FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
+    FileKind, Opening, REDACTED, REDACTION, Redacted, Redaction, array_index, find_value,
+    pointer_steps,
 };
+use runseal_core::formats::redacted::{RULES, RedactedView};
 use runseal_core::limits::JsonLimits;
-use runseal_core::source::Source as _;
+use runseal_core::source::{Source as _, SourceError};
+use runseal_core::verify::{Level, run_rules};
 use runseal_trust::encoding::{decode_base64, encode_base64};
 
 use super::RedactError;
 use super::copy::{CopyFiles, is_sealed_file};
-use super::original::{Content, Original, pointer_steps, read_pieces, safe};
-use super::select::find_chunks;
+use super::original::{Content, Original, read_pieces, safe};
+use super::select::{find_chunks, split_place};
 use crate::directory::{DirectorySource, RootLink};
 
 const VERSION: &str = "1.0.0";
@@ -32,10 +35,7 @@ pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, 
     let mut values = Vec::new();
     for place in places {
         let missing = || RedactError::FitsNothing(place.clone());
-        let (path, pointer) = match place.split_once('#') {
-            Some((path, pointer)) => (path, Some(pointer)),
-            None => (place.as_str(), None),
-        };
+        let (path, pointer) = split_place(original, place);
         let file = original.files.get(path).ok_or_else(missing)?;
         let mut key = original.seed.file_key(path);
         let mut entry = Value::object([("path", file.committed.path.as_str())]);
@@ -128,7 +128,7 @@ fn reveal(
             reveal(pair.ok_or_else(missing)?, rest, value, key)
         }
         (Value::Array(values), Opening::Elements(_, openings)) => {
-            let at: usize = step.parse().map_err(|_| missing())?;
+            let at = array_index(step).ok_or_else(missing)?;
             let pair = values.get_mut(at).zip(openings.get_mut(at));
             reveal(pair.ok_or_else(missing)?, rest, value, key)
         }
@@ -151,6 +151,15 @@ struct Revealing {
 impl Revealing {
     fn open(path: &Path) -> Result<Self, RedactError> {
         let source = DirectorySource::open(path, RootLink::Follow)?;
+        if let Err(SourceError::NotFound { .. }) = source.open(&safe(REDACTED)?) {
+            return Err(RedactError::NoCopy);
+        }
+        // A value is put only into what holds: otherwise nobody could tell whose fault is whose.
+        let report = run_rules(&RULES, &RedactedView::collect(&source)?, Level::Form);
+        if let Some(finding) = report.findings().first() {
+            let place = finding.place.label().unwrap_or(REDACTED);
+            return Err(RedactError::Changed(place.to_owned()));
+        }
         let limit = JsonLimits::LARGEST_DOCUMENT;
         let stored = source.read(&safe(REDACTION)?, limit)?;
         let redaction = Redaction::parse(&stored).map_err(RedactError::Commitment)?;
@@ -191,7 +200,11 @@ impl Revealing {
         let key = text("key").and_then(Key::parse);
         let key = key.ok_or_else(|| fail("a value has no key"))?;
         let pointer = text("pointer");
-        let place = |fault: String| RedactError::Disclosure(format!("{path}: {fault}"));
+        let place =
+            |fault: String| RedactError::Disclosure(format!("`{}`: {fault}", path.escape_debug()));
+        if self.redaction.file(path).is_none() {
+            return Err(place("no such file was sealed".to_owned()));
+        }
         let whole = |redacted: &Redacted| {
             let mut places = redacted.withheld.iter();
             places.any(|place| place.path == path && place.pointer.is_none())
@@ -208,7 +221,7 @@ impl Revealing {
                 let opening = opening.ok_or_else(|| place("it is not shown".to_owned()))?;
                 reveal(
                     (&mut document, opening),
-                    &pointer_steps(pointer),
+                    &pointer_steps(pointer).ok_or_else(|| place("it is no pointer".to_owned()))?,
                     value,
                     &key,
                 )

@@ -4,141 +4,28 @@
 //! of everything that holds something withheld, all digests that our formats make are computed,
 //! and each place that states one of them, whole or by its first eight digits or more, is
 //! withheld too; until nothing more is found. Digests of more than one value are named by the format.
+//! So are places that say what a withheld place says; and with a digest goes the size beside it,
+//! which tells `true` from `false`.
 
 use std::collections::BTreeSet;
 
-use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::digest::Digest;
-use runseal_core::formats::redacted::chunks::chunk_place;
+use runseal_core::canon::Value;
+use runseal_core::formats::redacted::chunks::{LARGE, chunk_place};
 use runseal_core::formats::redacted::documents::find_value;
 use runseal_core::formats::redacted::redactable::digest_digits;
 use runseal_core::formats::run_bundle::layout::exact_path;
-use runseal_trust::encoding::encode_base64;
 
 use super::RedactError;
+use super::digits::Tainted;
 use super::original::{Content, Original, read_pieces, safe};
 use super::select::{Places, walk};
 
-/// Why such places are withheld.
-pub(crate) const REASON: &str = "a digest of what is withheld";
-
-/// The fewest digits of a digest that count as one: our formats use 8, 16 and 64.
-const FEWEST: usize = 8;
-
-/// Digests that may not be shown.
-#[derive(Debug, Default)]
-struct Tainted {
-    hex: BTreeSet<String>,
-    /// Beginnings of digests, where no more is known.
-    beginnings: BTreeSet<String>,
-    base64: BTreeSet<String>,
-}
-
-impl Tainted {
-    fn add(&mut self, digest: &Digest) {
-        self.hex.insert(digest.to_string());
-        let encoded = encode_base64(digest.as_bytes());
-        let plain = encoded.trim_end_matches('=');
-        self.base64
-            .insert(plain.replace('+', "-").replace('/', "_"));
-    }
-
-    /// Adds digits that a format makes itself: all of a digest, or its beginning.
-    fn add_digits(&mut self, digits: &str) {
-        match Digest::parse_hex(digits) {
-            Ok(digest) => self.add(&digest),
-            Err(_) if digits.len() >= FEWEST => {
-                self.hex.insert(digits.to_owned());
-                self.beginnings.insert(digits.to_owned());
-            }
-            Err(_) => {}
-        }
-    }
-
-    fn add_bytes(&mut self, bytes: &[u8]) {
-        self.add(&Digest::of(bytes));
-        self.add(&Digest::of(&[bytes, b"\n"].concat()));
-    }
-
-    /// Every digest that our formats make of a value.
-    fn add_value(&mut self, value: &Value) {
-        for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
-            if let Ok(bytes) = canonical_bytes(value, dialect) {
-                self.add_bytes(&bytes);
-            }
-        }
-        if let Value::String(text) = value {
-            self.add_bytes(text.to_lossy().as_bytes());
-        }
-        // A digest of an object stands in the object itself as a rule, and leaves itself out.
-        if let Value::Object(members) = value {
-            for (name, member) in members {
-                let Value::String(text) = member else {
-                    continue;
-                };
-                if digits_in(text.to_lossy().as_bytes()).is_empty() {
-                    continue;
-                }
-                let mut rest = members.clone();
-                rest.remove(name);
-                let rest = Value::Object(rest);
-                for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
-                    if let Ok(bytes) = canonical_bytes(&rest, dialect) {
-                        self.add_bytes(&bytes);
-                    }
-                }
-            }
-        }
-    }
-
-    /// Whether digits that were found in a text are those of one of them.
-    fn has(&self, digits: &Digits) -> bool {
-        let is_hex = |run: &String| match run.len() {
-            ..=64 => {
-                let mut above = self.hex.range(run.clone()..);
-                let next = above.next();
-                next.is_some_and(|digest| digest.starts_with(run.as_str()))
-                    || (FEWEST..run.len()).any(|end| self.beginnings.contains(&run[..end]))
-            }
-            _ => (0..=run.len() - 64).any(|at| self.hex.contains(&run[at..at + 64])),
-        };
-        digits.hex.iter().any(is_hex) || digits.base64.iter().any(|run| self.base64.contains(run))
-    }
-
-    fn is_in(&self, text: &[u8]) -> bool {
-        self.has(&digits_in(text))
-    }
-}
-
-/// What could be digests, or the beginnings of digests, in a text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Digits {
-    hex: BTreeSet<String>,
-    base64: BTreeSet<String>,
-}
-
-impl Digits {
-    fn is_empty(&self) -> bool {
-        self.hex.is_empty() && self.base64.is_empty()
-    }
-}
-
-/// Finds every run of digits in `text` that could be a digest.
-pub(super) fn digits_in(text: &[u8]) -> Digits {
-    let mut digits = Digits::default();
-    let hex_runs = text.split(|byte| !byte.is_ascii_hexdigit());
-    for run in hex_runs.filter(|run| run.len() >= FEWEST) {
-        let run = String::from_utf8_lossy(run).to_ascii_lowercase();
-        digits.hex.insert(run);
-    }
-    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
-    let runs = text.split(|byte| !is_base64(byte));
-    for run in runs.filter(|run| run.len() == 43) {
-        let run = String::from_utf8_lossy(run).replace('+', "-");
-        digits.base64.insert(run.replace('/', "_"));
-    }
-    digits
-}
+/// Why places are withheld that nobody named.
+const DIGEST: &str = "a digest of what is withheld";
+const SIZE: &str = "the size of what is withheld";
+const TWIN: &str = "the same as what is withheld";
+/// These reasons together.
+pub(crate) const REASONS: [&str; 3] = [DIGEST, SIZE, TWIN];
 
 /// The digests of what is withheld, and of all that holds it.
 fn taint(original: &Original, places: &Places) -> Tainted {
@@ -241,13 +128,84 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                 found.push((exact, None));
             }
         }
-        if found.is_empty() {
-            return Ok(());
+        // Bytes are read again for this, so everything else comes first.
+        if found.is_empty() && !add_companions(original, places)? {
+            found = search_bytes(original, places, &tainted)?;
+            if found.is_empty() {
+                return Ok(());
+            }
         }
         for (path, pointer) in found {
-            places.add(original.format, &path, pointer.as_deref(), REASON)?;
+            places.add(original.format, &path, pointer.as_deref(), DIGEST)?;
         }
     }
+}
+
+/// The files, other than documents and large ones, that hold 32 bytes of a digest as they are.
+fn search_bytes(
+    original: &Original,
+    places: &Places,
+    tainted: &Tainted,
+) -> Result<Vec<(String, Option<String>)>, RedactError> {
+    let mut found = Vec::new();
+    for (path, file) in &original.files {
+        let is_binary = matches!(&file.content, Content::Bytes(digits) if !digits.is_text);
+        if is_binary && !places.covers(path, None) {
+            let bytes = original.source.read(&safe(path)?, LARGE)?;
+            found.extend(tainted.is_raw_in(&bytes).then(|| (path.clone(), None)));
+        }
+    }
+    Ok(found)
+}
+
+/// Names of digests of contents, of the sizes that stand beside them, and of sums of these.
+const CONTENT_DIGESTS: [&str; 3] = ["sha256", "expected_hash", "content_hash"];
+const SIZES: [&str; 2] = ["bytes", "size_bytes"];
+const TOTALS: [&str; 2] = ["total_bytes", "total_output_bytes"];
+
+/// Adds what says the same as something withheld, and sizes beside withheld digests with their sums;
+/// whether there was any.
+fn add_companions(original: &Original, places: &mut Places) -> Result<bool, RedactError> {
+    let mut found = Vec::new();
+    for twins in (original.format.twins)(&original.documents) {
+        let is_withheld = twins
+            .each_ref()
+            .map(|(path, pointer)| places.covers(path, Some(pointer)));
+        for (twin, is_withheld) in twins.into_iter().zip(is_withheld.into_iter().rev()) {
+            found.extend(is_withheld.then_some((twin, TWIN)));
+        }
+    }
+    for (path, document) in &original.documents {
+        if !places.touches(path) || places.covers(path, None) {
+            continue;
+        }
+        let mut sizes = BTreeSet::new();
+        walk(document, "", &mut |pointer, value| {
+            let is_withheld = |name: &&str| {
+                let digest = value.get(name).and_then(Value::as_str);
+                digest.is_some() && places.covers(path, Some(&format!("{pointer}/{name}")))
+            };
+            if CONTENT_DIGESTS.iter().any(is_withheld) {
+                let beside = SIZES.iter().filter(|name| value.get(name).is_some());
+                sizes.extend(beside.map(|name| format!("{pointer}/{name}")));
+            }
+        });
+        let mut totals = BTreeSet::new();
+        for size in &sizes {
+            for (end, _) in size.match_indices('/') {
+                let above = &size[..end];
+                let names = TOTALS.iter().map(|name| format!("{above}/{name}"));
+                totals.extend(names.filter(|total| find_value(document, total).is_some()));
+            }
+        }
+        let sizes = sizes.into_iter().chain(totals);
+        found.extend(sizes.map(|pointer| ((path.clone(), pointer), SIZE)));
+    }
+    let mut is_new = false;
+    for ((path, pointer), reason) in found {
+        is_new |= places.add(original.format, &path, Some(&pointer), reason)?;
+    }
+    Ok(is_new)
 }
 
 /// Bytes at the end of a piece that are searched again with the next one: a digest may stand on

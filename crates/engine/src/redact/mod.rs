@@ -3,10 +3,12 @@
 //! and copies are written.
 
 mod copy;
+mod digits;
 mod disclose;
 mod hunt;
 mod original;
 mod profile;
+mod repeated;
 mod sealing;
 mod select;
 
@@ -23,7 +25,7 @@ pub use copy::{
     CopiedFile, CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy,
 };
 pub use disclose::{disclose_values, unredact_copy};
-pub(crate) use hunt::REASON as DIGEST_REASON;
+pub(crate) use hunt::REASONS as DERIVED_REASONS;
 pub use original::{Original, is_redactable};
 pub use profile::{Profile, ProfileError};
 pub use sealing::{
@@ -49,6 +51,9 @@ pub enum RedactError {
     /// It is a redacted copy already.
     #[error("it is a redacted copy; redact the bundle that was sealed")]
     AlreadyRedacted,
+    /// It is no redacted copy.
+    #[error("it is no redacted copy: it has no REDACTED.json")]
+    NoCopy,
     /// Its commitment is malformed.
     #[error("its REDACTION.json cannot be used: {0}")]
     Commitment(String),

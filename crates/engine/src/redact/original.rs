@@ -10,7 +10,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::chunks::{ChunkedFile, LARGE, read_chunks};
 use runseal_core::formats::redacted::commit::{Key, Seed, commit_bytes, commit_value};
 use runseal_core::formats::redacted::documents::{
-    CommittedFile, FileKind, REDACTED, REDACTION, Redaction,
+    CommittedFile, FileKind, REDACTED, REDACTION, Redaction, array_index, pointer_steps,
 };
 use runseal_core::formats::redacted::redactable::{Redactable, redactable, redactable_formats};
 use runseal_core::limits::JsonLimits;
@@ -18,7 +18,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 
 use super::RedactError;
-use super::hunt::{Digits, digits_in};
+use super::digits::{Digits, digits_in};
 use crate::directory::{DirectorySource, RootLink};
 
 /// A file of the bundle.
@@ -103,14 +103,6 @@ fn read_file(
     (Some(read), is_sealed)
 }
 
-/// Steps of a JSON Pointer, unescaped.
-pub(super) fn pointer_steps(pointer: &str) -> Vec<String> {
-    let parts = pointer.split('/').skip(1);
-    parts
-        .map(|part| part.replace("~1", "/").replace("~0", "~"))
-        .collect()
-}
-
 /// The commitment of the bundle in `source`, wherever its format keeps it.
 fn find_commitment(source: &dyn Source) -> Result<Option<Vec<u8>>, RedactError> {
     let limit = JsonLimits::LARGEST_DOCUMENT;
@@ -169,12 +161,12 @@ impl Original {
     pub(super) fn key_at(&self, path: &str, pointer: &str) -> Option<Key> {
         let mut key = self.seed.file_key(path);
         let mut at = self.documents.get(path)?;
-        for step in pointer_steps(pointer) {
+        for step in pointer_steps(pointer)? {
             let name = JsonString::from(step.as_str());
             (key, at) = match at {
                 Value::Object(members) => (key.member(&name), members.get(&name)?),
                 Value::Array(elements) => {
-                    let index: usize = step.parse().ok()?;
+                    let index = array_index(&step)?;
                     (key.element(index), elements.get(index)?)
                 }
                 _ => return None,

@@ -40,8 +40,18 @@ impl Profile {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
-        let file: ProfileText =
-            toml::from_str(text).map_err(|error| ProfileError(error.to_string()))?;
+        let file: ProfileText = toml::from_str(text).map_err(|error| {
+            // What the parser prints draws the line, over several lines.
+            let message = error.message().replace('\n', "; ");
+            let line = error.span().map(|span| {
+                let before = text.as_bytes().iter().take(span.start);
+                1 + before.filter(|byte| **byte == b'\n').count()
+            });
+            ProfileError(match line {
+                Some(line) => format!("line {line}: {message}"),
+                None => message,
+            })
+        })?;
         if file.runseal_redaction != 1 {
             let fault = format!("version {} is not known", file.runseal_redaction);
             return Err(ProfileError(fault));
@@ -65,5 +75,29 @@ impl Profile {
             });
         }
         Ok(Self { drops })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profile_that_is_none_is_told_in_one_line() {
+        for (text, begins) in [
+            (
+                "runseal-redaction = 1\n\n[[drop]]\nplace = \"a\nreason = 1",
+                "line 4: ",
+            ),
+            (
+                "runseal-redaction = 1\n[[drop]]\nplac = \"a\"\nreason = \"b\"\n",
+                "line 3: ",
+            ),
+            ("runseal-redaction = 2\n", "version 2 is not known"),
+            ("", "line 1: "),
+        ] {
+            let told = Profile::parse(text).unwrap_err().to_string();
+            assert!(told.starts_with(begins) && !told.contains('\n'), "{told}");
+        }
     }
 }

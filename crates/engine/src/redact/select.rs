@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use regex::bytes::Regex;
-use runseal_core::canon::Value;
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::formats::redacted::chunks::{
     CHUNK, ChunkedFile, LARGE, chunk_place, parse_byte_range,
 };
-use runseal_core::formats::redacted::documents::{Withheld, find_value, pointer_step};
+use runseal_core::formats::redacted::documents::{
+    Withheld, find_value, pointer_step, pointer_steps,
+};
 use runseal_core::formats::redacted::redactable::{PlaceRef, Redactable};
 use runseal_core::source::SourceError;
 use runseal_trust::policy::glob;
@@ -21,8 +23,8 @@ use super::original::{Content, Original, safe};
 pub enum DropKind {
     /// `PATH`, `PATH#POINTER` or `PATH#bytes=FIRST-LAST`; paths and pointers may be patterns.
     Place(String),
-    /// Every string, every file that is no JSON, and of large ones every piece, in which this regular
-    /// expression is found.
+    /// Every string and number, every file that is no JSON, and of large ones every piece, in which
+    /// this regular expression is found.
     Match(String),
 }
 
@@ -120,6 +122,14 @@ impl Places {
         Ok(true)
     }
 
+    /// Every place with its reason.
+    pub(super) fn with_reasons(&self) -> impl Iterator<Item = (PlaceRef<'_>, &str)> {
+        self.0.iter().flat_map(|(path, places)| {
+            let places = places.iter();
+            places.map(|(place, reason)| ((path.as_str(), place.as_deref()), reason.as_str()))
+        })
+    }
+
     /// Every place.
     pub(super) fn all(&self) -> Vec<PlaceRef<'_>> {
         let mut all = Vec::new();
@@ -176,16 +186,26 @@ pub(super) fn select(original: &Original, drops: &[Drop]) -> Result<Places, Reda
     Ok(places)
 }
 
+/// The file of a place, and the pointer or range in it. A file whose name has a `#` is meant first.
+pub(super) fn split_place<'a>(original: &Original, text: &'a str) -> (&'a str, Option<&'a str>) {
+    let mut hashes = text.match_indices('#').map(|(at, _)| at);
+    if original.files.contains_key(text) {
+        return (text, None);
+    }
+    let named = hashes.find(|at| original.files.contains_key(&text[..*at]));
+    match named.or_else(|| text.find('#')) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    }
+}
+
 fn select_place(
     original: &Original,
     text: &str,
     reason: &str,
     places: &mut Places,
 ) -> Result<(), RedactError> {
-    let (path, pointer) = match text.split_once('#') {
-        Some((path, pointer)) => (path, Some(pointer)),
-        None => (text, None),
-    };
+    let (path, pointer) = split_place(original, text);
     let mut is_found = false;
     for (name, file) in &original.files {
         if name != path && !glob::matches(path, name) {
@@ -275,7 +295,9 @@ pub(super) fn find_visible_names(
                 let Some((above, step)) = pointer.rsplit_once('/') else {
                     return;
                 };
-                let member = step.replace("~1", "/").replace("~0", "~");
+                let member = pointer_steps(&format!("/{step}"))
+                    .unwrap_or_default()
+                    .concat();
                 if pattern.is_match(member.as_bytes()) && !places.covers(path, Some(above)) {
                     names.insert(format!("{name}#{pointer}"));
                 }
@@ -297,9 +319,14 @@ fn select_match(
         let mut found = Vec::new();
         match (original.documents.get(path), &file.content) {
             (Some(document), _) => walk(document, "", &mut |place, value| {
-                if let Value::String(string) = value
-                    && pattern.is_match(string.to_lossy().as_bytes())
-                {
+                let is_match = match value {
+                    Value::String(text) => pattern.is_match(text.to_lossy().as_bytes()),
+                    // A number as it is stored.
+                    Value::Number(_) => canonical_bytes(value, Dialect::Jcs)
+                        .is_ok_and(|digits| pattern.is_match(&digits)),
+                    _ => false,
+                };
+                if is_match {
                     found.push(Some(place.to_owned()));
                 }
             }),

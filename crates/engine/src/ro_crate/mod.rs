@@ -49,7 +49,7 @@ pub enum CrateError {
     #[error(transparent)]
     Unpack(#[from] UnpackError),
     /// It is something else than a run bundle.
-    #[error("a Process Run Crate is of a run bundle, and this is a {}", .0.title())]
+    #[error("only run bundles can be exported as a Process Run Crate; this is a {}", .0.title())]
     NotARun(Format),
     /// Its rules do not hold.
     #[error("the run bundle does not hold")]

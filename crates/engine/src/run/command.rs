@@ -9,7 +9,7 @@ use std::time::Duration;
 use runseal_core::canon::Node;
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::path::SafePath;
-use runseal_core::source::{Source, SourceError};
+use runseal_core::source::{EntryKind, Source, SourceError};
 use runseal_sandbox::{Limits, MOST_IN_MEMORY};
 use runseal_survey::engine::parse_requirements;
 
@@ -112,6 +112,15 @@ pub fn find_program_fault(
     }
     if program.contains('/') {
         let shown = program.escape_debug();
+        if leads_over_link(source, program) {
+            return Ok(Some(format!(
+                "`{shown}` is a symbolic link, or lies behind one, and an engine's own files are never \
+                 reached over links; name the program itself (`python3`). Packages of a virtual \
+                 environment go into the engine's folder (`pip install --target lib …`, with \
+                 `sys.path` or PYTHONPATH in the program), or use `runseal record`, which takes the \
+                 environment as it is"
+            )));
+        }
         return Ok(Some(format!(
             "there is no file `{shown}` in the engine's folder (does it have to be built first?)"
         )));
@@ -124,6 +133,18 @@ pub fn find_program_fault(
             program.escape_debug()
         ))),
     }
+}
+
+/// Whether a path of the engine's folder is a symbolic link, or goes over one.
+fn leads_over_link(source: &dyn Source, element: &str) -> bool {
+    let path = Path::new(element.strip_prefix("./").unwrap_or(element));
+    let mut parts = path
+        .ancestors()
+        .filter_map(|part| SafePath::parse(part.to_str()?).ok());
+    parts.any(|part| {
+        let is_link = |kind: &EntryKind| *kind == EntryKind::Symlink;
+        matches!(source.open(&part), Err(SourceError::NotAFile { kind, .. }) if is_link(&kind))
+    })
 }
 
 /// Where the command's program is, where it is named bare and is not the engine's own.
@@ -307,6 +328,16 @@ mod tests {
             let fault = find_program_fault(&source, &[program.to_owned()]).unwrap();
             assert_eq!(fault.is_none(), found, "{program}");
             assert!(fault.is_none_or(|fault| fault.contains(program)));
+        }
+        std::fs::create_dir_all(folder.path().join("venv/bin")).unwrap();
+        let python = folder.path().join("venv/bin/python");
+        std::os::unix::fs::symlink("/usr/bin/python3", python).unwrap();
+        std::os::unix::fs::symlink("venv", folder.path().join("env")).unwrap();
+        for program in ["venv/bin/python", "./venv/bin/python", "env/bin/python"] {
+            let fault = find_program_fault(&source, &[program.to_owned()]).unwrap();
+            let fault = fault.unwrap();
+            assert!(fault.contains("is a symbolic link"), "{fault}");
+            assert!(fault.contains("pip install --target"), "{fault}");
         }
     }
 }

@@ -323,6 +323,7 @@ impl DeclaredRun {
             folder: None,
             program: None,
             listed: &BTreeMap::new(),
+            present: &BTreeMap::new(),
             engine_files: Some(&entries),
         });
         Ok(files.put_json(RUN_ENVIRONMENT, &environment)?)

@@ -95,6 +95,7 @@ pub(super) fn seal_what_was_read(
         folder: None,
         program: None,
         listed: &BTreeMap::new(),
+        present: &BTreeMap::new(),
         engine_files: Some(&entries),
     });
     files.put_json(RUN_ENVIRONMENT, &environment)?;

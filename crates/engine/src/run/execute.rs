@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
+use runseal_core::verify::one_line;
 use runseal_sandbox::{
     CancelToken, Ending, INSIDE_WORK, Limit, Limits, Mount, Observation, Observe, OnFile, Recorded,
     Sandbox, SandboxError, Spec,
@@ -24,8 +25,9 @@ use crate::directory::{DirectorySource, RootLink};
 const INSIDE_UPSTREAM: &str = "/upstream";
 /// Where the engine finds its parameters, where they were given apart.
 const INSIDE_PARAMETERS: &str = "/parameters/RUN_PARAMETERS.json";
-/// Characters of an engine's complaints that are passed on.
-const SHOWN: usize = 2000;
+/// Lines of an engine's standard error that are passed on, and characters of each.
+const SHOWN_LINES: usize = 20;
+const SHOWN_CHARACTERS: usize = 2000;
 
 /// What an engine is given.
 #[derive(Debug, Clone)]
@@ -150,6 +152,14 @@ pub fn execute(
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into();
+    // Without namespaces there are no inside paths.
+    spec.path_variables = [
+        "RUNSEAL_ARTIFACTS",
+        "RUNSEAL_UPSTREAM",
+        "RUNSEAL_PARAMETERS",
+    ]
+    .map(str::to_owned)
+    .into();
     let mut give = |name: &str, host: Option<&Path>, inside: &str| {
         if let Some(host) = host {
             let host = fs::canonicalize(host).map_err(ExecuteError::Work)?;
@@ -177,10 +187,10 @@ pub fn execute(
     } = sandbox.record(&spec)?;
     if let Some(how) = describe_failure(outcome.ending, &spec.limits) {
         let said = shown_tail(&outcome.stderr.bytes);
-        let said = if said.is_empty() {
-            said
-        } else {
-            format!("; it said: {said}")
+        let said = match said.lines().count() {
+            0 => said,
+            1 => format!("; it said: {said}"),
+            _ => format!("; it said:\n{said}"),
         };
         return Err(ExecuteError::Ended(format!("the engine {how}{said}")));
     }
@@ -216,17 +226,23 @@ fn describe_failure(ending: Ending, limits: &Limits) -> Option<String> {
     }
 }
 
-/// The end of what an engine said, on one line.
+/// The last lines of what an engine said, as they are but for control characters.
 fn shown_tail(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let text = text.trim();
-    let skipped = text.chars().count().saturating_sub(SHOWN);
-    let tail: String = text.chars().skip(skipped).collect();
-    tail.split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
-        .escape_debug()
-        .to_string()
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let skipped = lines.len().saturating_sub(SHOWN_LINES);
+    let mut shown: Vec<String> = Vec::new();
+    if skipped > 0 {
+        shown.push(format!("… {skipped} lines before"));
+    }
+    let start = |line: &&str| -> String { line.chars().take(SHOWN_CHARACTERS).collect() };
+    shown.extend(
+        lines
+            .iter()
+            .skip(skipped)
+            .map(|line| one_line(&start(line))),
+    );
+    shown.join("\n")
 }
 
 /// The files of the artifacts folder; anything else that the engine left is refused and named.
@@ -266,4 +282,22 @@ fn list_artifacts(work: &WorkFolder) -> Result<Vec<SafePath>, ExecuteError> {
         }
     }
     Ok(artifacts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn end_of_what_an_engine_said_keeps_its_lines() {
+        assert_eq!(shown_tail(b" \n"), "");
+        assert_eq!(shown_tail(b"no\n"), "no");
+        let error = b"Traceback:\n  File \"x\", line 1\n\x1b[31mbad\n";
+        let shown = "Traceback:\n  File \"x\", line 1\n\\u{1b}[31mbad";
+        assert_eq!(shown_tail(error), shown);
+        let many: String = (1..=25).map(|number| format!("{number}\n")).collect();
+        let shown = shown_tail(many.as_bytes());
+        assert!(shown.starts_with("… 5 lines before\n6\n"), "{shown}");
+        assert!(shown.ends_with("\n25"), "{shown}");
+    }
 }

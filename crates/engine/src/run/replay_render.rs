@@ -165,8 +165,13 @@ fn render_circumstances(text: &mut String, replay: &Replay) {
             isolation.weakness()
         );
     }
+    let level = replay.isolation.map(|isolation| isolation.weakness());
     let specific = replay.gaps.iter().filter(|gap| gap.kind != "never-seen");
     for gap in specific {
+        // The level of this run is said already, and mostly the recording's is the same.
+        if gap.kind == "sandbox" && level.is_some_and(|level| gap.detail.ends_with(level)) {
+            continue;
+        }
         let _ = writeln!(text, "  not captured: {}", one_line(&gap.detail));
     }
 }
@@ -184,23 +189,33 @@ fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs
     let _ = match run.divergences.first() {
         None => writeln!(
             text,
-            "  {number}the same output (outputs_hash {outputs_hash}) and {artifacts} same artifacts"
+            "  {number}the same output (outputs_hash {outputs_hash}){}",
+            match artifacts {
+                0 => " and no artifacts".to_owned(),
+                1 => " and the same artifact".to_owned(),
+                several => format!(" and the same {several} artifacts"),
+            }
         ),
         Some(first) => {
-            let place = first.pointer.as_deref().unwrap_or_default();
-            writeln!(text, "  {number}first divergence: {} {place}", first.path)
+            writeln!(text, "  {number}first divergence: {}", place_of(first))
         }
     };
     render_divergences(text, &run.divergences);
 }
 
+/// The file that differs, and where in it.
+fn place_of(divergence: &Divergence) -> String {
+    let pointer = divergence.pointer.as_deref().unwrap_or_default();
+    let place = format!("{} {pointer}", divergence.path);
+    one_line(place.trim_end())
+}
+
 fn render_divergences(text: &mut String, divergences: &[Divergence]) {
     for divergence in divergences {
-        let pointer = divergence.pointer.as_deref().unwrap_or_default();
         let _ = writeln!(
             text,
-            "    {} {pointer}: sealed {}, now {}",
-            divergence.path,
+            "    {}: sealed {}, now {}",
+            place_of(divergence),
             one_line(&divergence.sealed),
             one_line(&divergence.now)
         );

@@ -22,7 +22,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::{Level, Report, run_rules};
 
-use crate::redact::DIGEST_REASON as DIGEST;
+use crate::redact::DERIVED_REASONS;
 
 /// The folders and files that a command or an engine is given.
 const GIVEN: [&str; 7] = [
@@ -101,12 +101,13 @@ fn is_at_or_below(place: &str, above: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Each place with its reason; digests only where there is nothing else, for they go with what they
-/// are of.
+/// Each place with its reason; digests and sizes only where there is nothing else, for they go with
+/// what they are of.
 fn describe_all<'a>(places: impl Iterator<Item = &'a Withheld>) -> Vec<String> {
-    let (digests, others): (Vec<_>, Vec<_>) = places.partition(|place| place.reason == DIGEST);
+    let is_derived = |place: &&Withheld| DERIVED_REASONS.contains(&place.reason.as_str());
+    let (derived, others): (Vec<_>, Vec<_>) = places.partition(is_derived);
     let shown = match others.is_empty() {
-        true => digests,
+        true => derived,
         false => others,
     };
     let describe = |place: &Withheld| format!("`{}` is withheld: {}", place.place(), place.reason);

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use runseal_archive::{Archive, Container};
 use runseal_core::digest::{Digest, Hasher};
@@ -18,6 +18,20 @@ use crate::input::{open_regular, read_file};
 /// The files of this machine, and its standard input.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalFiles;
+
+/// The same place by a path without `..`, for who keeps or sends what is there: how somebody came to a
+/// folder says nothing about it. Its last name is not followed where it is a link.
+pub fn without_climbing(path: &Path) -> PathBuf {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return path.to_owned();
+    }
+    let found = match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => parent.canonicalize().map(|parent| parent.join(name)),
+        _ => path.canonicalize(),
+    };
+    // What is not there is told by the path that was given.
+    found.unwrap_or_else(|_| path.to_owned())
+}
 
 impl Files for LocalFiles {
     fn kind(&self, path: &Path) -> io::Result<EntryKind> {

@@ -16,7 +16,7 @@ use runseal_core::verify::{Finding, Survey};
 use runseal_survey::{Crew, Files, Nobody, Take, Unit, UnitResults, add_results};
 
 pub use digest::compute_content_digest;
-pub use local::LocalFiles;
+pub use local::{LocalFiles, without_climbing};
 pub use renamed::RenamedFiles;
 pub use runseal_survey::{
     FolderFiles, Noted, Onlooker, SurveyOptions, Tally, find_in_archive, name_several,

@@ -16,7 +16,9 @@ use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Checked, Level};
 use runseal_engine::input::read_file;
-use runseal_engine::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen};
+use runseal_engine::survey::{
+    Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen, without_climbing,
+};
 use runseal_survey::signing::{BESIDE, path_beside};
 
 use super::OciError;
@@ -257,7 +259,12 @@ impl Onlooker for Notes {
 fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciError> {
     let notes = Notes::default();
     let options = SurveyOptions { level, jobs: None };
-    let survey = survey_paths_seen(&[path.to_owned()], options, &Tally::default(), &notes);
+    let survey = survey_paths_seen(
+        &[without_climbing(path)],
+        options,
+        &Tally::default(),
+        &notes,
+    );
     check_survey(survey.results()).map_err(|why| OciError::NotValid {
         path: path.display().to_string(),
         why,

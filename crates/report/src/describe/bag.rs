@@ -5,8 +5,10 @@ use runseal_core::formats::bag::manifest::{is_payload, manifest_name};
 use runseal_core::formats::bag::tags::{BagInfo, Declaration};
 use runseal_core::formats::checksums::LISTS;
 
+use super::content::add_contents;
 use super::{About, Block, Body, Description, Fact, size_text};
 use crate::exhibit::Exhibit;
+use crate::reveal::counted;
 
 /// What a bag holds and says of itself.
 pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
@@ -14,7 +16,7 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
     let (count, bytes) = payload.fold((0, 0), |(count, bytes), file| {
         (count + 1, bytes + file.bytes)
     });
-    description.headline = Some(format!("A bag of {}", count_files(count)));
+    description.headline = Some(format!("A bag of {}", counted(count, "file")));
     let content = |name: &str| exhibit.contents.get(name).map(Vec::as_slice);
     let declared = content(BAGIT).map(Declaration::parse);
     if let Some(declared) = declared.as_ref().filter(|read| read.faults.is_empty()) {
@@ -23,7 +25,7 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
     }
     description.add_fact(
         "payload",
-        format!("{}, {}", count_files(count), size_text(bytes)),
+        format!("{}, {}", counted(count, "file"), size_text(bytes)),
     );
     let names = exhibit.files.iter().map(|file| file.path.as_str());
     let manifests: Vec<&str> = names.filter(|name| manifest_name(name).is_some()).collect();
@@ -44,26 +46,24 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
         }
     }
     tell_caveats(description, exhibit);
+    let payload = exhibit.files.iter().map(|file| file.path.as_str());
+    let payload: Vec<_> = payload.filter(|path| is_payload(path)).collect();
+    add_contents(description, exhibit, "payload files", &payload);
 }
 
 /// What a list of sums is about.
 pub(super) fn describe_checksums<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let is_list = |path: &str| LISTS.contains(&path);
-    let files = exhibit.files.iter().filter(|file| !is_list(&file.path));
-    let count = count_files(files.count());
+    let files = exhibit.files.iter().map(|file| file.path.as_str());
+    let payload: Vec<_> = files.filter(|path| !is_list(path)).collect();
+    let count = counted(payload.len(), "file");
     description.headline = Some(format!("{count} with a list of sums, not sealed"));
     tell_caveats(description, exhibit);
+    add_contents(description, exhibit, "files", &payload);
 }
 
 fn tell_caveats(description: &mut Description<'_>, exhibit: &Exhibit<'_>) {
     for caveat in &exhibit.identity.caveats {
         description.add_fact("note", caveat.as_str());
-    }
-}
-
-fn count_files(count: usize) -> String {
-    match count {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
     }
 }

@@ -1,9 +1,9 @@
 //! A file as what it is: a table, a picture, a text, a tree. Told by its name and its first bytes;
 //! what a bundle declares is shown, never believed.
 
-use super::{About, Block, Body, Tree, Words};
+use super::{About, Block, Body, Description, Tree, Words};
 use crate::exhibit::Exhibit;
-use crate::limits::{PIXELS, TEXT};
+use crate::limits::{CONTENTS, PIXELS, TEXT};
 
 /// A kind of picture that browsers show without running anything, inside an `<img>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,13 +101,31 @@ pub fn content_block<'a>(exhibit: &Exhibit<'a>, path: &str) -> Block<'a> {
         .remark(remark.join(" · "))
 }
 
+/// Files of a bundle with their contents, as what came out; what there is beyond a bound is counted.
+pub(super) fn add_contents<'a>(
+    description: &mut Description<'a>,
+    exhibit: &Exhibit<'a>,
+    what: &str,
+    paths: &[&str],
+) {
+    for path in paths.iter().take(CONTENTS) {
+        description.came_out.push(content_block(exhibit, path));
+    }
+    if paths.len() > CONTENTS {
+        let more = paths.len() - CONTENTS;
+        let text = format!("{more} more {what} are listed below and not shown");
+        let block = Block::new(format!("More {what}"), Body::Words(Words::Missing(text)));
+        description.came_out.push(block);
+    }
+}
+
 fn body_of<'a>(exhibit: &Exhibit<'a>, path: &str, size: Option<u64>) -> Body<'a> {
     if let Some(root) = exhibit.document(path) {
         return Body::Tree(Tree { root, schema: None });
     }
     let Some(bytes) = exhibit.contents.get(path).map(Vec::as_slice) else {
         let reason = match size {
-            Some(bytes) => format!("not shown: {} are too many for a page", size_text(bytes)),
+            Some(bytes) => format!("not shown: {} are more than fits here", size_text(bytes)),
             None => "there is no such file in the bundle".to_owned(),
         };
         return Body::Words(Words::Missing(reason));

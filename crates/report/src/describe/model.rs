@@ -6,7 +6,7 @@ use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::model_io::reading::{Api, Reading};
 
 use super::content::words_of;
-use super::members::{at, integer_at, list_at, string_at, text_at, text_of};
+use super::members::{integer_at, list_at, string_at, text_at, text_of};
 use super::{About, Block, Body, Description, Turn, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::{STEPS, TEXT};
@@ -60,7 +60,7 @@ pub(super) fn conversation_block<'a>(
         turns.extend(asked);
         let note = note_of(*call);
         let content = string_at(*call, "response_content");
-        let answered = match proxied_turns(*call) {
+        let answered = match proxied_turns(exhibit, *call) {
             Some(turns) => turns,
             None => content.map_or_else(Vec::new, answered_turns),
         };
@@ -93,7 +93,7 @@ fn turn<'a>(role: impl Into<Cow<'a, str>>, said: Words<'a>) -> Turn<'a> {
 
 /// What the model was asked: its messages where they were kept, otherwise that they were not.
 fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
-    if let Some(turns) = requested_turns(call) {
+    if let Some(turns) = requested_turns(exhibit, call) {
         return turns;
     }
     for member in [
@@ -125,28 +125,27 @@ fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
 }
 
 /// What a client sent, where the proxy recorded it: the messages of a model's API, or the body as it is.
-fn requested_turns<'a>(call: Node<'a>) -> Option<Vec<Turn<'a>>> {
+fn requested_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Option<Vec<Turn<'a>>> {
     let request = call.get("request")?;
     let method = text_at(request, "method")?;
     let path = text_at(request, "path").unwrap_or_default();
-    let mut turns = Vec::new();
-    for member in ["body.system", "body.instructions"] {
-        if let Some(system) = at(request, member) {
-            turns.push(turn("system", words_of_content(system)));
-        }
+    if let Some(file) = request.get("body_file") {
+        return Some(match kept_body(exhibit, file) {
+            Err(reason) => vec![turn("client", Words::Missing(reason))],
+            Ok(bytes) => {
+                let parsed = parse_document(bytes, &ReadOptions::default()).ok();
+                let turns = parsed.map_or_else(Vec::new, |document| {
+                    let turns = message_turns(document.root()).into_iter();
+                    turns.map(own_turn).collect()
+                });
+                match turns.is_empty() {
+                    true => vec![turn("client", words_of(bytes))],
+                    false => turns,
+                }
+            }
+        });
     }
-    for member in ["body.messages", "body.input"] {
-        for message in list_at(request, member) {
-            let role = text_at(message, "role").or_else(|| text_at(message, "type"));
-            turns.push(turn(
-                role.unwrap_or("user".to_owned()),
-                content_words(message),
-            ));
-        }
-        if let Some(text) = string_at(request, member) {
-            turns.push(turn("user", Words::Plain(text)));
-        }
-    }
+    let turns = request.get("body").map_or_else(Vec::new, message_turns);
     if !turns.is_empty() {
         return Some(turns);
     }
@@ -159,21 +158,68 @@ fn requested_turns<'a>(call: Node<'a>) -> Option<Vec<Turn<'a>>> {
     )])
 }
 
+/// A body that is a file of its own, where it was kept.
+fn kept_body<'a>(exhibit: &Exhibit<'a>, file: Node<'_>) -> Result<&'a [u8], String> {
+    let hash = text_at(file, "sha256").unwrap_or_default();
+    let kept = exhibit.content_of(&hash).map(|(_, bytes)| bytes);
+    kept.ok_or_else(|| format!("the body is a file of its own, and not shown: {hash}"))
+}
+
+fn own_turn(turn: Turn<'_>) -> Turn<'static> {
+    let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+    Turn {
+        role: own(turn.role),
+        said: match turn.said {
+            Words::Plain(text) => Words::Plain(own(text)),
+            Words::Markdown(text) => Words::Markdown(own(text)),
+            Words::Missing(reason) => Words::Missing(reason),
+        },
+        note: turn.note,
+        about: turn.about,
+    }
+}
+
+/// The messages in the body of a request to a model.
+fn message_turns(body: Node<'_>) -> Vec<Turn<'_>> {
+    let mut turns = Vec::new();
+    for member in ["system", "instructions"] {
+        if let Some(system) = body.get(member) {
+            turns.push(turn("system", words_of_content(system)));
+        }
+    }
+    for member in ["messages", "input"] {
+        for message in list_at(body, member) {
+            let role = text_at(message, "role").or_else(|| text_at(message, "type"));
+            turns.push(turn(
+                role.unwrap_or("user".to_owned()),
+                content_words(message),
+            ));
+        }
+        if let Some(text) = string_at(body, member) {
+            turns.push(turn("user", Words::Plain(text)));
+        }
+    }
+    turns
+}
+
 /// What came back, where the proxy recorded it: read out of the exact bytes, never out of `reading`, which
 /// nothing holds fast.
-fn proxied_turns(call: Node<'_>) -> Option<Vec<Turn<'static>>> {
+fn proxied_turns(exhibit: &Exhibit<'_>, call: Node<'_>) -> Option<Vec<Turn<'static>>> {
     let response = call.get("response")?;
     let request = call.get("request")?;
     let path = text_at(request, "path").unwrap_or_default();
     let status = integer_at(response, "status").unwrap_or_default();
     let missing = |what: String| Some(vec![turn("assistant", Words::Missing(what))]);
-    if let Some(file) = response.get("body_file") {
-        let hash = text_at(file, "sha256").unwrap_or_default();
-        return missing(format!(
-            "status {status}; the body is a file of its own: {hash}"
-        ));
-    }
-    let content = string_at(call, "response_content")?;
+    let content = match response.get("body_file") {
+        None => string_at(call, "response_content")?,
+        Some(file) => match kept_body(exhibit, file) {
+            Err(reason) => return missing(format!("status {status}; {reason}")),
+            Ok(bytes) => match str::from_utf8(bytes) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => return missing(format!("status {status}; the body is no text")),
+            },
+        },
+    };
     if string_at(response, "encoding").is_some() {
         return missing(format!("status {status}; the body is no text"));
     }

@@ -144,10 +144,12 @@ fn pack_picture(exhibit: &Exhibit<'_>, run: Node<'_>) -> super::Picture {
     });
     let intent = Card::new(text("intent.path"), text("kernel_result_kind"), Mark::Plain)
         .about(About::place(RUN, "/intent"))
-        .about(About::place(RUN, "/kernel_result_kind"));
+        .about(About::place(RUN, "/kernel_result_kind"))
+        .about(About::file(RUN));
     let decision = Card::new(word, format!("policy {}", text("policy.name")), mark)
         .about(About::place(RUN, "/decision"))
-        .about(About::place(RUN, "/policy"));
+        .about(About::place(RUN, "/policy"))
+        .about(About::file(RUN));
     flow(vec![
         Lane::new("Intent", [intent]),
         Lane::new("Actions", actions),

@@ -6,6 +6,7 @@ use super::members::{ListPlace, facts_of, list_at, table, text_at, text_of};
 use super::timeline::Timeline;
 use super::{About, Block, Body, Description, Tree};
 use crate::exhibit::Exhibit;
+use crate::reveal::counted;
 
 /// Where a run ran, under which limits, and how it ended.
 pub(super) fn describe_runner<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
@@ -72,7 +73,7 @@ pub(super) fn document_block<'a>(title: &str, file: &str, root: Node<'a>) -> Blo
 /// One line a run.
 pub(super) fn describe_ledger<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let entries: Vec<_> = exhibit.documents.values().copied().collect();
-    description.headline = Some(format!("A ledger of {} runs", entries.len()));
+    description.headline = Some(format!("A ledger of {}", counted(entries.len(), "run")));
     let columns = [
         ("run_id", "run"),
         ("timestamp", "time"),

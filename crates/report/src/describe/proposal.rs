@@ -8,6 +8,7 @@ use super::picture::{Card, Lane, Mark, flow};
 use super::{About, Block, Body, Description, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::CONTENTS;
+use crate::reveal::counted;
 
 /// A proposal.
 pub(super) fn describe_proposal<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
@@ -16,9 +17,9 @@ pub(super) fn describe_proposal<'a>(description: &mut Description<'a>, exhibit: 
     };
     let (actions, tests) = (list_at(root, "actions"), list_at(root, "acceptance_tests"));
     description.headline = Some(format!(
-        "{} actions and {} tests",
-        actions.len(),
-        tests.len()
+        "{} and {}",
+        counted(actions.len(), "action"),
+        counted(tests.len(), "test")
     ));
     description.add_facts(
         root,

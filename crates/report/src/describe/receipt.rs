@@ -125,8 +125,7 @@ fn replay_picture<'a>(first: Node<'_>, last: Node<'_>, cards: Vec<Card>) -> Bloc
                 short(last, "receipt_hash"),
                 Mark::of(outcome.as_deref()),
             )
-            .about(About::place("", "/outcome"))
-            .about(About::place("", "/receipt_hash"))],
+            .about(About::place("", ""))],
         ),
     ];
     Block::new("The replay", Body::Picture(flow(lanes)))

@@ -1,8 +1,9 @@
 //! The run bundle: contracts, inputs, the command and what it printed, outputs; and the engine alone.
 
 use runseal_core::canon::{Kind, Node};
+use runseal_core::formats::run_bundle::recorded::NEVER_SEEN;
 
-use super::content::{content_block, words_of};
+use super::content::{add_contents, content_block, words_of};
 use super::members::{
     ListPlace, at, facts_of, integer_at, list_at, string_at, table, text_at, text_of,
 };
@@ -39,11 +40,20 @@ pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhi
     add_doings(description, exhibit, &entries);
     add_outputs(description, exhibit, &entries);
     if let Some(environment) = exhibit.document(ENVIRONMENT) {
+        description.add_facts(
+            environment,
+            &[
+                ("sandbox.level", "sandbox"),
+                ("observation.level", "observation"),
+            ],
+        );
         let gaps = ["observation.gaps", "capture_gaps", "gaps"];
-        let gaps = gaps
-            .iter()
-            .flat_map(|path| list_at(environment, path))
-            .take(ROWS);
+        let gaps = gaps.iter().flat_map(|path| list_at(environment, path));
+        // What this run lacks first, then what every recording does.
+        let is_general = |gap: &Node<'_>| text_at(*gap, "kind").as_deref() == Some(NEVER_SEEN);
+        let (general, mut gaps): (Vec<_>, Vec<_>) = gaps.partition(is_general);
+        gaps.extend(general);
+        let gaps = gaps.into_iter().take(ROWS);
         description
             .gaps
             .extend(gaps.map(|gap| match text_at(gap, "detail") {
@@ -311,23 +321,22 @@ fn add_outputs<'a>(
     exhibit: &Exhibit<'a>,
     entries: &[Entry<'a>],
 ) {
-    description
-        .came_out
-        .extend(tree(exhibit, "Output", OUTPUT, "OUTPUT_SCHEMA.json"));
     let of_artifact = |entry: &&Entry<'a>| entry.role == "ARTIFACT" && !is_exact(&entry.path);
-    let artifacts: Vec<_> = entries.iter().filter(of_artifact).collect();
-    for entry in artifacts.iter().take(CONTENTS) {
-        description
-            .came_out
-            .push(content_block(exhibit, &entry.path));
-    }
-    if artifacts.len() > CONTENTS {
-        let more = artifacts.len() - CONTENTS;
-        let text = format!("{more} more artifacts are listed below and not shown");
-        let body = Body::Words(Words::Missing(text));
-        description
-            .came_out
-            .push(Block::new("More artifacts", body));
+    let artifacts: Vec<_> = entries
+        .iter()
+        .filter(of_artifact)
+        .map(|entry| entry.path.as_str())
+        .collect();
+    let output = tree(exhibit, "Output", OUTPUT, "OUTPUT_SCHEMA.json");
+    let meta = exhibit.document(META);
+    let engine = meta.and_then(|meta| text_at(meta, "engine_code"));
+    if engine.as_deref() == Some(RECORDED) && !artifacts.is_empty() {
+        // The output of a recorded command is a list of the files that it left: the files come first.
+        add_contents(description, exhibit, "artifacts", &artifacts);
+        description.came_out.extend(output.map(Block::folded));
+    } else {
+        description.came_out.extend(output);
+        add_contents(description, exhibit, "artifacts", &artifacts);
     }
     // What the user made first, then what everybody's bundle has.
     let mut ordered: Vec<&Entry<'a>> = entries.iter().collect();

@@ -8,7 +8,7 @@ use super::{csv, markdown, svg, tree};
 use crate::describe::{About, Block, Body, Fact, Mark, Step, Table, Turn, Words};
 use crate::exhibit::Faults;
 use crate::limits::TEXT;
-use crate::reveal::cut;
+use crate::reveal::{counted, cut};
 
 /// The rules that what a part is about breaks.
 pub(super) fn fault_of<'f>(faults: &'f Faults, about: &[About]) -> Option<&'f str> {
@@ -152,6 +152,14 @@ pub(super) fn is_hash(text: &str) -> bool {
     digits.len() >= 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
+/// A text that may go on in a new line behind each part of a path or name, rather than inside a word.
+pub(crate) fn breakable(text: &str) -> Markup {
+    let parts = text.split_inclusive(['/', '_', ':', '.']);
+    html! {
+        @for (at, part) in parts.enumerate() { @if at > 0 { wbr; } (part) }
+    }
+}
+
 /// A value: a hash is folded away, an id in fixed width, anything else as it is.
 pub(super) fn value(text: &str) -> Markup {
     if is_hash(text) {
@@ -162,7 +170,7 @@ pub(super) fn value(text: &str) -> Markup {
         };
     }
     let is_code = (text.contains(['_', '/']) && !text.contains(' ')) || text.starts_with('{');
-    html! { @if is_code { span.mono { (text) } } @else { (text) } }
+    html! { @if is_code { span.mono { (breakable(text)) } } @else { (text) } }
 }
 
 /// A table of ours. A wrong row says so.
@@ -215,7 +223,7 @@ pub(super) fn table(table: &Table, title: &str, faults: &Faults, budget: &mut Bu
                 }
             }
         }
-        @if left_out > 0 { p.more { "… and " (left_out) " more rows" } }
+        @if left_out > 0 { p.more { "… and " (counted(left_out, "more row")) } }
     }
 }
 
@@ -235,7 +243,7 @@ fn step(step: &Step<'_>, faults: &Faults, budget: &mut Budget) -> Markup {
             div.step-head {
                 code.step-title { (cut(&step.title, 400)) }
                 @if let Some(state) = &step.state {
-                    span class={ "state " (mark_class(step.mark)) } { (cut(state, 60)) }
+                    span class={ "state " (mark_class(faults.weaken(step.mark))) } { (cut(state, 60)) }
                 }
                 @if let Some(rules) = fault { (fault_mark(rules)) }
             }

@@ -31,14 +31,36 @@ const policyFile = async () => {
   return file ? { name: file.name, content: await file.arrayBuffer() } : undefined;
 };
 
-const show = (answer, json, isEmbedded) => {
+// What runs end with that did what they were to do. Everything else is for people to judge.
+const GOOD = new Set(['succeeded', 'accepted', 'complete', 'completed', 'SUCCESS', 'BUNDLE']);
+const SHOWN = 5;
+
+/** What was checked, each with how what it records ended. */
+const named = (results) => {
+  const names = results.slice(0, SHOWN).map(({ path, outcome }) => (outcome ? `${path} (outcome: ${outcome})` : path));
+  if (results.length > SHOWN) names.push(`${results.length - SHOWN} more`);
+  return reveal(names.join(', '));
+};
+
+/** Signatures beside a chosen folder are out of its reach. */
+const unseen = (report, isFolder) => isFolder
+  && report.results.some(({ path, signed }) => signed === 'unsigned' && !path.includes('/'));
+
+const show = (answer, json, isEmbedded, isFolder) => {
   const result = byId('check-result');
   const report = JSON.parse(json.text);
   const holds = answer.code === 0;
+  const isGood = holds && report.results.every(({ outcome }) => !outcome || GOOD.has(outcome));
   const word = holds ? '✓ Everything that was found holds' : answer.code === 1
     ? '✗ Something does not hold' : '✗ Something could not be checked';
-  const line = make('p', `${word}: ${report.results.length} checked here, at level ${report.level}.`,
-    { class: `checked ${holds ? 'good' : 'bad'}` });
+  const said = [`${word}: ${report.results.length} checked here, at level ${report.level}: ${named(report.results)}.`];
+  const isOther = !isEmbedded && section.dataset.intact !== undefined;
+  if (isOther) said.push('That is what was handed over, and not what this page is about.');
+  if (unseen(report, isFolder)) {
+    said.push('What is called unsigned may be signed all the same: signatures lie beside a folder, and only the folder was handed over.');
+  }
+  const tone = !holds ? 'bad' : isGood && !isOther ? 'good' : 'neutral';
+  const line = make('p', said.join(' '), { class: `checked ${tone}` });
   const text = make('pre', reveal(answer.text), { tabindex: '0', id: 'check-text' });
   const fold = make('details');
   fold.append(make('summary', 'The same as JSON'), make('pre', reveal(json.text), { tabindex: '0', id: 'check-json' }));
@@ -58,18 +80,18 @@ const run = async (collect, isEmbedded) => {
   result.replaceChildren(make('p', 'Checking…'));
   await new Promise((done) => setTimeout(done, 30));
   try {
-    const { files, paths } = await collect();
+    const { files, paths, isFolder } = await collect();
     const options = { level: byId('check-level').value, paths, trust: await policyFile() };
     const module = await verifier();
     show(module.verifyText(files, { ...options, format: 'human' }),
-      module.verifyText(files, { ...options, format: 'json' }), isEmbedded);
+      module.verifyText(files, { ...options, format: 'json' }), isEmbedded, isFolder);
   } catch (error) {
     result.replaceChildren(make('p', `✗ It could not be checked: ${reveal(String(error.message || error))}`,
       { class: 'checked bad' }));
   }
 };
 
-const chosen = async (list) => {
+const chosen = async (list, isFolder) => {
   const files = [];
   let size = 0;
   for (const [path, file] of list) {
@@ -78,7 +100,7 @@ const chosen = async (list) => {
     files.push([path, new Uint8Array(await file.arrayBuffer())]);
   }
   if (files.length === 0) throw new RunsealError('no file was handed over');
-  return { files };
+  return { files, isFolder };
 };
 
 /** Everything below a handle that was dropped. */
@@ -95,7 +117,7 @@ const dropped = async (items, files) => {
   } else {
     for (const file of files) list.push([file.name, file]);
   }
-  return chosen(list);
+  return chosen(list, handles.some((handle) => handle?.kind === 'directory'));
 };
 
 byId('check-tools').hidden = false;
@@ -113,7 +135,7 @@ byId('check-file').addEventListener('change', (event) => {
 });
 byId('check-folder').addEventListener('change', (event) => {
   const files = [...event.target.files];
-  run(() => chosen(files.map((file) => [file.webkitRelativePath, file])));
+  run(() => chosen(files.map((file) => [file.webkitRelativePath, file]), true));
 });
 document.addEventListener('dragover', (event) => event.preventDefault());
 document.addEventListener('drop', (event) => {

@@ -55,8 +55,18 @@ pub(super) fn section(check: &SelfCheck<'_>, level: Level, is_intact: Option<boo
             h2 { @if is_intact.is_some() { "Check again here" } @else { "Check something" } }
             p { "The verifier is part of this page, as WebAssembly that imports nothing: no network, no clock. It is the \
                  same code as " code { "runseal verify" } " and says the same. A page that somebody else made could show \
-                 anything, this button included: what matters is checked with a " code { "verify.html" }
-                " of your own (" code { "runseal report --verifier-only" } ") or on the command line." }
+                 anything, its own check included"
+                @if is_intact.is_some() {
+                    ": what matters is checked with a " code { "verify.html" } " of your own ("
+                    code { "runseal report --verifier-only" } ") or on the command line."
+                } @else {
+                    ": use one that you made yourself (" code { "runseal report --verifier-only" }
+                    ") or got from somebody you trust."
+                }
+            }
+            p { "A signature lies beside what it signs, as " code { "run.intoto.jsonl" } " beside " code { "run" }
+                ". A browser that is given the folder " code { "run" } " sees nothing beside it: choose or drop the \
+                 folder that holds both, or an archive of it." }
             @match &check.carried {
                 Carried::Nothing => {},
                 Carried::Files { files, .. } => p {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::budget::Budget;
 use super::svg::sparkline;
 use crate::limits::{COLUMNS, CSV, CSV_ROWS};
-use crate::reveal::cut;
+use crate::reveal::{counted, cut};
 
 /// Characters of a cell that are shown.
 const CELL: usize = 80;
@@ -66,6 +66,21 @@ fn number(cell: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
+/// The names of the columns, where the first record has some, and the number of the others.
+pub(crate) fn summary(text: &str) -> (Vec<String>, usize) {
+    let mut rows = records(text, separator_of(text));
+    let head = match has_head(&rows) {
+        true => rows.remove(0),
+        false => Vec::new(),
+    };
+    (head, rows.len())
+}
+
+/// Whether the first record names the columns.
+fn has_head(rows: &[Vec<String>]) -> bool {
+    rows.len() > 1 && rows[0].iter().all(|cell| number(cell).is_none())
+}
+
 pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
     let read = &text[..text.floor_char_boundary(CSV)];
     let mut rows = records(read, separator_of(read));
@@ -81,8 +96,10 @@ pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
     if rows.is_empty() {
         return html! { p.missing { "no records" } };
     }
-    let has_head = rows[0].iter().all(|cell| number(cell).is_none()) && rows.len() > 1;
-    let head = if has_head { rows.remove(0) } else { Vec::new() };
+    let head = match has_head(&rows) {
+        true => rows.remove(0),
+        false => Vec::new(),
+    };
     let width = rows.iter().map(Vec::len).max().unwrap_or(0).max(head.len());
     let columns = width.min(COLUMNS);
     if width > COLUMNS {
@@ -131,7 +148,7 @@ pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
             }
         }
         p.more {
-            (rows.len()) " rows"
+            (counted(rows.len(), "row"))
             @if rows.len() > shown { ", of which the first " (shown) " are shown" }
             @if width > columns { "; " (width) " columns, of which the first " (columns) " are shown" }
         }

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::rules::could_not_run;
 use crate::answers::Answers;
 use crate::describe::Description;
 use crate::exhibit::{Exhibit, Faults};
@@ -55,9 +56,11 @@ pub(super) fn contents(
     is_compared: bool,
 ) -> Markup {
     let findings = exhibit.findings().count();
+    let open = could_not_run(exhibit).count();
     html! {
         nav aria-label="Parts of this page" {
             @if findings > 0 { a.bad href="#findings" { "What is wrong (" (findings) ")" } }
+            @if open > 0 { a.bad href="#unchecked" { "Could not be checked (" (open) ")" } }
             @if !description.asked.is_empty() { a href="#asked" { "Asked" } }
             @if !description.done.is_empty() { a href="#done" { "Done" } }
             @if !description.came_out.is_empty() { a href="#came-out" { "Came out" } }

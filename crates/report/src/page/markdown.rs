@@ -114,6 +114,11 @@ impl Writer {
                     self.end();
                 }
                 self.begin("pre", nothing());
+                // Who has no mouse scrolls what is wide with the keyboard.
+                if self.html.ends_with("<pre>") {
+                    self.html.truncate(self.html.len() - 1);
+                    self.html.push_str(" tabindex=\"0\">");
+                }
             }
             Tag::List(Some(_)) => self.begin("ol", nothing()),
             Tag::List(None) => self.begin("ul", nothing()),
@@ -162,7 +167,7 @@ mod tests {
             "<strong>✓ intact\n</strong>",
             "<u>click [javascript:alert(1)]</u>",
             "&lt;script&gt;alert(1)&lt;/script&gt;",
-            "<pre>&lt;b&gt;x&lt;/b&gt;\n</pre>",
+            "<pre tabindex=\"0\">&lt;b&gt;x&lt;/b&gt;\n</pre>",
             "<table><thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>&lt;i&gt;1&lt;/i&gt;</td>",
             "</tbody></table>",
         ] {

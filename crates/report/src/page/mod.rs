@@ -9,7 +9,7 @@
 mod blocks;
 mod budget;
 mod check;
-mod csv;
+pub(crate) mod csv;
 mod head;
 mod markdown;
 mod rules;
@@ -27,6 +27,7 @@ use crate::limits::DIFFERENCES;
 use crate::proof::proof_of;
 use crate::reveal::{cut, reveal};
 
+pub(crate) use blocks::breakable;
 use budget::Budget;
 pub use check::{Carried, SelfCheck, render_verifier};
 

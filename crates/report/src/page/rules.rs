@@ -8,7 +8,7 @@ use super::blocks::{fault_mark, is_hash, value};
 use crate::describe::Description;
 use crate::exhibit::{Exhibit, Faults};
 use crate::limits::{FILES, FINDING, FINDINGS};
-use crate::reveal::cut;
+use crate::reveal::{counted, cut};
 
 pub(super) fn findings(exhibit: &Exhibit<'_>) -> Markup {
     let findings: Vec<&Finding> = exhibit.findings().collect();
@@ -22,11 +22,14 @@ pub(super) fn findings(exhibit: &Exhibit<'_>) -> Markup {
         of_format.chain(of_archive).find(|rule| rule.id == id)
     };
     html! {
-        section.chapter.wrong #findings {
-            h2 { "What is wrong (" (findings.len() + open.len()) ")" }
+        @if !findings.is_empty() { section.chapter.wrong #findings {
+            h2 { "What is wrong (" (findings.len()) ")" }
             @for of_rule in findings.chunk_by(|a, b| a.rule_id == b.rule_id).take(FINDINGS) {
                 (findings_of_rule(of_rule, info(of_rule[0].rule_id)))
             }
+        } }
+        @if !open.is_empty() { section.chapter.wrong #unchecked {
+            h2 { "Could not be checked (" (open.len()) ")" }
             @for result in open {
                 @if let RuleState::NotRun(because) = result.state {
                     div.finding {
@@ -35,12 +38,12 @@ pub(super) fn findings(exhibit: &Exhibit<'_>) -> Markup {
                     }
                 }
             }
-        }
+        } }
     }
 }
 
 /// Rules that the verdict needs and that could not be run.
-fn could_not_run<'a>(exhibit: &Exhibit<'a>) -> impl Iterator<Item = &'a RuleResult> {
+pub(super) fn could_not_run<'a>(exhibit: &Exhibit<'a>) -> impl Iterator<Item = &'a RuleResult> {
     let is_open =
         |result: &&RuleResult| result.required && matches!(result.state, RuleState::NotRun(_));
     exhibit.report.results().iter().filter(is_open)
@@ -58,7 +61,8 @@ fn findings_of_rule(findings: &[&Finding], rule: Option<&RuleInfo>) -> Markup {
                 div.instance {
                     @if let Some(path) = finding.path() {
                         p.mono.place { (cut(path, FINDING))
-                            @if let Some(line) = finding.place.line_number() { " (line " (line) ")" } }
+                            @if let Some(line) = finding.place.line_number()
+                                && path != format!("line {line}") { " (line " (line) ")" } }
                     }
                     @match &finding.difference {
                         Some(difference) => {
@@ -110,12 +114,15 @@ pub(super) fn rules(exhibit: &Exhibit<'_>) -> Markup {
     let counts = words.map(|word| (word, count(word)));
     let counts = counts.iter().filter(|(_, count)| *count > 0);
     let counts: Vec<_> = counts
-        .map(|(word, count)| format!("{count} {word}"))
+        .map(|(word, count)| match (*word, count) {
+            ("does not apply", 2..) => format!("{count} do not apply"),
+            (word, count) => format!("{count} {word}"),
+        })
         .collect();
     html! {
         section.chapter #rules {
             h2 { "Every rule" }
-            p #counts { (results.len()) " rules: " (counts.join(", ")) }
+            p #counts { (counted(results.len(), "rule")) ": " (counts.join(", ")) }
             details open[!exhibit.is_valid()] {
                 summary { "All rules and what became of them" }
                 div.scroll tabindex="0" role="group" aria-label="rules" {
@@ -158,7 +165,7 @@ pub(super) fn hashes(description: &Description<'_>) -> Markup {
         section.chapter #hashes {
             h2 { "Ids and hashes" }
             details {
-                summary { (description.facts.len()) " values" }
+                summary { (counted(description.facts.len(), "value")) }
                 dl.facts {
                     @for fact in &description.facts {
                         dt { (fact.label) }
@@ -188,8 +195,7 @@ pub(super) fn files(exhibit: &Exhibit<'_>, faults: &Faults) -> Markup {
     html! {
         section.chapter #files {
             h2 { "Files" }
-            p { (files.len()) @if files.len() == 1 { " file, " } @else { " files, " }
-                (crate::describe::size_text(bytes))
+            p { (counted(files.len(), "file")) ", " (crate::describe::size_text(bytes))
                 @if count > 0 { ", " (count) " of them wrong and listed first" } }
             details open[count > 0] {
                 summary { "All files and the SHA-256 of their bytes" }

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::blocks::{fault_mark, fault_of, is_hash};
+use super::blocks::{breakable, fault_mark, fault_of, is_hash};
 use crate::describe::{Card, Lane, Mark, Moment, Picture, TreeNode};
 use crate::exhibit::Faults;
 use crate::limits::POINTS;
@@ -48,10 +48,10 @@ fn lane(lane: &Lane, faults: &Faults) -> Markup {
 
 fn card(card: &Card, faults: &Faults) -> Markup {
     let fault = fault_of(faults, &card.about);
-    let (class, sign) = mark(card.mark, fault.is_some());
+    let (class, sign) = mark(faults.weaken(card.mark), fault.is_some());
     html! {
         div class=(class) {
-            span.card-title { (sign) (breakable(&cut(&card.title, TITLE))) }
+            span.card-title { (sign) (card_title(&card.title)) }
             @if !card.detail.is_empty() { span.card-detail { (cut(&card.detail, TITLE)) } }
             @if let Some(rules) = fault { (fault_mark(rules)) }
         }
@@ -60,7 +60,7 @@ fn card(card: &Card, faults: &Faults) -> Markup {
 
 fn tree_node(node: &TreeNode, faults: &Faults) -> Markup {
     let fault = fault_of(faults, &node.about);
-    let (class, sign) = mark(node.mark, fault.is_some());
+    let (class, sign) = mark(faults.weaken(node.mark), fault.is_some());
     html! {
         li {
             div class=(class) {
@@ -75,14 +75,11 @@ fn tree_node(node: &TreeNode, faults: &Faults) -> Markup {
     }
 }
 
-/// A title that may go on in a new line behind each part of a path, rather than inside a word.
-fn breakable(title: &str) -> Markup {
-    // A hash stands in full where it can be copied.
-    if is_hash(title) {
-        return html! { (cut(title, 16)) };
-    }
-    html! {
-        @for part in title.split_inclusive(['/', '_', ':']) { (part) wbr; }
+/// A hash stands in full where it can be copied.
+fn card_title(title: &str) -> Markup {
+    match is_hash(title) {
+        true => html! { (cut(title, 16)) },
+        false => breakable(&cut(title, TITLE)),
     }
 }
 

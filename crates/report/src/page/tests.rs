@@ -7,7 +7,9 @@ use runseal_core::formats::definition::Identity;
 use runseal_core::verify::Level;
 
 use super::*;
+use crate::answers::Tone;
 use crate::exhibit::Documents;
+use runseal_core::source::MemberFile;
 
 const HOSTILE: &str = r#"</title></style></script><script>alert(1)</script>" onload="x' javascript:alert(2) <img src=x onerror=alert(3)>"#;
 
@@ -21,6 +23,12 @@ fn page_of(goal: &str) -> String {
     let transformed = None;
     let report = verify_bundle(&BundleView { root, transformed }, Level::Document);
     let documents = Documents::from([(String::new(), root)]);
+    let file = MemberFile {
+        path: "some.json".to_owned(),
+        kind: None,
+        bytes: 1,
+        sha256: None,
+    };
     let exhibit = Exhibit {
         path: "some/<b>.json",
         format: Format::ContextBundle,
@@ -29,7 +37,7 @@ fn page_of(goal: &str) -> String {
         identity: &Identity::default(),
         documents: &documents,
         contents: &BTreeMap::new(),
-        files: &[],
+        files: &[file],
         authenticity: None,
     };
     render_page(&exhibit, None)
@@ -97,4 +105,87 @@ fn style_and_script_hold_nothing_that_would_end_them_or_be_changed() {
 fn page_is_bounded_whatever_the_strings_are() {
     let page = page_of(&"x".repeat(3 << 20));
     assert!(page.len() < 2 << 20, "{} bytes", page.len());
+}
+
+#[test]
+fn page_counts_what_is_wrong_once_and_marks_the_file_that_a_document_is() {
+    let html = page_of("goal");
+    let counts: Vec<_> = html
+        .split("What is wrong (")
+        .skip(1)
+        .map(|rest| rest.split(')').next().unwrap())
+        .collect();
+    assert_eq!(counts.len(), 2);
+    assert_eq!(counts[0], counts[1], "the link and the chapter");
+    let row = html.split("<td class=\"mono\">some.json</td>").nth(1);
+    assert!(
+        row.unwrap()
+            .split("</tr>")
+            .next()
+            .unwrap()
+            .contains("⚠ wrong: ")
+    );
+    let whole = html.split("id=\"done\"").nth(1).unwrap_or_default();
+    assert!(
+        !whole.contains("class=\"card good\""),
+        "nothing of it is good by its own word"
+    );
+}
+
+#[test]
+fn style_of_withheld_values_is_not_that_of_bars() {
+    assert_eq!(STYLE.matches("\n.bar{").count(), 1);
+    assert_eq!(STYLE.matches("\n.withheld{").count(), 1);
+}
+
+/// The outcome that a redacted copy with these documents is shown with.
+fn outcome_of_copy(documents: &[(&str, &str)]) -> (Tone, String, String) {
+    let options = ReadOptions::default();
+    let parsed: Vec<_> = documents
+        .iter()
+        .map(|(name, text)| (*name, parse_document(text.as_bytes(), &options).unwrap()))
+        .collect();
+    let root = parsed[0].1.root();
+    let transformed = None;
+    let report = verify_bundle(&BundleView { root, transformed }, Level::Document);
+    let roots = parsed
+        .iter()
+        .map(|(name, document)| ((*name).to_owned(), document.root()));
+    let exhibit = Exhibit {
+        path: "copy",
+        format: Format::Redacted,
+        report: &report,
+        wrapping: &[],
+        identity: &Identity::default().ended(Some("redacted 1 of 9")),
+        documents: &roots.collect::<Documents<'_>>(),
+        contents: &BTreeMap::new(),
+        files: &[],
+        authenticity: None,
+    };
+    let outcome = Answers::of(&exhibit).outcome;
+    (outcome.tone, outcome.word, outcome.detail)
+}
+
+#[test]
+fn redacted_copy_of_a_failed_run_is_shown_as_failed() {
+    let run = ("REDACTION.json", r#"{"format":"run-bundle"}"#);
+    let output = |text| [run, ("RUN_OUTPUT.json", text)];
+    // What is not intact claims: the document here is no context bundle.
+    let (tone, word, _) = outcome_of_copy(&output(r#"{"failed":true,"exit_status":3}"#));
+    assert_eq!(
+        (tone, word.as_str()),
+        (Tone::Bad, "Claims: failed with status 3")
+    );
+    let bar = r#"{"exit_status":{"~withheld":"0"}}"#
+        .replace("~withheld", runseal_core::formats::redacted::commit::MARKER);
+    let (tone, word, detail) = outcome_of_copy(&output(&bar));
+    assert_eq!((tone, word.as_str()), (Tone::Neutral, "Not shown"));
+    assert!(
+        detail.ends_with("; redacted 1 of 9, each with its reason"),
+        "{detail}"
+    );
+    let pack = ("REDACTION.json", r#"{"format":"pack"}"#);
+    let decision = r#"{"kernel_result_kind":"BUNDLE","decision":{"accepted":false}}"#;
+    let (tone, word, _) = outcome_of_copy(&[pack, ("run.json", decision)]);
+    assert_eq!((tone, word.as_str()), (Tone::Bad, "Claims: not accepted"));
 }

@@ -3,12 +3,12 @@
 use maud::{Markup, html};
 use runseal_core::canon::{Kind, Node};
 
-use super::blocks::{fault_mark, value};
+use super::blocks::{breakable, fault_mark, value};
 use super::budget::Budget;
 use crate::describe::{BAR, Tree, is_bar};
 use crate::exhibit::Faults;
 use crate::limits::{DEPTH, NODES};
-use crate::reveal::cut;
+use crate::reveal::{counted, cut};
 
 /// Characters of a string that are shown at once.
 const STRING: usize = 300;
@@ -52,7 +52,7 @@ pub(super) fn tree(
     }
     html! {
         (shown)
-        @if left_out > 0 { p.more { "… and " (left_out) " more values" } }
+        @if left_out > 0 { p.more { "… and " (counted(left_out, "more value")) } }
     }
 }
 
@@ -120,7 +120,7 @@ impl Walk<'_, '_> {
             let reason = self.faults.bar(self.file, pointer);
             return html! {
                 li class=[class] {
-                    span.key { (cut(name, 120)) }
+                    span.key { (breakable(&cut(name, 120))) }
                     (bar(reason.unwrap_or("no reason is given"))) (mark)
                 }
             };
@@ -139,7 +139,7 @@ impl Walk<'_, '_> {
                 li class=[class] {
                     details open[is_open] {
                         summary {
-                            span.key { (cut(name, 120)) }
+                            span.key { (breakable(&cut(name, 120))) }
                             span.count { (what) (count) }
                             @if let Some(points) = &numbers { (super::svg::sparkline(points)) }
                             (about) (mark)
@@ -156,7 +156,7 @@ impl Walk<'_, '_> {
         };
         html! {
             li class=[class] {
-                span.key { (cut(name, 120)) }
+                span.key { (breakable(&cut(name, 120))) }
                 (self.leaf(node))
                 @if let Some(unit) = unit { span.unit { (cut(&unit, 40)) } }
                 (about) (mark)
@@ -211,7 +211,7 @@ impl Walk<'_, '_> {
 /// What stands where a value is withheld.
 fn bar(reason: &str) -> Markup {
     html! {
-        span.bar aria-hidden="true" { (BAR) }
+        span.withheld aria-hidden="true" { (BAR) }
         span.about { "withheld: " (cut(reason, 160)) }
     }
 }

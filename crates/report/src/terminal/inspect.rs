@@ -9,6 +9,8 @@ use super::{Screen, cell, columns, fit, pad, plain, wrap};
 use crate::answers::{Answers, Tone};
 use crate::describe::{Block, Body, Description, Fact, Table, Words, describe, size_text};
 use crate::exhibit::{Exhibit, Faults};
+use crate::page::csv;
+use crate::reveal::counted;
 
 /// Rows of a table that are shown.
 const ROWS: usize = 10;
@@ -53,10 +55,19 @@ pub fn render_inspection_human(exhibit: &Exhibit<'_>, screen: Screen) -> String 
     {
         write_block(&mut text, block, &faults, screen);
     }
-    if !description.gaps.is_empty() {
-        let _ = writeln!(text, "Not captured ({})", description.gaps.len());
-        for gap in description.gaps.iter().take(ROWS) {
-            let _ = writeln!(text, "  {}", fit(&cell(gap, 300), screen.room(2)));
+    // What no recording sees is one line there; nothing of what this one lacks is left out.
+    let told = &exhibit.identity.not_captured;
+    let gaps = if told.is_empty() {
+        &description.gaps
+    } else {
+        told
+    };
+    if !gaps.is_empty() {
+        let _ = writeln!(text, "Not captured ({})", gaps.len());
+        for gap in gaps {
+            for line in wrap(&cell(gap, 300), screen.room(2)) {
+                let _ = writeln!(text, "  {line}");
+            }
         }
     }
     if !description.facts.is_empty() {
@@ -153,9 +164,12 @@ fn summary_of(block: &Block<'_>) -> String {
             pairs.join(", ")
         }
         Body::Csv(text) => {
-            let rows = text.lines().count().saturating_sub(1);
-            let head = text.lines().next().unwrap_or_default();
-            format!("{rows} rows: {}", cell(head, 60))
+            let (head, rows) = csv::summary(text);
+            let rows = counted(rows, "row");
+            match head.is_empty() {
+                true => rows,
+                false => format!("{rows}: {}", cell(&head.join(","), 60)),
+            }
         }
         Body::Image(kind, _) => kind.media_type().to_owned(),
         Body::Words(Words::Plain(text) | Words::Markdown(text)) => cell(
@@ -302,7 +316,7 @@ fn write_verdict(text: &mut String, exhibit: &Exhibit<'_>, screen: Screen) {
         );
         return;
     }
-    let verdict = format!("Verdict: INVALID ({} findings)", findings.len());
+    let verdict = format!("Verdict: INVALID ({})", counted(findings.len(), "finding"));
     let _ = writeln!(text, "{}", screen.tint(Tone::Bad, &verdict));
     for finding in findings.iter().take(FINDINGS) {
         let place = finding.path().map(|path| format!("{path}: "));

@@ -153,7 +153,7 @@ fn write_result(text: &mut Text, survey: &Survey, result: &Checked, layout: &Opt
         }
     }
     if let Verdict::Invalid { findings, not_run } = &result.verdict {
-        write_findings(text, result.format, findings);
+        write_findings(text, result, findings);
         for (rule, because) in not_run {
             text.line(1, &format!("{rule} was not checked: {because}"));
         }
@@ -213,7 +213,8 @@ fn title(result: &Checked) -> &'static str {
     result.format.map_or("unknown format", Format::title)
 }
 
-fn write_findings(text: &mut Text, format: Option<Format>, findings: &[Finding]) {
+fn write_findings(text: &mut Text, result: &Checked, findings: &[Finding]) {
+    let format = result.format;
     for of_rule in findings.chunk_by(|a, b| a.rule_id == b.rule_id) {
         let id = of_rule[0].rule_id;
         let rule = rule_of(format, id);
@@ -236,7 +237,7 @@ fn write_findings(text: &mut Text, format: Option<Format>, findings: &[Finding])
             None => text.line(2, &format!("hint: {}", meaning_of(id).1)),
         }
     }
-    if let Some(advice) = advice(format, findings) {
+    if let Some(advice) = advice(result, findings) {
         text.line(1, &format!("hint: {advice}"));
     }
 }
@@ -256,7 +257,14 @@ fn write_finding(text: &mut Text, finding: &Finding) {
 }
 
 /// What to do about broken rules.
-fn advice(format: Option<Format>, findings: &[Finding]) -> Option<String> {
+fn advice(result: &Checked, findings: &[Finding]) -> Option<String> {
+    // The path is its reader's, and not its maker's.
+    let is_of_path =
+        |finding: &Finding| finding.rule_id == "PK7" && finding.path() == Some(&result.path);
+    if findings.iter().all(is_of_path) {
+        let again = "name it by a path without `..`, `.` and `//`; nothing in it is wrong";
+        return Some(again.to_owned());
+    }
     if findings
         .iter()
         .all(|finding| finding.rule_id.starts_with("AR"))
@@ -267,7 +275,7 @@ fn advice(format: Option<Format>, findings: &[Finding]) -> Option<String> {
     if findings.iter().any(|finding| finding.rule_id == EXPECTED) {
         return None;
     }
-    let title = format?.title();
+    let title = result.format?.title();
     Some(format!(
         "do not rely on this {title}; ask its maker for it, or make it again and compare with \
          `runseal diff`"

@@ -25,6 +25,37 @@ pub(super) struct Comparison {
     /// Files of a copy that last changed well before this time, in nanoseconds since 1970, are
     /// as they were copied.
     pub(super) started_ns: i128,
+    /// Every path that was copied: whatever else the real folder has was never there for the
+    /// command. Nothing where it was no copy.
+    pub(super) copied: Option<BTreeSet<Vec<u8>>>,
+}
+
+/// Every path below `folder`.
+pub(super) fn list_paths(folder: &OwnedFd) -> Result<BTreeSet<Vec<u8>>, Errno> {
+    let mut paths = BTreeSet::new();
+    list_below(folder, &[], 0, &mut paths)?;
+    Ok(paths)
+}
+
+fn list_below(
+    folder: &OwnedFd,
+    above: &[u8],
+    depth: usize,
+    paths: &mut BTreeSet<Vec<u8>>,
+) -> Result<(), Errno> {
+    if depth > DEEPEST {
+        return Err(Errno::NAMETOOLONG);
+    }
+    for name in opening::names_in(folder)? {
+        let path = join(above, &name);
+        let stat = rustix::fs::statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
+            let inner = opening::open_folder(folder, &name, &stat)?;
+            list_below(&inner, &path, depth + 1, paths)?;
+        }
+        paths.insert(path);
+    }
+    Ok(())
 }
 
 /// All changes, sorted by the bytes of their path.
@@ -82,8 +113,10 @@ impl Walk<'_> {
         above: &[u8],
     ) -> Result<(), Errno> {
         for name in opening::names_in(real)? {
-            if !names.contains(&name) {
-                self.add(join(above, &name), Changed::Deleted, true);
+            let path = join(above, &name);
+            let copied = self.comparison.copied.as_ref();
+            if !names.contains(&name) && copied.is_none_or(|copied| copied.contains(&path)) {
+                self.add(path, Changed::Deleted, true);
             }
         }
         Ok(())
@@ -245,9 +278,18 @@ mod tests {
     }
 
     fn compare(left: &Path, real: &Path) -> Vec<(String, Changed, bool)> {
+        compare_copied(left, real, None)
+    }
+
+    fn compare_copied(
+        left: &Path,
+        real: &Path,
+        copied: Option<BTreeSet<Vec<u8>>>,
+    ) -> Vec<(String, Changed, bool)> {
         let comparison = Comparison {
             kind: LayerKind::Copy,
             started_ns: 0,
+            copied,
         };
         find(&open(left), &open(real), &comparison)
             .unwrap()
@@ -292,12 +334,28 @@ mod tests {
     }
 
     #[test]
+    fn what_was_never_copied_counts_as_no_deletion() {
+        let (real, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for folder in [real.path(), left.path()] {
+            fs::create_dir(folder.join("d")).unwrap();
+            fs::write(folder.join("d/gone"), "1").unwrap();
+        }
+        let copied = list_paths(&open(left.path())).unwrap();
+        assert_eq!(copied, [b"d".to_vec(), b"d/gone".to_vec()].into());
+        fs::remove_file(left.path().join("d/gone")).unwrap();
+        fs::write(real.path().join("d/later"), "1").unwrap();
+        let found = compare_copied(left.path(), real.path(), Some(copied));
+        assert_eq!(found, [("d/gone".to_owned(), Changed::Deleted, true)]);
+    }
+
+    #[test]
     fn change_with_an_odd_name_has_a_fault() {
         let (real, left) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(left.path().join("a\nb"), "").unwrap();
         let comparison = Comparison {
             kind: LayerKind::Copy,
             started_ns: 0,
+            copied: None,
         };
         let found = find(&open(left.path()), &open(real.path()), &comparison).unwrap();
         assert_eq!(found[0].fault, Some(outputs::Fault::UnsafeName));

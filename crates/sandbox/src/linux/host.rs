@@ -89,6 +89,7 @@ pub(super) fn run(
         let assignment = Assignment {
             bounds,
             is_apart: false,
+            looks_below: moved.as_ref().map(|moved| moved.copy.clone()),
             moved,
             // Others may move it there.
             starts_in: None,
@@ -218,13 +219,14 @@ fn make_plan(
         });
     }
     command.watched_calls = spec.observe.as_ref().map(|_| {
-        watched_calls::program(match level {
+        let network = match level {
             Isolation::None => Network::Connections,
             Isolation::Landlock | Isolation::Full => Network::Sockets {
                 but_unix: spec.unix_sockets,
                 but_tcp: spec.has_loopback(),
             },
-        })
+        };
+        watched_calls::program(network, spec.layered.is_some())
     });
     Ok(HostPlan {
         command,
@@ -246,6 +248,9 @@ fn environment(spec: &Spec, surroundings: &Surroundings) -> BTreeMap<String, OsS
             let value = match (name.as_str(), value.as_str()) {
                 ("HOME", INSIDE_HOME) => home.clone().into_os_string(),
                 ("TMPDIR", INSIDE_TMP) => tmp.clone().into_os_string(),
+                (name, path) if spec.path_variables.contains(name) => {
+                    on_host(spec, surroundings, Path::new(path)).into_os_string()
+                }
                 _ => OsString::from(value),
             };
             (name, value)

@@ -1,6 +1,7 @@
 //! The caller's side of a layered folder: the copy where there can be no layer, and the changes
 //! when the command's last process is gone.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -81,6 +82,8 @@ pub(super) struct LayeredFolder {
     /// The limits on the changes; those of a copy allow what was copied besides.
     pub(super) limits: Limits,
     started_ns: i128,
+    /// What a copy began with.
+    copied: Option<BTreeSet<Vec<u8>>>,
     owner: u32,
     group: u32,
 }
@@ -122,6 +125,7 @@ impl LayeredFolder {
         folder.limits.work_files = limits.work_files.saturating_add(usage.entries);
         let bytes = usage.apparent_bytes.max(usage.disk_bytes);
         folder.limits.work_bytes = limits.work_bytes.saturating_add(bytes);
+        folder.copied = Some(changes::list_paths(&copy).map_err(at("copy the folder"))?);
         folder.showing = Showing::Copy(stored.path().to_owned());
         folder.stored = Some(stored);
         folder.started_ns = now_ns();
@@ -139,6 +143,7 @@ impl LayeredFolder {
             showing: Showing::MemoryLayer,
             limits: limits.clone(),
             started_ns: now_ns(),
+            copied: None,
             owner: stat.st_uid,
             group: stat.st_gid,
         })
@@ -201,6 +206,7 @@ impl LayeredFolder {
         let comparison = Comparison {
             kind,
             started_ns: self.started_ns,
+            copied: self.copied,
         };
         let changes = changes::find(&files, &self.real, &comparison)
             .map_err(at("look at what the command changed"))?;

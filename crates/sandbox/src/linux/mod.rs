@@ -11,6 +11,7 @@ mod cgroup;
 mod changes;
 mod command;
 mod fence;
+mod foreign;
 mod handover;
 mod host;
 mod interrupts;
@@ -136,6 +137,10 @@ pub(crate) fn run(
     let Some(layered) = &spec.layered else {
         return in_namespaces(spec, drop_to, Purpose::Run, None);
     };
+    if drop_to.is_none() && foreign::is_in(&layered.folder) {
+        let folder = LayeredFolder::with_copy(layered, &spec.limits, drop_to)?;
+        return in_namespaces(spec, drop_to, Purpose::Run, Some(folder));
+    }
     let folder = LayeredFolder::with_layer(layered, &spec.limits, drop_to)?;
     match in_namespaces(spec, drop_to, Purpose::Run, Some(folder)) {
         // There can be no layer here; the command has not run.
@@ -174,6 +179,7 @@ fn in_namespaces(
         let assignment = Assignment {
             bounds,
             is_apart: true,
+            looks_below: spec.layered.as_ref().map(|layered| layered.inside.clone()),
             moved: None,
             starts_in: starting_folder(spec),
             on_file: spec.on_file.clone(),

@@ -5,7 +5,7 @@
 //! them. Everything read of a process counts only if the call still waits afterwards: otherwise
 //! the process may be another one with the same number.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -32,6 +32,8 @@ pub(super) struct Assignment {
     pub(super) moved: Option<Moved>,
     /// The folder that the command starts in, where nobody can move it.
     pub(super) starts_in: Option<PathBuf>,
+    /// The folder below which looking at names is noted.
+    pub(super) looks_below: Option<PathBuf>,
     pub(super) on_file: Option<OnFile>,
 }
 
@@ -85,6 +87,9 @@ struct Watch {
     known: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// The folder that every process of the command is in; nothing once one of them may have left.
     folder: Option<Vec<u8>>,
+    looks_below: Option<Vec<u8>>,
+    /// Processes whose program has taken random bytes for its allocator.
+    allocators: BTreeSet<u32>,
     on_file: Option<OnFile>,
     failure: Option<String>,
 }
@@ -93,6 +98,9 @@ struct Watch {
 const MOST_KNOWN: usize = 50_000;
 /// Longer ones are not.
 const LONGEST_KNOWN: usize = 512;
+
+/// What glibc takes for its allocator, once in every program that allocates.
+const FOR_ALLOCATOR: (u64, u64) = (8, libc::GRND_NONBLOCK as u64);
 
 impl Watch {
     fn new(assignment: Assignment) -> Watch {
@@ -104,6 +112,10 @@ impl Watch {
             folder: assignment
                 .starts_in
                 .map(|folder| folder.into_os_string().into_vec()),
+            looks_below: assignment
+                .looks_below
+                .map(|folder| folder.into_os_string().into_vec()),
+            allocators: BTreeSet::new(),
             on_file: assignment.on_file,
             failure: None,
         }
@@ -159,9 +171,20 @@ impl Watch {
             }
             libc::SYS_execve => self.executed(listener, call, (here, first), 0),
             libc::SYS_execveat => self.executed(listener, call, (folder, second), fifth as i32),
+            libc::SYS_linkat => self.linked(listener, call, (folder, second), fifth as i32),
             libc::SYS_truncate => self.opened(listener, call, (here, first), libc::O_WRONLY),
             // All start in one folder, and from now on they may be in different ones.
-            libc::SYS_chdir | libc::SYS_fchdir => self.folder = None,
+            libc::SYS_chdir => {
+                self.looked(listener, call, (here, first));
+                self.folder = None;
+            }
+            libc::SYS_fchdir => self.folder = None,
+            libc::SYS_newfstatat
+            | libc::SYS_statx
+            | libc::SYS_faccessat
+            | libc::SYS_faccessat2
+            | libc::SYS_readlinkat
+            | libc::SYS_mkdirat => self.looked(listener, call, (folder, second)),
             libc::SYS_clone => self.seen.note_thread(resolve::program_of(call.pid)),
             libc::SYS_clone3 => {
                 let mut flags = [0_u8; 8];
@@ -171,7 +194,13 @@ impl Watch {
                     self.seen.note_thread(resolve::program_of(call.pid));
                 }
             }
-            libc::SYS_getrandom => self.seen.note_random(resolve::program_of(call.pid)),
+            libc::SYS_getrandom => {
+                let is_for_allocator =
+                    (second, third) == FOR_ALLOCATOR && self.allocators.insert(call.pid);
+                if !is_for_allocator {
+                    self.seen.note_random(resolve::program_of(call.pid));
+                }
+            }
             libc::SYS_connect => {
                 let target = resolve::address_of(call.pid, second, third);
                 let program = resolve::program_of(call.pid);
@@ -186,6 +215,14 @@ impl Watch {
             }
             #[cfg(target_arch = "x86_64")]
             libc::SYS_open => self.opened(listener, call, (here, first), second as i32),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_link => self.linked(listener, call, (here, first), 0),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_stat
+            | libc::SYS_lstat
+            | libc::SYS_access
+            | libc::SYS_readlink
+            | libc::SYS_mkdir => self.looked(listener, call, (here, first)),
             #[cfg(target_arch = "x86_64")]
             libc::SYS_creat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
@@ -234,6 +271,30 @@ impl Watch {
         }
     }
 
+    /// A hard link gives what the file holds to another name.
+    fn linked(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64), flags: i32) {
+        let how = match flags & libc::AT_SYMLINK_FOLLOW {
+            0 => libc::O_RDONLY | libc::O_NOFOLLOW,
+            _ => libc::O_RDONLY,
+        };
+        self.opened(listener, call, place, how);
+    }
+
+    /// Somebody looks whether something is there, or what it is. Only the name is kept: what the
+    /// command sees behind it in its folder, the caller finds there too.
+    fn looked(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64)) {
+        if self.looks_below.is_none() {
+            return;
+        }
+        let Some(asked) = self.path_of(listener, call, place, false) else {
+            return;
+        };
+        let is_below = |folder: &Vec<u8>| resolve::is_below(&asked, folder);
+        if self.looks_below.as_ref().is_some_and(is_below) {
+            self.seen.note_look(asked);
+        }
+    }
+
     fn note(&mut self, asked: &[u8], target: Target, how: Use) {
         let asked = resolve::is_plain(asked).then_some(asked);
         let Target { path, stat, .. } = target;
@@ -247,6 +308,8 @@ impl Watch {
     }
 
     fn executed(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64), flags: i32) {
+        // What runs next has an allocator of its own.
+        self.allocators.remove(&call.pid);
         let may_be_empty = flags & libc::AT_EMPTY_PATH != 0;
         let Some(mut asked) = self.path_of(listener, call, place, may_be_empty) else {
             return;
@@ -274,6 +337,10 @@ impl Watch {
                 executes: true,
                 empties: false,
             };
+            // The loader of shared libraries is part of whatever it loads.
+            if !is_loader(&target.path) {
+                self.seen.note_program(call.pid, &target.path);
+            }
             self.note(&asked, target, how);
             match next {
                 Some(next) if next.starts_with(b"/") => asked = next,
@@ -347,6 +414,11 @@ impl Watch {
             self.known.insert(asked.to_vec(), path.cloned());
         }
     }
+}
+
+fn is_loader(path: &[u8]) -> bool {
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name.is_some_and(|name| name.starts_with(b"ld-"))
 }
 
 /// Waits until there is something to read (true) or it is time to stop (false).

@@ -71,10 +71,11 @@ pub(super) fn make_plan(
         is_observed: spec.observe.is_some(),
     })?);
     command.watched_calls = spec.observe.as_ref().map(|_| {
-        watched_calls::program(Network::Sockets {
+        let network = Network::Sockets {
             but_unix: spec.unix_sockets,
             but_tcp: spec.has_loopback(),
-        })
+        };
+        watched_calls::program(network, spec.layered.is_some())
     });
     let limits = folder.map_or(&spec.limits, |folder| &folder.limits);
     Ok(Plan {

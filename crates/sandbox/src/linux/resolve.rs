@@ -319,7 +319,7 @@ fn interpreter_in(head: &[u8]) -> Option<Vec<u8>> {
 /// A name for a family of sockets.
 pub(super) fn family_name(family: i32) -> String {
     match family {
-        libc::AF_UNIX => "Unix".to_owned(),
+        libc::AF_UNIX => "a Unix socket".to_owned(),
         libc::AF_INET => "IPv4".to_owned(),
         libc::AF_INET6 => "IPv6".to_owned(),
         libc::AF_NETLINK => "netlink".to_owned(),
@@ -418,8 +418,8 @@ mod tests {
         address.truncate(5);
         assert_eq!(describe_address(&address), "IPv4");
         let unix = b"\x01\x00/run/x\0\0";
-        assert_eq!(describe_address(unix), "Unix /run/x");
-        assert_eq!(describe_address(b"\x01\x00\0name"), "Unix @name");
+        assert_eq!(describe_address(unix), "a Unix socket /run/x");
+        assert_eq!(describe_address(b"\x01\x00\0name"), "a Unix socket @name");
         assert_eq!(describe_address(b""), "an unknown address");
     }
 

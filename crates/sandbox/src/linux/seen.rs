@@ -11,6 +11,8 @@ use crate::observation::{
     FirstUse, Gap, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
 };
 
+/// Names that were only looked at that are kept.
+const MOST_LOOKS: usize = 20_000;
 /// Names over links that are kept for one file.
 const MOST_NAMES: usize = 16;
 /// Bytes of all names that are kept: a command can make up long ones for as long as it runs.
@@ -53,6 +55,9 @@ pub(super) struct Seen {
     files: BTreeMap<Vec<u8>, ObservedFile>,
     /// Files of which nothing from before the run was left at some time.
     emptied: BTreeSet<Vec<u8>>,
+    /// Names below the command's folder that were looked at.
+    looks: BTreeSet<Vec<u8>>,
+    looks_not_kept: u64,
     name_bytes: usize,
     not_kept: u64,
     unresolved: u64,
@@ -61,6 +66,8 @@ pub(super) struct Seen {
     threads: BTreeMap<PathBuf, u64>,
     has_too_many_programs: bool,
     pub(super) notifications: u64,
+    /// The command's first process, and what it became last.
+    first: Option<(u32, Vec<u8>)>,
 }
 
 impl Seen {
@@ -70,6 +77,8 @@ impl Seen {
             moved,
             files: BTreeMap::new(),
             emptied: BTreeSet::new(),
+            looks: BTreeSet::new(),
+            looks_not_kept: 0,
             name_bytes: 0,
             not_kept: 0,
             unresolved: 0,
@@ -78,6 +87,7 @@ impl Seen {
             threads: BTreeMap::new(),
             has_too_many_programs: false,
             notifications: 0,
+            first: None,
         }
     }
 
@@ -130,6 +140,29 @@ impl Seen {
         is_new.then_some(file)
     }
 
+    /// Notes what a process executes; the first one to do so is the command's.
+    pub(super) fn note_program(&mut self, pid: u32, path: &[u8]) {
+        if self.first.as_ref().is_none_or(|(first, _)| *first == pid) {
+            self.first = Some((pid, self.translate(path.to_vec())));
+        }
+    }
+
+    /// Notes that somebody looked at a name.
+    pub(super) fn note_look(&mut self, asked: Vec<u8>) {
+        let path = self.translate(asked);
+        if self.looks.contains(&path) {
+            return;
+        }
+        if self.looks.len() >= MOST_LOOKS
+            || self.name_bytes.saturating_add(path.len()) > MOST_NAME_BYTES
+        {
+            self.looks_not_kept += 1;
+            return;
+        }
+        self.name_bytes += path.len();
+        self.looks.insert(path);
+    }
+
     /// Whether the path was executed before.
     pub(super) fn was_executed(&self, path: &[u8]) -> bool {
         let path = self.translate(path.to_vec());
@@ -171,6 +204,11 @@ impl Seen {
                 not_kept: self.not_kept,
             });
         }
+        if self.looks_not_kept > 0 {
+            gaps.push(Gap::TooManyLooks {
+                not_kept: self.looks_not_kept,
+            });
+        }
         if self.unresolved > 0 {
             gaps.push(Gap::Unresolved {
                 count: self.unresolved,
@@ -181,8 +219,15 @@ impl Seen {
         }
         gaps.sort();
         gaps.dedup();
+        let became = self.first.map(|(_, path)| OsString::from_vec(path).into());
         Observation {
+            became,
             files: self.files.into_values().collect(),
+            looks: self
+                .looks
+                .into_iter()
+                .map(|path| PathBuf::from(OsString::from_vec(path)))
+                .collect(),
             network: self.network.into_iter().collect(),
             randomness: self.randomness,
             threads: self.threads,

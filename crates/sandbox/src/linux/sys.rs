@@ -200,6 +200,14 @@ pub(super) fn reset_signals() {
     }
 }
 
+/// Ignores a signal from now on; programs that are executed get it again ([`reset_signals`]).
+pub(super) fn ignore(signal: i32) {
+    // SAFETY: ignoring runs no code of ours.
+    unsafe {
+        libc::signal(signal, libc::SIG_IGN);
+    }
+}
+
 /// Calls `handler` for the first such signal; a second one has its default action. The handler
 /// may only store to atomics. A signal that the caller ignores stays ignored (`nohup`).
 pub(super) fn catch_once(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {

@@ -39,10 +39,6 @@ const NATIVE: u32 = 0;
 
 /// The bits of a socket's type below its flags.
 const SOCKET_TYPE: u32 = 0xf;
-const GRND_NONBLOCK: u32 = 1;
-/// What glibc takes for its allocator at every start.
-const ALLOCATOR_BYTES: u32 = 8;
-
 /// Calls whose flags, in the given argument, tell whether content can be read or written.
 const OPENING: &[(c_long, u32)] = &[
     (libc::SYS_openat, 2),
@@ -56,6 +52,12 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_truncate,
+    // The new name has the content of the old one.
+    libc::SYS_linkat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_link,
+    // The observer leaves out the first one of a program.
+    libc::SYS_getrandom,
     // Relative paths mean something else afterwards.
     libc::SYS_chdir,
     libc::SYS_fchdir,
@@ -63,8 +65,30 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_creat,
 ];
 
-/// The filter. Calls of another architecture are not told.
-pub(super) fn program(network: Network) -> Vec<sock_filter> {
+/// Calls that look at a name, or depend on what is there, without opening it. Where flags are given,
+/// by their argument, calls with AT_EMPTY_PATH mean a descriptor and no name.
+const LOOKING: &[(c_long, Option<u32>)] = &[
+    (libc::SYS_newfstatat, Some(3)),
+    (libc::SYS_statx, Some(2)),
+    (libc::SYS_faccessat, None),
+    (libc::SYS_faccessat2, Some(3)),
+    (libc::SYS_readlinkat, None),
+    (libc::SYS_mkdirat, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_stat, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_lstat, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_access, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_readlink, None),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mkdir, None),
+];
+
+/// The filter; `looks` says whether looking at names is told too. Calls of another architecture are not
+/// told.
+pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
     let mut code = vec![
         load(ARCHITECTURE),
         // Skips the answer.
@@ -92,15 +116,20 @@ pub(super) fn program(network: Network) -> Vec<sock_filter> {
         answer(ALLOW),
     ];
     add_block(&mut code, libc::SYS_clone, &threads);
-    let random = [
-        load(argument(1)),
-        jump_if_equal(ALLOCATOR_BYTES, 0, 2),
-        load(argument(2)),
-        jump_if_equal(GRND_NONBLOCK, 1, 0),
-        answer(NOTIFY),
-        answer(ALLOW),
-    ];
-    add_block(&mut code, libc::SYS_getrandom, &random);
+    for (call, flags) in LOOKING.iter().filter(|_| looks) {
+        match flags {
+            None => add_block(&mut code, *call, &[answer(NOTIFY)]),
+            Some(flags) => {
+                let block = [
+                    load(argument(*flags)),
+                    jump_if_set(libc::AT_EMPTY_PATH.unsigned_abs(), 1, 0),
+                    answer(NOTIFY),
+                    answer(ALLOW),
+                ];
+                add_block(&mut code, *call, &block);
+            }
+        }
+    }
     match network {
         Network::Sockets { but_unix, but_tcp } => {
             let mut block = vec![load(argument(0))];
@@ -214,10 +243,11 @@ mod tests {
 
     #[test]
     fn program_tells_what_gives_content_and_nothing_else() {
-        let program = program(Network::Sockets {
+        let network = Network::Sockets {
             but_unix: true,
             but_tcp: false,
-        });
+        };
+        let program = program(network, false);
         let notifies = |call, arguments| run(&program, call, arguments) == NOTIFY;
         assert!(notifies(libc::SYS_openat, [0, 0, 0, 0, 0, 0]));
         let place = libc::O_PATH.unsigned_abs();
@@ -227,22 +257,42 @@ mod tests {
         assert!(!notifies(libc::SYS_clone, [17, 0, 0, 0, 0, 0]));
         let thread = libc::CLONE_THREAD.unsigned_abs() | 0x100;
         assert!(notifies(libc::SYS_clone, [thread, 0, 0, 0, 0, 0]));
-        assert!(!notifies(libc::SYS_getrandom, [0, 8, 1, 0, 0, 0]));
+        assert!(notifies(libc::SYS_getrandom, [0, 8, 1, 0, 0, 0]));
         assert!(notifies(libc::SYS_getrandom, [0, 8, 0, 0, 0, 0]));
         assert!(notifies(libc::SYS_getrandom, [0, 24, 1, 0, 0, 0]));
         assert!(!notifies(libc::SYS_socket, [1, 0, 0, 0, 0, 0]));
         assert!(notifies(libc::SYS_socket, [2, 0, 0, 0, 0, 0]));
         assert!(!notifies(libc::SYS_connect, [0; 6]));
+        assert!(notifies(libc::SYS_linkat, [0; 6]));
+        assert!(!notifies(libc::SYS_newfstatat, [0; 6]));
+    }
+
+    #[test]
+    fn program_that_tells_of_looks_leaves_out_those_at_descriptors() {
+        let network = Network::Sockets {
+            but_unix: false,
+            but_tcp: false,
+        };
+        let program = program(network, true);
+        let notifies = |call, arguments| run(&program, call, arguments) == NOTIFY;
+        let empty = libc::AT_EMPTY_PATH.unsigned_abs();
+        assert!(notifies(libc::SYS_newfstatat, [0, 0, 0, 0x100, 0, 0]));
+        assert!(!notifies(libc::SYS_newfstatat, [0, 0, 0, empty, 0, 0]));
+        assert!(notifies(libc::SYS_statx, [0; 6]));
+        assert!(!notifies(libc::SYS_statx, [0, 0, empty, 0, 0, 0]));
+        assert!(notifies(libc::SYS_readlinkat, [0; 6]));
+        assert!(!notifies(libc::SYS_fstat, [0; 6]));
     }
 
     #[test]
     fn program_with_a_loopback_tells_of_every_socket_but_tcp_over_ipv4() {
         let flags = libc::SOCK_CLOEXEC.unsigned_abs() | libc::SOCK_NONBLOCK.unsigned_abs();
         for but_unix in [false, true] {
-            let program = program(Network::Sockets {
+            let network = Network::Sockets {
                 but_unix,
                 but_tcp: true,
-            });
+            };
+            let program = program(network, false);
             let notifies = |socket: [u32; 3]| {
                 let [family, kind, protocol] = socket;
                 run(
@@ -266,7 +316,7 @@ mod tests {
 
     #[test]
     fn program_without_a_sandbox_tells_of_connections() {
-        let program = program(Network::Connections);
+        let program = program(Network::Connections, false);
         assert_eq!(run(&program, libc::SYS_connect, [0; 6]), NOTIFY);
         assert_eq!(run(&program, libc::SYS_clone3, [0; 6]), NOTIFY);
         assert_eq!(run(&program, libc::SYS_socket, [2; 6]), ALLOW);

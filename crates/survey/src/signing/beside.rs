@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use runseal_archive::{Archive, Record};
 use runseal_core::source::SourceError;
 use runseal_trust::check::{Found, FoundSignature, read_signatures};
 use runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
@@ -31,6 +32,16 @@ impl SignatureForm {
             Self::Sigstore => ".sigstore.json",
             Self::Ssh => ".sig",
             Self::Minisign => ".minisig",
+        }
+    }
+
+    /// Its name in answers.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Dsse => "dsse",
+            Self::Sigstore => "sigstore",
+            Self::Ssh => "ssh",
+            Self::Minisign => "minisign",
         }
     }
 }
@@ -69,29 +80,62 @@ pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        let word = match form {
-            SignatureForm::Dsse => "dsse",
-            SignatureForm::Sigstore => "sigstore",
-            SignatureForm::Ssh => "ssh",
-            SignatureForm::Minisign => "minisign",
-        };
+        let word = form.word();
         let signature = match files.read(&file, MAX_SIGNATURE_FILE_BYTES) {
             Err(SourceError::NotFound { .. }) => continue,
             // Nothing can lie beside something that is in an archive.
             Err(SourceError::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
                 continue;
             }
-            Ok(bytes) => match read_signatures(&place, &bytes) {
-                Ok(signatures) => {
-                    found.extend(signatures);
-                    continue;
-                }
-                Err(error) => FoundSignature::Damaged(word, error.to_string()),
-            },
+            Ok(bytes) => {
+                found.extend(read_file(form, place, &bytes));
+                continue;
+            }
             Err(SourceError::Io { source, .. }) => FoundSignature::Unread(word, source.to_string()),
             Err(error) => FoundSignature::Damaged(word, error.to_string()),
         };
         found.push(Found { place, signature });
     }
     found
+}
+
+/// Reads all signatures that lie beside the entry `name` among the other entries of its archive. The
+/// archive is not opened again: these are the bytes that were read with everything else in it.
+pub(crate) fn read_beside_entry(archive: &Archive, name: &str) -> Vec<Found> {
+    let mut found = Vec::new();
+    // Beside the archive's top nothing can lie in the archive.
+    if name.is_empty() {
+        return found;
+    }
+    for form in BESIDE {
+        let entry = format!("{name}{}", form.ending());
+        let place = entry.rsplit('/').next().unwrap_or(&entry).to_owned();
+        let signature = match archive.get(&entry) {
+            None => continue,
+            Some(Record::File(file)) => match file.kept {
+                Some(bytes) if bytes.len() as u64 <= MAX_SIGNATURE_FILE_BYTES => {
+                    found.extend(read_file(form, place, bytes));
+                    continue;
+                }
+                _ => {
+                    let reason = "it is longer than what is kept of an archive";
+                    FoundSignature::Unread(form.word(), reason.to_owned())
+                }
+            },
+            Some(_) => FoundSignature::Damaged(form.word(), "it is no regular file".to_owned()),
+        };
+        found.push(Found { place, signature });
+    }
+    found
+}
+
+/// The signatures in a file; a file that holds none is one that is damaged.
+fn read_file(form: SignatureForm, place: String, bytes: &[u8]) -> Vec<Found> {
+    match read_signatures(&place, bytes) {
+        Ok(signatures) => signatures,
+        Err(error) => vec![Found {
+            place,
+            signature: FoundSignature::Damaged(form.word(), error.to_string()),
+        }],
+    }
 }

@@ -5,10 +5,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, LogNote, SignedState, TrustNote};
 use runseal_core::verify::{Checked, Level, SignatureDemand, Survey};
-use runseal_trust::check::{Found, Known, check_signatures, summarize};
+use runseal_trust::check::{Found, Known, check_signatures, find_statements, summarize};
+use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
 use runseal_trust::policy::{
@@ -20,7 +22,8 @@ use runseal_trust::statement::Target;
 use thiserror::Error;
 
 use super::beside::{has_beside, read_beside};
-use super::target::{Signable, archive_digest, read_signable, signable_of};
+use super::target::{Signable, archive_digest, outer_path, signable_of, signable_of_loaded};
+use crate::load::{Loaded, load};
 use crate::{Files, Noted, Onlooker};
 
 /// A whole chain may be as long as many policies.
@@ -128,8 +131,9 @@ pub fn load_policy(files: &dyn Files, path: &Path) -> Result<LoadedPolicy, Polic
 
 /// A log, or a proof out of one, that can be asked whether it holds something.
 pub trait AskedLog: Sync {
-    /// What it says of something with these signatures; of what nobody signed, by its digests.
-    fn ask(&self, found: &[Found], target: Option<&Target>) -> LogNote;
+    /// What it says of `target`, which these statements are about, at a time in milliseconds since
+    /// 1970. What was logged before anybody signed it is found by its digests.
+    fn ask(&self, statements: &[&Envelope], target: &Target, now: i64) -> LogNote;
 }
 
 /// What is asked about one path.
@@ -145,12 +149,20 @@ pub struct TrustQuestion<'a> {
     pub log: Option<&'a dyn AskedLog>,
 }
 
+impl TrustQuestion<'_> {
+    /// Whether a policy or a log has to answer even where nothing is signed.
+    fn is_asked(&self) -> bool {
+        self.policy.is_some() || self.log.is_some()
+    }
+}
+
 /// Answers the second and third question about everything that a survey judges, right after it
 /// was judged and from what was read for that.
 pub struct SignatureJudge<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
     level: Level,
+    archives: ArchiveDigests,
     answers: Mutex<BTreeMap<String, Authenticity>>,
 }
 
@@ -161,8 +173,14 @@ impl<'a> SignatureJudge<'a> {
             files,
             question,
             level,
+            archives: ArchiveDigests::default(),
             answers: Mutex::default(),
         }
+    }
+
+    fn has_outside(&self, path: &Path) -> bool {
+        let outer = outer_path(self.files, path);
+        outer.is_some_and(|outer| has_beside(self.files, &outer))
     }
 
     /// The survey with the answers to everything whose format is known.
@@ -175,10 +193,11 @@ impl<'a> SignatureJudge<'a> {
 
 impl Onlooker for SignatureJudge<'_> {
     fn wants(&self, path: &Path) -> bool {
-        path != Path::new("-")
-            && (self.question.policy.is_some()
-                || self.question.log.is_some()
-                || has_beside(self.files, path))
+        path != Path::new("-") && (self.question.is_asked() || has_beside(self.files, path))
+    }
+
+    fn wants_inside(&self, archive: &Path, has_signatures: bool) -> bool {
+        has_signatures || self.wants(archive)
     }
 
     fn see(&self, result: &Checked, noted: Option<Noted>) {
@@ -187,7 +206,14 @@ impl Onlooker for SignatureJudge<'_> {
         }
         let path = Path::new(&result.path);
         let mut authenticity = match noted {
-            Some(noted) => judge_noted(self.files, path, (noted, result.is_valid()), self.question),
+            Some(noted) => {
+                let judged = (noted, result.is_valid());
+                judge_noted(self.files, path, judged, (self.question, &self.archives))
+            }
+            // Signatures were looked for before it was judged, and there are none.
+            None if !self.question.is_asked() && !self.has_outside(path) => {
+                Authenticity::unsigned()
+            }
             None => judge_signatures(self.files, path, self.level, self.question).0,
         };
         // What did not hold when it was first looked at is not trusted for a second look.
@@ -198,6 +224,7 @@ impl Onlooker for SignatureJudge<'_> {
             trust.is_trusted = false;
             trust.reason = NOT_INTACT.to_owned();
         }
+        authenticity.add_carried(&result.identity, result.findings());
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.insert(result.path.clone(), authenticity);
     }
@@ -208,11 +235,15 @@ impl Onlooker for SignatureJudge<'_> {
 pub fn judge_noted(
     files: &dyn Files,
     path: &Path,
-    (noted, is_valid): (Noted, bool),
-    question: TrustQuestion<'_>,
+    (mut noted, is_valid): (Noted, bool),
+    (question, archives): (TrustQuestion<'_>, &ArchiveDigests),
 ) -> Authenticity {
-    let found = read_beside(files, path);
-    if found.is_empty() && question.policy.is_none() && question.log.is_none() {
+    let outer = outer_path(files, path);
+    let mut found = outer
+        .as_ref()
+        .map_or_else(Vec::new, |outer| read_beside(files, outer));
+    found.append(&mut noted.beside);
+    if found.is_empty() && !question.is_asked() {
         return Authenticity::unsigned();
     }
     let is_archived = noted.is_archived;
@@ -231,13 +262,32 @@ pub fn judge_noted(
                 let mut signatures = answer.signatures.iter();
                 signatures.all(|note| note.state == SignedState::Signed)
             });
-    if !is_settled {
-        match archive_digest(files, path) {
+    if let (false, Some(archive)) = (is_settled, &outer) {
+        match archives.of(files, archive) {
             Ok(archive) => signable.target.archive = Some(archive),
             Err(error) => return refused(question, &unreadable(&error)),
         }
     }
     ask(path, &found, &signable, question).0
+}
+
+/// The digest of the archive that was asked for last: the units of an archive come one after the other,
+/// and it is not read again for each of them.
+#[derive(Debug, Default)]
+pub struct ArchiveDigests(Mutex<Option<(PathBuf, (String, Digest))>>);
+
+impl ArchiveDigests {
+    fn of(&self, files: &dyn Files, archive: &Path) -> Result<(String, Digest), SourceError> {
+        let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((path, known)) = last().as_ref()
+            && path == archive
+        {
+            return Ok(known.clone());
+        }
+        let digest = archive_digest(files, archive)?;
+        *last() = Some((archive.to_owned(), digest.clone()));
+        Ok(digest)
+    }
 }
 
 fn unreadable(error: &dyn std::error::Error) -> String {
@@ -266,21 +316,41 @@ pub fn judge_signatures(
     level: Level,
     question: TrustQuestion<'_>,
 ) -> (Authenticity, Option<Decision>) {
-    // What came through a pipe has nothing beside it.
-    let is_piped = path == Path::new("-");
-    let found = if is_piped {
-        Vec::new()
-    } else {
-        read_beside(files, path)
-    };
-    let is_asked = question.policy.is_some() || question.log.is_some();
-    if found.is_empty() && (!is_asked || is_piped) {
-        return (refused(question, "it came through a pipe, unsigned"), None);
+    // What came through a pipe has nothing beside it, and is not there to be read a second time.
+    if path == Path::new("-") {
+        return (refused(question, PIPED), None);
     }
-    match read_signable(files, path, level) {
-        Ok(signable) => ask(path, &found, &signable, question),
+    match load(files, path, level) {
+        Ok(loaded) => judge_loaded(files, path, &loaded, question),
         Err(error) => (refused(question, &unreadable(&error)), None),
     }
+}
+
+const PIPED: &str = "it came through a pipe, unsigned";
+
+/// The answers about something that was loaded, from what was read then.
+pub fn judge_loaded(
+    files: &dyn Files,
+    path: &Path,
+    loaded: &Loaded,
+    question: TrustQuestion<'_>,
+) -> (Authenticity, Option<Decision>) {
+    let outer = outer_path(files, path);
+    let mut found = outer
+        .as_ref()
+        .map_or_else(Vec::new, |outer| read_beside(files, outer));
+    found.extend_from_slice(&loaded.beside);
+    let (mut authenticity, decision) =
+        if found.is_empty() && (!question.is_asked() || outer.is_none()) {
+            (refused(question, PIPED), None)
+        } else {
+            match signable_of_loaded(files, path, loaded) {
+                Ok(signable) => ask(path, &found, &signable, question),
+                Err(error) => (refused(question, &unreadable(&error)), None),
+            }
+        };
+    authenticity.add_carried(&loaded.identity, loaded.report.findings());
+    (authenticity, decision)
 }
 
 /// Checks the signatures and asks the policy.
@@ -313,9 +383,10 @@ fn ask(
         decision
     });
     authenticity.logged = question.log.map(|log| {
-        // What somebody signed is logged by its signatures.
-        let target = found.is_empty().then_some(&signable.target);
-        log.ask(found, target)
+        let statements = find_statements(found, &signable.target, &known);
+        let about = statements.iter().filter(|(.., fault)| fault.is_none());
+        let about: Vec<_> = about.map(|(_, envelope, _)| *envelope).collect();
+        log.ask(&about, &signable.target, question.now)
     });
     (authenticity, decision)
 }

@@ -6,9 +6,10 @@ mod beside;
 mod judge;
 mod target;
 
+pub(crate) use beside::read_beside_entry;
 pub use beside::{BESIDE, SignatureForm, path_beside, read_beside};
 pub use judge::{
-    AskedLog, LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion, chain_beside,
-    judge_noted, judge_signatures, load_policy,
+    ArchiveDigests, AskedLog, LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion,
+    chain_beside, judge_loaded, judge_noted, judge_signatures, load_policy,
 };
 pub use target::{Signable, read_signable};

@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Document, Node, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
-use runseal_core::formats::redacted::documents::REDACTION;
+use runseal_core::formats::redacted::documents::{REDACTED, REDACTION};
 use runseal_core::formats::redacted::redactable::redactable;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
-use runseal_core::source::{EntryKind, SourceError};
+use runseal_core::source::SourceError;
 use runseal_core::verify::Level;
 use runseal_trust::facts::{read_facts, read_inputs};
 use runseal_trust::predicate::Facts;
 use runseal_trust::statement::Target;
 
 use crate::load::{LoadError, Loaded, load};
-use crate::{Files, Noted};
+use crate::{Files, InsidePath, Noted};
 
 /// The manifest of a run bundle, which lists every other file.
 const SUMS: &str = "SHA256SUMS.txt";
@@ -45,14 +45,25 @@ pub struct Signable {
 /// # Errors
 /// When it cannot be read, or is of no known format.
 pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Signable, LoadError> {
-    let loaded = load(files, path, level)?;
+    signable_of_loaded(files, path, &load(files, path, level)?)
+}
+
+/// The same of something that was loaded and judged already.
+///
+/// # Errors
+/// When a part of it cannot be read or signed for.
+pub(super) fn signable_of_loaded(
+    files: &dyn Files,
+    path: &Path,
+    loaded: &Loaded,
+) -> Result<Signable, LoadError> {
     let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
     let mut facts = read_facts(loaded.format, get);
     let inputs = read_inputs(loaded.format, get);
     let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
     let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
-    let mut target = target_of(files, path, &loaded)?;
+    let mut target = target_of(files, path, loaded)?;
     if target.redaction.is_none() {
         target.redaction = commitment_in(loaded.format, get);
     }
@@ -89,6 +100,7 @@ pub(super) fn signable_of(
         mut kept,
         files: digests,
         is_archived: _,
+        beside: _,
     } = noted;
     let name = name_of(files, path);
     let parsed = ["RUN_META.json", "run.json"].map(|file| {
@@ -112,12 +124,12 @@ pub(super) fn signable_of(
             Target::of_file(&name, SUMS, sums)
         }
         (None, Format::Redacted) => {
-            let commitment = kept
-                .remove(REDACTION)
-                .ok_or_else(|| SourceError::NotFound {
-                    path: REDACTION.to_owned(),
-                })?;
-            Target::of_file(&name, REDACTION, commitment)
+            let mut take = |name: &str| {
+                kept.remove(name).ok_or_else(|| SourceError::NotFound {
+                    path: name.to_owned(),
+                })
+            };
+            of_copy(&name, take(REDACTION)?, &take(REDACTED)?)
         }
         (None, _) => Target::of_folder(&name, all_digests(digests)?),
     };
@@ -129,6 +141,14 @@ pub(super) fn signable_of(
         output: None,
         is_valid,
     })
+}
+
+/// A redacted copy: the commitment stands for what was sealed, and beside it is the list of what is
+/// withheld.
+fn of_copy(name: &str, commitment: Vec<u8>, list: &[u8]) -> Target {
+    let mut target = Target::of_file(name, REDACTION, commitment);
+    target.withheld = Some((REDACTED.to_owned(), Digest::of(list)));
+    target
 }
 
 /// The commitment that a main document holds, by the name and digest that copies have it under.
@@ -168,17 +188,10 @@ fn name_of(files: &dyn Files, path: &Path) -> String {
 
 fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
     let name = name_of(files, path);
-    let is_folder = files
-        .kind(path)
-        .is_ok_and(|kind| kind == EntryKind::Directory);
     let mut target = if let Some(bytes) = loaded.documents.get("") {
         Target::of_file(&name, &name, bytes.clone())
-    } else if !is_folder && loaded.format == Format::Ledger {
-        Target::of_file(
-            &name,
-            &name,
-            files.read(path, JsonLimits::LARGEST_DOCUMENT)?,
-        )
+    } else if let Some(bytes) = &loaded.ledger {
+        Target::of_file(&name, &name, bytes.clone())
     } else if loaded.format == Format::RunBundle {
         let sums = match loaded.texts.get(SUMS) {
             Some(bytes) => bytes.clone(),
@@ -195,20 +208,20 @@ fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, 
         }
         target
     } else if loaded.format == Format::Redacted {
-        let commitment = match loaded.documents.get(REDACTION) {
-            Some(bytes) => bytes.clone(),
-            None => read_from_folder(files, path, REDACTION)?,
+        let take = |name: &str| match loaded.documents.get(name) {
+            Some(bytes) => Ok(bytes.clone()),
+            None => read_from_folder(files, path, name),
         };
-        Target::of_file(&name, REDACTION, commitment)
+        of_copy(&name, take(REDACTION)?, &take(REDACTED)?)
     } else {
         let files = loaded.files.iter();
         let files = all_digests(files.map(|file| (file.path.clone(), file.sha256)))?;
         Target::of_folder(&name, files)
     };
-    let has_manifest = matches!(loaded.format, Format::RunBundle | Format::Redacted);
-    let is_archive = !is_folder && (target.files.is_some() || has_manifest);
-    if is_archive {
-        target.archive = Some(archive_digest(files, path)?);
+    if loaded.is_archived
+        && let Some(archive) = outer_path(files, path)
+    {
+        target.archive = Some(archive_digest(files, &archive)?);
     }
     Ok(target)
 }
@@ -216,9 +229,20 @@ fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, 
 /// An archive as a subject of its own.
 pub(super) fn archive_digest(
     files: &dyn Files,
-    path: &Path,
+    archive: &Path,
 ) -> Result<(String, Digest), SourceError> {
-    Ok((name_of(files, path), files.digest(path)?))
+    Ok((name_of(files, archive), files.digest(archive)?))
+}
+
+/// What has a name outside of archives, for the thing at `path`: itself, or the archive that it is in.
+/// `None` where it came through a pipe.
+pub(super) fn outer_path(files: &dyn Files, path: &Path) -> Option<PathBuf> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if bytes == b"-" || bytes.starts_with(b"-!/") {
+        return None;
+    }
+    let inside = InsidePath::of(files, path);
+    Some(inside.map_or_else(|| path.to_owned(), |inside| inside.archive))
 }
 
 fn safe(name: &str) -> Result<SafePath, SourceError> {

@@ -17,7 +17,7 @@ const MAX_DEPTH: u32 = 128;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Error)]
 pub enum ActionFault {
     /// The record is not strict JSON.
-    #[error("it is no strict JSON")]
+    #[error("it is not strict JSON")]
     NoJson,
     /// An object has a member twice.
     #[error("a member appears twice")]

@@ -13,10 +13,11 @@ use std::collections::BTreeSet;
 use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::{Authenticity, SignatureNote, SignedState};
 
+use crate::dsse::Envelope;
 use crate::keys::PublicKey;
 use crate::predicate::Signing;
 use crate::sigstore::{Content, TrustedRoot};
-use crate::statement::Target;
+use crate::statement::{Statement, Target};
 use crate::timestamp::Anchors;
 
 use bundle::check_bundle;
@@ -144,7 +145,49 @@ pub fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<
             one.note.detail = Some("counter-signs a signature that is not here".to_owned());
         }
     }
+    if let Some((list, _)) = &target.withheld {
+        for one in &mut checked {
+            let is_silent = one.signatory.is_some() && !one.note.over.contains(list);
+            if is_silent && one.note.detail.is_none() {
+                one.note.detail = Some("the list of what is withheld is not signed".to_owned());
+            }
+        }
+    }
     checked
+}
+
+/// A statement that was found, and why it is not taken for one about the target, where it is not.
+pub type FoundStatement<'a> = (&'a Found, &'a Envelope, Option<&'static str>);
+
+/// The statements among what was found. One counts that names `target` and whose first signature, which
+/// stands for it in logs, is not broken; whether its key is known is for policies to ask.
+pub fn find_statements<'a>(
+    found: &'a [Found],
+    target: &Target,
+    known: &Known,
+) -> Vec<FoundStatement<'a>> {
+    let mut statements = Vec::new();
+    for one in found {
+        let envelope = match &one.signature {
+            FoundSignature::Envelope(envelope) => envelope,
+            FoundSignature::Bundle(bundle) => match &bundle.content {
+                Content::Envelope(envelope) => envelope,
+                Content::Message { .. } => continue,
+            },
+            _ => continue,
+        };
+        let names_target = Statement::parse(&envelope.payload)
+            .is_ok_and(|statement| !statement.matching_subjects(target).is_empty());
+        let checked = check_signatures(std::slice::from_ref(one), target, known);
+        let state = checked.first().map(|checked| checked.note.state);
+        let fault = match state {
+            _ if !names_target => Some("the statement is about something else"),
+            Some(SignedState::Signed | SignedState::UnknownKey) => None,
+            _ => Some("the statement's signature does not hold"),
+        };
+        statements.push((one, envelope, fault));
+    }
+    statements
 }
 
 /// What was found, taken together, without the policy's word.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use runseal_core::timestamp::format_utc_seconds;
 use thiserror::Error;
 
 use super::{Checkpoint, CheckpointError, KeyKind, NoteError, NoteKey, SignedNote};
@@ -52,6 +53,9 @@ pub enum RefusedCheckpoint {
     /// Too few witnesses cosigned it.
     #[error("the quorum `{0}` of witnesses has not cosigned it")]
     NoQuorum(String),
+    /// A witness cosigned at a time that no calendar has.
+    #[error("the witness `{0}` cosigned it at a time without a date")]
+    NoDate(String),
 }
 
 #[derive(Debug, Clone)]
@@ -215,6 +219,10 @@ impl LogPolicy {
         let mut seen = BTreeMap::new();
         for (name, key) in &self.witnesses {
             if let Some(Some(time)) = note.signed_by(key)? {
+                let seconds = i64::try_from(time).ok();
+                if seconds.and_then(format_utc_seconds).is_none() {
+                    return Err(RefusedCheckpoint::NoDate(name.clone()));
+                }
                 seen.insert(name.as_str(), time);
             }
         }
@@ -290,6 +298,11 @@ mod tests {
         let found = policy.accept(&note).unwrap();
         assert_eq!(found.witnesses.len(), 2);
         assert_eq!(found.seen_by_all(), Some(20));
+        // A time that no calendar has is none.
+        let mut dateless = note.clone();
+        cosign(&mut dateless, 3, u64::MAX);
+        let refused = RefusedCheckpoint::NoDate("w3".to_owned());
+        assert_eq!(policy.accept(&dateless), Err(refused));
         // A known witness's broken signature spoils the note.
         cosign(&mut note, 3, 30);
         note.signatures.last_mut().unwrap().bytes[20] ^= 1;

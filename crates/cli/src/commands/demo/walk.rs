@@ -270,7 +270,7 @@ fn rules_of(ran: &Ran) -> String {
 fn show(shell: &Shell) -> Result<(), CliError> {
     heading("8. For people")?;
     shell.expect("report good/pack -o report.html", 0)?;
-    say("one page: verdict, pictures, every rule; no network, no script")?;
+    say("one page: verdict, pictures, every rule; it fetches nothing")?;
     let ran = shell.run("diff good/job tampered/job")?;
     for line in ran.text().lines().take(12) {
         say(line)?;

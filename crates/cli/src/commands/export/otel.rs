@@ -10,6 +10,7 @@ use runseal_net::recording::Recording;
 
 use super::super::proxy::net_error;
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::ui;
 
 /// Write a recording of the proxy as OpenTelemetry spans (OTLP JSON, conventions for generative AI).
@@ -45,6 +46,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut bytes = canonical_bytes(&spans, Dialect::Kernel)
         .map_err(|error| CliError::no_form(&error, &output.display().to_string()))?;
     bytes.push(b'\n');
+    refuse_inside(output)?;
     atomic::write_bytes(output, &bytes)?;
     Ok(Outcome::Valid)
 }

@@ -11,6 +11,7 @@ use runseal_engine::survey::LocalFiles;
 use runseal_survey::signing::judge_signatures;
 
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::loaded::load_error;
 use crate::signing::TrustArgs;
 use crate::{ui, verdict};
@@ -21,8 +22,8 @@ use crate::{ui, verdict};
 /// lie beside it; ro-crate-metadata.json says what ran, on what, what came out and who signed. The same
 /// bundle gives the same bytes.
 ///
-/// Exit 0: the crate is written. Exit 2: the bundle cannot be read or does not hold, or OUT exists. Nothing
-/// is written then.
+/// Exit 0: the crate is written. Exit 1: the bundle does not hold. Exit 2: it cannot be read, or OUT exists.
+/// Nothing is written then.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal export ro-crate RUN_BUNDLE/run_1 -o crate\n  runseal export ro-crate run_1.tar.gz -o crate.zip --license https://creativecommons.org/licenses/by/4.0/"
@@ -31,7 +32,7 @@ pub struct Args {
     /// The run bundle: a folder or archive, or something inside one (`evidence.zip!/run`).
     #[arg(value_name = "RUN_BUNDLE")]
     bundle: PathBuf,
-    /// The folder to write; a zip where the name ends with .zip.
+    /// The folder to write; a zip where the name ends with .zip. There are no other archives.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// The licence of the crate: a URL, or words. Bundles state none, and RO-Crate asks for one.
@@ -43,6 +44,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    check_output(&args.output)?;
     let trust = args.trust.open()?;
     let level = Level::Integrity;
     let (authenticity, _) = judge_signatures(&LocalFiles, &args.bundle, level, trust.question());
@@ -57,6 +59,22 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         "{target}: an RO-Crate of {files} file{plural} of the bundle"
     ));
     Ok(Outcome::Valid)
+}
+
+/// Refuses places where the crate would break a bundle, or be a folder with the name of an archive.
+fn check_output(output: &Path) -> Result<(), CliError> {
+    const ARCHIVES: [&str; 9] = ["tar", "tgz", "gz", "tzst", "zst", "bz2", "xz", "7z", "rar"];
+    refuse_inside(output)?;
+    let ending = output.extension().unwrap_or_default().to_string_lossy();
+    let is_archive = ARCHIVES.contains(&ending.to_lowercase().as_str())
+        || (ending != "zip" && ending.eq_ignore_ascii_case("zip"));
+    match is_archive {
+        false => Ok(()),
+        true => Err(CliError::usage(
+            format!("a crate is a folder or a .zip, not a .{ending}"),
+            "end the name with .zip, or name a folder and pack it yourself",
+        )),
+    }
 }
 
 /// The first signature that holds.
@@ -86,7 +104,9 @@ fn crate_error(error: CrateError, bundle: &Path, target: &Path) -> CliError {
             for finding in findings.iter().take(10) {
                 ui::tell(&verdict::finding_line(finding));
             }
-            refuse("NOT_VALID").hint("`runseal verify` says more; only what holds is exported")
+            let mut refused = refuse("NOT_VALID");
+            refused.outcome = Outcome::Invalid;
+            refused.hint("`runseal verify` says more; only what holds is exported")
         }
         CrateError::Unpack(UnpackError::NoBundle) | CrateError::NotARun(_) => {
             refuse("UNKNOWN_FORMAT").hint("name a run bundle: a folder with RUN_META.json")

@@ -10,6 +10,7 @@ use runseal_trust::predicate::{SLSA_PROVENANCE, slsa_provenance};
 use runseal_trust::statement::Statement;
 
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::loaded::load_error;
 use crate::ui;
 
@@ -18,7 +19,7 @@ use crate::ui;
 /// For tools that sign and store statements themselves, such as cosign attest or witness; `runseal sign --predicate
 /// slsa` signs the same statement here. The bundle is verified first.
 ///
-/// Exit 0: it is written. Exit 2: the bundle cannot be read, does not hold, or is no run bundle.
+/// Exit 0: it is written. Exit 1: the bundle does not hold. Exit 2: it cannot be read, or is no run bundle.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal export slsa RUN_BUNDLE/run_1 -o provenance.json")]
 pub struct Args {
@@ -36,6 +37,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let refuse = |code: &'static str, message: &str| {
         CliError::new(Outcome::Unreadable, code, message).at(&shown)
     };
+    if let Some(output) = &args.output {
+        refuse_inside(output)?;
+    }
     let signable =
         read_signable(&args.bundle, Level::Integrity).map_err(|error| load_error(error, &shown))?;
     if signable.format != Format::RunBundle {
@@ -43,7 +47,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .hint("SLSA provenance is of run bundles: folders with RUN_META.json"));
     }
     if !signable.is_valid {
-        return Err(refuse("NOT_VALID", "the run bundle does not hold")
+        let message = "the run bundle does not hold";
+        return Err(CliError::new(Outcome::Invalid, "NOT_VALID", message)
+            .at(&shown)
             .hint("`runseal verify` says more; only what holds is exported"));
     }
     if signable.target.redaction.is_some() {

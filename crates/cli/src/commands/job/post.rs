@@ -17,7 +17,7 @@ use crate::ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal job post examples/jobs/read-the-docs.json")]
 pub struct Args {
-    /// The plan; standard input where `-`.
+    /// The plan; `-` means standard input.
     plan: PathBuf,
     #[command(flatten)]
     store: StoreArgs,

@@ -13,7 +13,7 @@ use runseal_engine::job::verify::verify_job_bundle_then;
 use super::verify::{JobsArgs, print_verification};
 use crate::commands::receipt::signer::SignerArgs;
 use crate::error::CliError;
-use crate::places::bring_here;
+use crate::places::{bring_here, check_outside_archive};
 use crate::ui;
 use crate::verdict::StrictArgs;
 
@@ -55,6 +55,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let identity = args.signer.identity();
     let signer = key.as_ref().map(|key| (key, &identity));
     let options = args.jobs.options(&args.strict);
+    check_outside_archive(&args.path)?;
     let here = bring_here(&args.path)?;
     let path = here.as_ref().map_or(&args.path, |(_, path)| path);
     let (found, receipt) = verify_job_bundle_then(path, options, |bundle| {

@@ -7,7 +7,7 @@ use runseal_core::verify::{Outcome, render_human, render_json};
 use runseal_engine::job::verify::{Summary, Verification, VerifyOptions, verify_job_bundle};
 
 use crate::error::CliError;
-use crate::places::bring_here;
+use crate::places::{bring_here, check_outside_archive};
 use crate::ui;
 use crate::verdict::StrictArgs;
 
@@ -43,6 +43,7 @@ impl JobsArgs {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    check_outside_archive(&args.path)?;
     let here = bring_here(&args.path)?;
     let path = here.as_ref().map_or(&args.path, |(_, path)| path);
     let found = verify_job_bundle(path, args.jobs.options(&args.strict));

@@ -31,7 +31,7 @@ use source::{Source, read_source};
     after_help = "Example:\n  runseal lint examples/intents/vague.json\n  runseal lint docs/requirements.md --format sarif"
 )]
 pub struct Args {
-    /// Intents, or requirement lists in Markdown or plain text; standard input where `-`.
+    /// Intents, or requirement lists in Markdown or plain text; `-` means standard input.
     #[arg(required = true, value_name = "INTENT")]
     intents: Vec<PathBuf>,
     /// How to answer.
@@ -113,18 +113,23 @@ impl Linted {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut linted = Vec::new();
-    let mut unreadable = None;
+    let (mut unreadable, mut unread) = (None, 0);
     for path in &args.intents {
         match read_source(path) {
             Ok(source) => linted.push(Linted::new(source)),
             Err(error) => {
                 ui::tell_error(&error);
                 unreadable = Some(error.outcome);
+                unread += 1;
             }
         }
     }
     match args.format {
-        LintFormat::Human => ui::print_bytes(render::human(&linted, args.explain).as_bytes())?,
+        // A summary of nothing would read like a verdict.
+        LintFormat::Human if linted.is_empty() => {}
+        LintFormat::Human => {
+            ui::print_bytes(render::human(&linted, unread, args.explain).as_bytes())?;
+        }
         LintFormat::Json => ui::print_json(&render::json(&linted, args.explain), Dialect::Kernel)?,
         LintFormat::Sarif => ui::print_json(&render::sarif(&linted), Dialect::Kernel)?,
     }

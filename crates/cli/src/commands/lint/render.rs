@@ -12,7 +12,7 @@ use super::{Linted, Remark};
 const SARIF_SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 /// Rule, place, quote, why and what to do; then waivers and the sum.
-pub(super) fn human(linted: &[Linted], explain: bool) -> String {
+pub(super) fn human(linted: &[Linted], unread: usize, explain: bool) -> String {
     let mut text = String::new();
     let mut used: BTreeMap<&str, &Rule> = BTreeMap::new();
     for file in linted {
@@ -48,9 +48,13 @@ pub(super) fn human(linted: &[Linted], explain: bool) -> String {
             .filter(|remark| remark.finding.rule.severity == severity)
             .count()
     };
+    let not_read = match unread {
+        0 => String::new(),
+        unread => format!("; {unread} NOT READ"),
+    };
     let _ = writeln!(
         text,
-        "{} to ask, {} to note, {} accepted",
+        "{} to ask, {} to note, {} accepted{not_read}",
         count(Severity::Ask),
         count(Severity::Note),
         linted

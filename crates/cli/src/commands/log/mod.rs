@@ -17,8 +17,9 @@ use runseal_core::verify::{Level, Outcome, Surface};
 use runseal_engine::input::read_file;
 use runseal_engine::log::{LogError, LogQuestionError};
 use runseal_survey::signing::{read_beside, read_signable};
-use runseal_trust::check::FoundSignature;
+use runseal_trust::check::{FoundSignature, Known, find_statements};
 use runseal_trust::log::{LogEntry, SignedNote};
+use runseal_trust::statement::Target;
 
 pub use place::LogPlace;
 pub use verify::PolicyArgs;
@@ -68,7 +69,7 @@ pub fn log_error(error: &LogError, path: &Path) -> CliError {
         LogError::Write(_) | LogError::Staging(_) => ("WRITE", "nothing was appended"),
         LogError::File { .. } => ("LOG", "check the disk and the rights"),
         LogError::NoLog(_) => ("LOG", "`runseal log init LOG --origin NAME` makes one"),
-        LogError::Cut { .. } => (
+        LogError::Cut { .. } | LogError::Damaged(_) => (
             "LOG_CUT",
             "bring it back from a copy; `runseal log audit` compares with kept checkpoints",
         ),
@@ -151,20 +152,25 @@ pub fn append_target(
     })
 }
 
-/// The entry of what is at `path`, which nobody needs to have signed.
-fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
-    let signable = read_signable(files_for([path]), path, Level::Integrity)
-        .map_err(|error| load_error(error, &path.display().to_string()))?;
-    Ok(LogEntry::of_target(&signable.target))
+/// What is at `path`, as statements and entries name it.
+fn target_at(path: &Path) -> Result<Target, CliError> {
+    let signable = read_signable(files_for([path]), path, Level::Integrity);
+    let signable = signable.map_err(|error| load_error(error, &path.display().to_string()))?;
+    Ok(signable.target)
 }
 
-/// The entries that can be of what is at `path`: of statements signed about it, and of its digests.
+/// The entry of what is at `path`, which nobody needs to have signed.
+fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
+    Ok(LogEntry::of_target(&target_at(path)?))
+}
+
+/// The entries that can be of what is at `path`: of statements signed about it, and of its digests,
+/// by which it may have been logged before it was signed. What else lies beside it does not count.
 fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
-    let mut entries = entries_beside(path)?;
-    if entries.is_empty() {
-        entries.push(entry_of_target(path)?);
-    }
-    Ok(entries)
+    let target = target_at(path)?;
+    let beside = entries_beside(path, &target)?.into_iter();
+    let entries = beside.filter_map(Result::ok);
+    Ok(entries.chain([LogEntry::of_target(&target)]).collect())
 }
 
 /// The entry of each line of a ledger, with the id of its run. The ledger must be sound.
@@ -187,26 +193,29 @@ fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
     Ok(entries.collect())
 }
 
-/// The entries of the statements that were signed about what is at `path`.
-fn entries_beside(path: &Path) -> Result<Vec<LogEntry>, CliError> {
-    let mut entries = Vec::new();
-    for found in read_beside(files_for([path]), path) {
-        let envelope = match &found.signature {
-            FoundSignature::Envelope(envelope) => envelope,
-            FoundSignature::Damaged(_, fault) | FoundSignature::Unread(_, fault) => {
-                return Err(
-                    CliError::new(Outcome::Unreadable, "SIGNATURES", fault.clone())
-                        .at(found.place)
-                        .hint("nothing was appended"),
-                );
-            }
-            // Other forms carry no statement.
-            _ => continue,
-        };
-        let entry = LogEntry::of_envelope(envelope);
-        entries.push(entry.map_err(|error| {
-            CliError::new(Outcome::Unreadable, "SIGNATURES", error.to_string()).at(found.place)
-        })?);
+/// The entry of each statement beside what is at `path`; an error in place of that of a statement which
+/// is about something else or whose signature does not hold.
+fn entries_beside(
+    path: &Path,
+    target: &Target,
+) -> Result<Vec<Result<LogEntry, CliError>>, CliError> {
+    let refused = |fault: &str, place: &str| {
+        CliError::new(Outcome::Unreadable, "SIGNATURES", fault)
+            .at(place)
+            .hint("nothing was appended")
+    };
+    let found = read_beside(files_for([path]), path);
+    for one in &found {
+        if let FoundSignature::Damaged(_, fault) | FoundSignature::Unread(_, fault) = &one.signature
+        {
+            return Err(refused(fault, &one.place));
+        }
     }
-    Ok(entries)
+    let statements = find_statements(&found, target, &Known::default()).into_iter();
+    let entries = statements.map(|(found, envelope, fault)| match fault {
+        Some(fault) => Err(refused(fault, &found.place)),
+        None => LogEntry::of_envelope(envelope)
+            .map_err(|error| refused(&error.to_string(), &found.place)),
+    });
+    Ok(entries.collect())
 }

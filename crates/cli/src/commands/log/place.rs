@@ -4,6 +4,8 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use runseal_engine::log::{Appender, FolderAppender, FolderLog, Log, LogError, OpenLog};
 use runseal_trust::log::LogPolicy;
@@ -11,6 +13,11 @@ use runseal_trust::log::LogPolicy;
 use super::{log_error, question_error};
 use crate::commands::job::place::is_server;
 use crate::error::CliError;
+
+/// How long somebody else may append to a log before that is an error, and how often to look again.
+/// What runs at the same time and is sealed at the same moment would otherwise not be logged.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// What stands for a log on the command line.
 #[derive(Clone, PartialEq, Eq)]
@@ -91,15 +98,21 @@ impl LogPlace {
         opened.map_err(|error| self.error(&error))
     }
 
-    /// Opens it for appending.
+    /// Opens it for appending, and waits a while for whoever else does.
     pub fn open_to_append(&self) -> Result<Box<dyn Appender>, CliError> {
-        let opened = match self {
+        let open = || match self {
             Self::Folder(path) => {
                 FolderAppender::open(path).map(|log| Box::new(log) as Box<dyn Appender>)
             }
             Self::Server(address) => server::open_to_append(address),
         };
-        opened.map_err(|error| self.error(&error))
+        let began = Instant::now();
+        loop {
+            match open() {
+                Err(LogError::Busy) if began.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                opened => return opened.map_err(|error| self.error(&error)),
+            }
+        }
     }
 
     /// Opens it, or a proof that is here in its place, to ask whether something is in it.

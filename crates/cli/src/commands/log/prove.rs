@@ -6,10 +6,11 @@ use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::log::{Log, LogError};
 use runseal_trust::log::tree::leaf_hash;
-use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, SignedNote};
+use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, ProofError, SignedNote};
 
 use super::{LogPlace, entries_for, read_note};
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::ui;
 
 /// Prove that what is at PATH is in the log (inclusion), or that the log only grew (--since).
@@ -17,7 +18,8 @@ use crate::ui;
 /// The proof leads to the log's newest signed checkpoint. That of a PATH is written beside it, as
 /// `<PATH>.tlog-proof`, and carries its entry; others are printed.
 ///
-/// Exit 0: proved. Exit 1: it is not in the log, or the log did not only grow. Exit 2: the log could not be read.
+/// Exit 0: proved. Exit 1: it is not in the log, or the log did not only grow. Exit 2: the log could not be
+/// read, or is damaged.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal log prove runs.log RUN_BUNDLE/run_1\n  runseal log prove runs.log --since old-checkpoint.txt"
@@ -35,7 +37,7 @@ pub struct Args {
     /// That the log only added to this checkpoint.
     #[arg(long, value_name = "CHECKPOINT", conflicts_with_all = ["path", "index"])]
     since: Option<PathBuf>,
-    /// The proof's file; standard output where `-`.
+    /// The proof's file; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -80,7 +82,16 @@ fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliE
         path,
         checkpoint: note,
     };
+    proof.verify(&old).map_err(|error| damaged(args, &error))?;
     Ok(proof.to_text())
+}
+
+/// A proof that leads nowhere is the log's fault, and is not written.
+fn damaged(args: &Args, error: &ProofError) -> CliError {
+    let message = format!("what the log holds gives no proof: {error}");
+    CliError::new(Outcome::Unreadable, "LOG_DAMAGED", message)
+        .at(args.log.to_string())
+        .hint("nothing was written; `runseal log audit` says what is wrong")
 }
 
 /// The newest signed checkpoint, which must be of this tree.
@@ -133,6 +144,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                 path: log.prove_inclusion(index, checkpoint.size).map_err(fail)?,
                 checkpoint: note,
             };
+            proof.verify_own().map_err(|error| damaged(args, &error))?;
             proof.to_text()
         }
     };
@@ -143,6 +155,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     });
     match args.output.clone().or(beside) {
         Some(path) if path.as_os_str() != "-" => {
+            refuse_inside(&path)?;
             write_bytes(&path, text.as_bytes())?;
             ui::print_line(&path.display().to_string())?;
         }

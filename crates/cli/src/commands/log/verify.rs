@@ -13,6 +13,7 @@ use runseal_trust::log::{
 
 use super::{entries_for, question_error, read_note};
 use crate::error::CliError;
+use crate::signing::trust_time;
 use crate::ui;
 
 /// Check a proof offline: that it leads to a checkpoint, and that the checkpoint is signed as asked.
@@ -123,6 +124,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if let (Ok(_), Some(policy)) = (&answer, &policy) {
         match policy.accept(proof.note()) {
             Ok(seen) => {
+                let now = u64::try_from(trust_time(None)? / 1000).unwrap_or_default();
+                if seen.seen_by_all().is_some_and(|time| time > now) {
+                    ui::tell("a witness cosigned it in the future by this machine's clock");
+                }
                 let witnesses = seen.witnesses.iter().map(|(name, time)| {
                     Value::object([
                         ("name", Value::from(name.as_str())),

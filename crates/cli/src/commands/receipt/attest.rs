@@ -21,7 +21,7 @@ use crate::ui;
     after_help = "Example:\n  runseal receipt attest first.json second.json --key key.pem -o merkle.json"
 )]
 pub struct Args {
-    /// Files with receipts; standard input where `-`.
+    /// Files with receipts; `-` means standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The ed25519 key: 32 raw bytes, 64 hex digits, or PEM.

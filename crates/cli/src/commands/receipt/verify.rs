@@ -22,7 +22,7 @@ use crate::ui;
     after_help = "Example:\n  runseal receipt verify first.json second.json --trust policy.json --strict-trust"
 )]
 pub struct Args {
-    /// Files with receipts; standard input where `-`.
+    /// Files with receipts; `-` means standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// A Merkle attestation over the receipts.

@@ -1,6 +1,6 @@
 //! `runseal trust check`: whether a policy is sound.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::timestamp::format_utc;
@@ -13,7 +13,7 @@ use crate::ui;
 
 /// Check a policy and the chain beside it, and say what it holds.
 ///
-/// Exit 0: sound. Exit 1: not sound, or expired. Exit 2: it could not be read.
+/// Exit 0: sound. Exit 1: not sound, or expired. Exit 2: it could not be read, or is no policy.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal trust check trust.toml")]
 pub struct Args {
@@ -32,7 +32,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Err(error @ PolicyFileError::Source(_)) => return Err(policy_error(&error, &args.policy)),
         Err(error) => {
             let mut error = policy_error(&error, &args.policy);
-            error.outcome = Outcome::Invalid;
+            error.outcome = match calls_itself_a_policy(&args.policy) {
+                true => Outcome::Invalid,
+                false => Outcome::Malformed,
+            };
             return Err(error);
         }
     };
@@ -64,4 +67,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Ok(Outcome::Invalid);
     }
     Ok(Outcome::Valid)
+}
+
+/// Whether a file that has a fault is a policy that is not sound, rather than something else. Only the exit
+/// code depends on it.
+fn calls_itself_a_policy(path: &Path) -> bool {
+    let text = std::fs::read(path).unwrap_or_default();
+    let mut lines = text.split(|byte| *byte == b'\n');
+    lines.any(|line| line.trim_ascii_start().starts_with(b"runseal-trust"))
 }

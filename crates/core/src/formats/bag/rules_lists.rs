@@ -22,7 +22,7 @@ pub(super) fn check_manifests(facts: &&BagFacts, findings: &mut Findings) {
     for name in &facts.undecodable {
         findings.add(
             name.as_str(),
-            "it is no text in the encoding that bagit.txt names",
+            "it is not text in the encoding that bagit.txt names",
         );
     }
     if facts.manifests(Covers::Payload).next().is_none() {
@@ -156,7 +156,7 @@ pub(super) fn check_info(facts: &&BagFacts, findings: &mut Findings) {
     for value in declared {
         if parse_oxum(value).is_none() {
             let shown = value.escape_debug();
-            let message = format!("Payload-Oxum `{shown}` is no number of bytes, dot and files");
+            let message = format!("Payload-Oxum `{shown}` is not a number of bytes, dot and files");
             findings.add(*name, message);
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn check_version(view: &BundleView<'_>, findings: &mut Findings) {
     match version {
         None => findings.add(
             JsonPath::ROOT.then("schema_version"),
-            "the version is no string",
+            "the version is not a string",
         ),
         Some(version) if !is_semver(&version) => findings.add(
             JsonPath::ROOT.then("schema_version"),

@@ -91,7 +91,7 @@ const fn at_level(level: Level, rule: Rule<ContextBundle>) -> Rule<ContextBundle
 fn needs_object(view: &BundleView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
-        _ => Gate::NotRun("the document is no object"),
+        _ => Gate::NotRun("the document is not an object"),
     }
 }
 
@@ -131,7 +131,7 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
         gate: |view| match (view.root.kind(), view.transformed) {
             (Kind::Object, Some(_)) => Gate::Ready,
             (_, None) => Gate::NotApplicable("no intent was given"),
-            _ => Gate::NotRun("the document is no object"),
+            _ => Gate::NotRun("the document is not an object"),
         },
         check: content::check_transformed,
     },

@@ -73,7 +73,7 @@ pub(super) fn check_contents(view: &EvidenceView<'_>, findings: &mut Findings) {
         return;
     };
     if contents.kind() != Kind::Object {
-        findings.add(path, "`contents` is no object");
+        findings.add(path, "`contents` is not an object");
         return;
     }
     for (name, entry) in contents.members() {
@@ -104,7 +104,7 @@ fn find_fault(name: &str, entry: Node<'_>) -> Option<String> {
         return (!is_true).then(|| "`omitted` is not true".to_owned());
     }
     let Some(bytes) = decode_content(entry) else {
-        return Some("the content is no text, or no base64".to_owned());
+        return Some("the content is not text, or no base64".to_owned());
     };
     let actual = ContentHash::of(&bytes).to_string();
     if actual != name {

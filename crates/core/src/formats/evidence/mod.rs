@@ -192,7 +192,7 @@ const fn integrity(id: &'static str, title: &'static str, explanation: &'static 
 fn needs_object(view: &EvidenceView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
-        _ => Gate::NotRun("the document is no object"),
+        _ => Gate::NotRun("the document is not an object"),
     }
 }
 
@@ -246,7 +246,7 @@ fn check_schema(view: &EvidenceView<'_>, findings: &mut Findings) {
                 findings.add(place, format!("`{field}` is not a list"));
             }
             Some(node) if !is_list && !node.is_string() => {
-                findings.add(place, format!("`{field}` is no string"));
+                findings.add(place, format!("`{field}` is not a string"));
             }
             Some(_) => {}
         }
@@ -273,8 +273,8 @@ fn check_proposal(view: &EvidenceView<'_>, findings: &mut Findings) {
 }
 
 const ACTION_RESULT: [Member; 5] = [
-    member("path", is_text, "`path` is no string"),
-    member("action", is_text, "`action` is no string"),
+    member("path", is_text, "`path` is not a string"),
+    member("action", is_text, "`action` is not a string"),
     member(
         "status",
         |node| is_word(node, &["success", "failure", "skipped", "timeout"]),
@@ -288,7 +288,7 @@ const ACTION_RESULT: [Member; 5] = [
     ),
 ];
 const TEST_RESULT: [Member; 4] = [
-    member("passed", is_flag, "`passed` is no boolean"),
+    member("passed", is_flag, "`passed` is not a boolean"),
     member(
         "exit_code",
         is_integer_or_null,
@@ -304,7 +304,7 @@ fn check_ids(nodes: &[Node<'_>], list: &str, name: &str, findings: &mut Findings
     for (at, node) in nodes.iter().enumerate() {
         let place = JsonPath::ROOT.then(list).then(at).then(name);
         match text(*node, name).filter(|id| !id.is_empty()) {
-            None => findings.add(place, format!("`{name}` is no string, or empty")),
+            None => findings.add(place, format!("`{name}` is not a string, or empty")),
             Some(id) if seen.contains(&id) => findings.add(place, format!("`{id}` is there twice")),
             Some(id) => {
                 seen.insert(id);

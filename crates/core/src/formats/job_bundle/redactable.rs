@@ -46,10 +46,14 @@ pub static REDACTABLE: Redactable = Redactable {
         },
     ],
     bound,
+    twins: |_| Vec::new(),
+    outcome: |_| None,
 };
 
-/// The id of an artifact is over its ref and slice; a ref that is a section's id is over its text.
-/// The root is over the digests of all artifacts, the plan's hash over all steps.
+/// The id of an artifact is over its ref and slice; a ref that is a section's id is over the text of
+/// that section. Sections overlap: what one artifact withholds may be text of the section that
+/// another one was read from, so all such ids go once any artifact is touched. The root is over the
+/// digests of all artifacts, the plan's hash over all steps.
 fn bound(documents: &BTreeMap<String, Value>, withheld: &[PlaceRef<'_>]) -> Vec<String> {
     let Some(manifest) = documents.get(MANIFEST) else {
         return Vec::new();
@@ -81,13 +85,14 @@ fn bound(documents: &BTreeMap<String, Value>, withheld: &[PlaceRef<'_>]) -> Vec<
             is_root_bound = true;
             found.extend(text(artifact, "artifact_id"));
             found.extend(text(artifact, "sha256"));
+        }
+        for artifact in artifacts.iter().filter(|_| is_root_bound) {
             let reference = text(artifact, "ref");
-            found.extend(
-                reference
-                    .as_deref()
-                    .and_then(digest_digits)
-                    .map(str::to_owned),
-            );
+            let digits = reference.as_deref().and_then(digest_digits);
+            if let Some(digits) = digits {
+                found.push(digits.to_owned());
+                found.extend(text(artifact, "artifact_id"));
+            }
         }
     }
     if is_root_bound {
@@ -101,4 +106,34 @@ fn bound(documents: &BTreeMap<String, Value>, withheld: &[PlaceRef<'_>]) -> Vec<
         found.extend(text(manifest, "plan_hash"));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::redacted::documents::FileKind;
+
+    #[test]
+    fn ids_of_sections_are_bound_to_every_artifact() {
+        let section = "a".repeat(64);
+        let manifest = format!(
+            r#"{{"artifacts":[
+                {{"artifact_id":"0000000000000001","path":"artifacts/1.txt","ref":"docs/a.md","sha256":"s1"}},
+                {{"artifact_id":"0000000000000002","path":"artifacts/2.txt","ref":"{section}","sha256":"s2"}},
+                {{"artifact_id":"0000000000000003","path":"artifacts/3.txt","ref":"@name","sha256":"s3"}}],
+                "hashes":{{"root_hash":"root"}},"plan_hash":"plan"}}"#
+        );
+        let manifest = FileKind::Json.read(manifest.as_bytes()).unwrap();
+        let documents = [(MANIFEST.to_owned(), manifest)].into();
+        let found = bound(&documents, &[("artifacts/1.txt", None)]);
+        let expected = [
+            "0000000000000001",
+            "s1",
+            &section,
+            "0000000000000002",
+            "root",
+        ];
+        assert_eq!(found, expected);
+        assert!(bound(&documents, &[(MANIFEST, Some("/inputs"))]).is_empty());
+    }
 }

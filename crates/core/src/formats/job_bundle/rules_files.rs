@@ -183,7 +183,7 @@ fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
 
 fn path_fault(path: &Text<'_>) -> &'static str {
     let Some(path) = path.as_str() else {
-        return "the path is no text";
+        return "the path is not text";
     };
     if path.contains('\\') {
         "the path has a backslash"

@@ -14,14 +14,14 @@ use crate::verify::{Findings, Gate};
 pub(super) fn needs_object(view: &ModelIoView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
-        _ => Gate::NotRun("the document is no object"),
+        _ => Gate::NotRun("the document is not an object"),
     }
 }
 
 pub(super) fn needs_interactions(view: &ModelIoView<'_>) -> Gate {
     match view.root.get("interactions").map(|node| node.kind()) {
         Some(Kind::Array) => Gate::Ready,
-        _ => Gate::NotRun("there is no list of interactions"),
+        _ => Gate::NotRun("there is not a list of interactions"),
     }
 }
 
@@ -85,7 +85,7 @@ pub(super) fn check_names(view: &ModelIoView<'_>, findings: &mut Findings) {
         if !is_missing && text(view.root, field).is_none_or(|name| name.is_empty()) {
             findings.add(
                 JsonPath::ROOT.then(field),
-                format!("`{field}` is no string, or empty"),
+                format!("`{field}` is not a string, or empty"),
             );
         }
     }
@@ -159,7 +159,10 @@ pub(super) fn check_responses(view: &ModelIoView<'_>, findings: &mut Findings) {
             continue;
         }
         let Some(content) = text(node, "response_content") else {
-            findings.add(place(at, "response_content"), "the response is no string");
+            findings.add(
+                place(at, "response_content"),
+                "the response is not a string",
+            );
             continue;
         };
         let declared = text(node, "response_hash").unwrap_or_default();

@@ -25,7 +25,7 @@ fn with_document(
         None => {}
         Some(Err(error)) => findings.add(
             Place::file(name).on_line(error.position.line as usize),
-            format!("{} {}", error.kind, error.position),
+            format!("{}, at {}", error.kind, error.position),
         ),
         Some(Ok(document)) => {
             for fault in check(document.root()) {

@@ -109,6 +109,15 @@ pub struct PackView<'a> {
     level: Level,
 }
 
+/// The outcome of a pack in a word, from what run.json says.
+fn tell_outcome(kind: Option<ResultKind>, accepted: Option<bool>) -> Option<&'static str> {
+    match (kind?, accepted) {
+        (ResultKind::Bundle, Some(true)) => Some("accepted"),
+        (ResultKind::Bundle, Some(false)) => Some("not accepted"),
+        (kind, _) => Some(kind.name()),
+    }
+}
+
 impl<'a> PackView<'a> {
     /// Parses what was read.
     pub fn new(pack_path: &'a str, files: &'a PackFiles, level: Level) -> Self {
@@ -152,12 +161,7 @@ impl<'a> PackView<'a> {
         let accepted = run
             .get("decision")
             .and_then(|decision| decision.get("accepted")?.as_bool());
-        let outcome = match (self.outcome(), accepted) {
-            (Some(ResultKind::Bundle), Some(true)) => Some("accepted"),
-            (Some(ResultKind::Bundle), Some(false)) => Some("not accepted"),
-            (Some(kind), _) => Some(kind.name()),
-            (None, _) => None,
-        };
+        let outcome = tell_outcome(self.outcome(), accepted);
         Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(outcome)
     }
 

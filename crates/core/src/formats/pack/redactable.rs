@@ -6,12 +6,14 @@
 use std::collections::BTreeMap;
 
 use super::sealed::{FILES, SELF_HASH};
+use super::tell_outcome;
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::formats::redacted::documents::find_value;
 use crate::formats::redacted::redactable::{
     Keeping, PlaceRef, Redactable, RuleNeeds, digest_digits, digests_around,
 };
+use crate::formats::run::ResultKind;
 
 /// The member of run.json that holds the commitment of a redactable pack.
 pub const REDACTION_MEMBER: &str = "redaction";
@@ -82,6 +84,16 @@ pub static REDACTABLE: Redactable = Redactable {
         },
     ],
     bound,
+    twins: |_| Vec::new(),
+    outcome: |documents| {
+        let run = documents.get("run.json")?;
+        let kind = run.get("kernel_result_kind").and_then(Value::as_str);
+        let accepted = match find_value(run, "/decision/accepted") {
+            Some(Value::Bool(accepted)) => Some(*accepted),
+            _ => None,
+        };
+        tell_outcome(kind.and_then(ResultKind::parse), accepted)
+    },
 };
 
 /// Files that say nothing of the intent.

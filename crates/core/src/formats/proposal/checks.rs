@@ -13,16 +13,16 @@ use crate::verify::{Findings, Gate, Place};
 pub(super) fn needs_object(view: &ProposalView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
-        _ => Gate::NotRun("the document is no object"),
+        _ => Gate::NotRun("the document is not an object"),
     }
 }
 
 pub(super) fn needs_actions(view: &ProposalView<'_>) -> Gate {
-    needs_list(view, "actions", "there is no list of actions")
+    needs_list(view, "actions", "there is not a list of actions")
 }
 
 pub(super) fn needs_tests(view: &ProposalView<'_>) -> Gate {
-    needs_list(view, "acceptance_tests", "there is no list of tests")
+    needs_list(view, "acceptance_tests", "there is not a list of tests")
 }
 
 fn needs_list(view: &ProposalView<'_>, field: &str, because: &'static str) -> Gate {
@@ -97,7 +97,10 @@ pub(super) fn check_schema(view: &ProposalView<'_>, findings: &mut Findings) {
         Some(_) => {}
     }
     if root.get("acceptance_tests").map(|node| node.kind()) != Some(Kind::Array) {
-        findings.add(member("acceptance_tests"), "`acceptance_tests` is no list");
+        findings.add(
+            member("acceptance_tests"),
+            "`acceptance_tests` is not a list",
+        );
     }
     if root
         .get("requires_approval")
@@ -177,14 +180,14 @@ pub(super) fn check_version(view: &ProposalView<'_>, findings: &mut Findings) {
     if is_blank(view.root, "schema_version") {
         findings.add(
             member("schema_version"),
-            "`schema_version` is no string, or blank",
+            "`schema_version` is not a string, or blank",
         );
     }
 }
 
 pub(super) fn check_summary(view: &ProposalView<'_>, findings: &mut Findings) {
     if is_blank(view.root, "summary") {
-        findings.add(member("summary"), "`summary` is no string, or blank");
+        findings.add(member("summary"), "`summary` is not a string, or blank");
     }
 }
 
@@ -392,7 +395,7 @@ pub(super) fn check_content(view: &ProposalView<'_>, findings: &mut Findings) {
         let fault = match (text(node, "type").as_deref(), content) {
             (Some("create_file" | "modify_file"), None) => Some("`content` is missing"),
             (Some("delete_file"), Some(_)) => Some("a delete carries no content"),
-            (_, Some(content)) if !content.is_string() => Some("`content` is no string"),
+            (_, Some(content)) if !content.is_string() => Some("`content` is not a string"),
             (_, Some(content)) => match content.as_str() {
                 None => Some("`content` holds a lone surrogate, which UTF-8 has no form for"),
                 Some(text) if text.contains('\0') => Some("`content` holds a NUL character"),

@@ -14,10 +14,10 @@ pub use read::{Problem, Receipt};
 pub use rules::{RULES, ReceiptChain, ReceiptsView, TrustDemand};
 
 use crate::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
-use crate::canon::{Kind, Node};
+use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{CarriedSignature, DocumentFormat, Identity, Proves, infos};
 use crate::verify::{Level, Report, run_rules};
 
 /// The version of the format.
@@ -83,11 +83,24 @@ fn identify_receipts(root: Node<'_>) -> Identity {
         let ids = ["receipt_hash", "run_id", "job_id", "bundle_id"];
         Identity::of_members(receipt, &ids).ended(outcome)
     };
+    let carried = |at: usize, receipt: Node<'_>| {
+        let attestation = receipt.get("attestation")?;
+        let text = |name: &str| Some(attestation.get(name)?.as_lossy_str()?.into_owned());
+        (attestation.kind() != Kind::Null).then(|| CarriedSignature {
+            place: JsonPath::ROOT.then(at).then("attestation").to_string(),
+            key: text("public_key"),
+            name: text("validator_id"),
+        })
+    };
     if root.kind() != Kind::Array {
-        return of_one(root);
+        return Identity {
+            carried: carried(0, root).into_iter().collect(),
+            ..of_one(root)
+        };
     }
     let mut identity = Identity::default();
-    for receipt in root.items() {
+    for (at, receipt) in root.items().enumerate() {
+        identity.carried.extend(carried(at, receipt));
         let one = of_one(receipt);
         identity.ids.extend(one.ids);
         identity.outcome = match (identity.outcome, one.outcome) {

@@ -337,7 +337,7 @@ impl Redacted {
         let (Some(Value::Array(list)), Some(Value::Object(openings)), true) =
             (value.get("withheld"), value.get("openings"), is_ours)
         else {
-            return Err("it is no list of what is withheld of version 1.0.0".to_owned());
+            return Err("it is not a list of what is withheld of version 1.0.0".to_owned());
         };
         let withheld = list.iter().map(|place| {
             only_members(place, &["path", "pointer", "reason"]).then_some(())?;
@@ -347,7 +347,7 @@ impl Redacted {
                     Some(pointer) => Some(pointer.as_str()?.to_owned()),
                     None => None,
                 },
-                reason: text(place, "reason").filter(|reason| !reason.is_empty())?,
+                reason: text(place, "reason").filter(|reason| !reason.trim().is_empty())?,
             })
         });
         let withheld: Option<Vec<_>> = withheld.collect();
@@ -371,19 +371,72 @@ impl Redacted {
     }
 }
 
-/// A value of a document by its JSON Pointer.
+/// A value of a document by its JSON Pointer. Every value has exactly one (RFC 6901), so that two
+/// texts that differ are two places.
 pub fn find_value<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
-    if !pointer.is_empty() && !pointer.starts_with('/') {
-        return None;
-    }
     let mut found = value;
-    for step in pointer.split('/').skip(1) {
-        let name = step.replace("~1", "/").replace("~0", "~");
+    for name in pointer_steps(pointer)? {
         found = match found {
             Value::Object(members) => members.get(&JsonString::from(name.as_str()))?,
-            Value::Array(elements) => elements.get(name.parse::<usize>().ok()?)?,
+            Value::Array(elements) => elements.get(array_index(&name)?)?,
             _ => return None,
         };
     }
     Some(found)
+}
+
+/// The steps of a JSON Pointer, unescaped; none where it is no pointer.
+pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
+    let mut parts = pointer.split('/');
+    if !parts.next()?.is_empty() {
+        return None;
+    }
+    let unescape = |part: &str| {
+        let mut tildes = part.split('~').skip(1);
+        let is_escaped = tildes.all(|rest| rest.starts_with(['0', '1']));
+        is_escaped.then(|| part.replace("~1", "/").replace("~0", "~"))
+    };
+    parts.map(unescape).collect()
+}
+
+/// The index that a step of a pointer names: digits without leading zeros.
+pub fn array_index(step: &str) -> Option<usize> {
+    let is_digits = step.bytes().all(|byte| byte.is_ascii_digit());
+    let is_shortest = step == "0" || !step.starts_with('0');
+    (is_digits && is_shortest).then(|| step.parse().ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_is_found_by_the_one_pointer_that_it_has() {
+        let document = br#"{"argv":["a","b","c"],"a~b":1,"a/b":2,"":3}"#;
+        let document = FileKind::Json.read(document).unwrap();
+        for pointer in ["", "/argv/2", "/a~0b", "/a~1b", "/"] {
+            assert!(find_value(&document, pointer).is_some(), "{pointer}");
+        }
+        for pointer in [
+            "argv", "/argv/02", "/argv/+2", "/argv/-", "/argv/3", "/a~b", "/a~2b",
+        ] {
+            assert_eq!(find_value(&document, pointer), None, "{pointer}");
+        }
+    }
+
+    #[test]
+    fn withheld_place_without_a_reason_is_malformed() {
+        let list = |reason: &str| {
+            format!(
+                r#"{{"openings":{{}},"redacted_version":"1.0.0","withheld":[{{"path":"a","reason":"{reason}"}}]}}"#
+            )
+        };
+        assert!(Redacted::parse(list("personal").as_bytes()).is_ok());
+        for reason in ["", " ", "\\t\\n"] {
+            assert!(
+                Redacted::parse(list(reason).as_bytes()).is_err(),
+                "{reason:?}"
+            );
+        }
+    }
 }

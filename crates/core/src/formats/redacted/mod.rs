@@ -152,11 +152,12 @@ impl RedactedView {
     /// When the source cannot be listed, or a file that is there cannot be read.
     pub fn collect(source: &dyn Source) -> Result<Self, SourceError> {
         let mut paths = BTreeMap::new();
+        let mut folders = Vec::new();
         let mut strange = Vec::new();
         for entry in source.entries()? {
             let shown = entry.name.shown().to_owned();
             match (entry.name, entry.kind) {
-                (EntryName::Safe(_), EntryKind::Directory) => {}
+                (EntryName::Safe(_), EntryKind::Directory) => folders.push(format!("{shown}/")),
                 (EntryName::Safe(path), EntryKind::File) => {
                     paths.insert(shown, path);
                 }
@@ -165,6 +166,16 @@ impl RedactedView {
                     strange.push((shown, fault));
                 }
                 (EntryName::Unsafe { .. }, _) => strange.push((shown, "unsafe name".to_owned())),
+            }
+        }
+        for folder in folders {
+            let mut below = paths.range(folder.clone()..);
+            if !below
+                .next()
+                .is_some_and(|(path, _)| path.starts_with(&folder))
+            {
+                let fault = "a folder without files does not belong here".to_owned();
+                strange.push((folder, fault));
             }
         }
         let mut read = |name: &str| match paths.remove(name) {
@@ -243,9 +254,15 @@ impl RedactedView {
             let document = self.shown.get(*path)?.document.as_ref()?;
             find_value(document, pointer)?.as_str().map(str::to_owned)
         });
-        let outcome = self
-            .counts()
-            .map(|(withheld, all)| format!("redacted {withheld} of {all}"));
+        // How the run ended is among what every copy shows, and is told like that of a whole bundle.
+        let documents = self.shown.iter();
+        let documents =
+            documents.filter_map(|(path, file)| Some((&**path, file.document.as_ref()?)));
+        let ended = format.and_then(|format| (format.outcome)(&documents.collect()));
+        let outcome = self.counts().map(|(withheld, all)| {
+            let redacted = format!("redacted {withheld} of {all}");
+            ended.map_or(redacted.clone(), |ended| format!("{ended}; {redacted}"))
+        });
         let mut identity = Identity {
             ids: ids.collect(),
             ..Identity::default()

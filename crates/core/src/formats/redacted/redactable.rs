@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::commit::{Seed, has_marker, read_marker};
-use super::documents::{Redaction, find_value};
+use super::documents::{Redaction, array_index, find_value, pointer_steps};
 use crate::canon::{Dialect, JsonString, Value, canonical_bytes};
 use crate::digest::Digest;
 use crate::formats::Format;
@@ -12,6 +12,9 @@ use crate::formats::REGISTRY;
 
 /// A place: a file, and a pointer into it; none for the whole of it.
 pub type PlaceRef<'a> = (&'a str, Option<&'a str>);
+
+/// A value of a document: its file, and the pointer to it.
+pub type Place = (String, String);
 
 /// A format that can be sealed for redaction.
 pub struct Redactable {
@@ -30,6 +33,10 @@ pub struct Redactable {
     /// Digests that the format makes of more than one value, or of what the bundle does not hold:
     /// those that would give away one of the withheld places, by their hex digits.
     pub bound: fn(&BTreeMap<String, Value>, &[PlaceRef<'_>]) -> Vec<String>,
+    /// Places that our own makers write the same value to: they are withheld together.
+    pub twins: fn(&BTreeMap<String, Value>) -> Vec<[Place; 2]>,
+    /// How what was sealed ended, from the documents of [`Self::stays`], where that is told.
+    pub outcome: fn(&BTreeMap<&str, &Value>) -> Option<&'static str>,
 }
 
 /// Where a bundle keeps its commitment.
@@ -233,13 +240,12 @@ pub fn digests_around(document: &Value, pointer: Option<&str>, found: &mut Vec<S
     let Some(pointer) = pointer else {
         return collect(document, found);
     };
-    let mut names = pointer.split('/').skip(1);
+    let mut names = pointer_steps(pointer).unwrap_or_default().into_iter();
     let mut at = document;
     loop {
         let Some(name) = names.next() else {
             return collect(at, found);
         };
-        let name = name.replace("~1", "/").replace("~0", "~");
         // The name of what is withheld, or of what holds it.
         found.extend(digest_digits(&name).map(str::to_owned));
         let next = match at {
@@ -251,7 +257,7 @@ pub fn digests_around(document: &Value, pointer: Option<&str>, found: &mut Vec<S
                 }
                 members.get(&JsonString::from(name.as_str()))
             }
-            Value::Array(elements) => name.parse::<usize>().ok().and_then(|at| elements.get(at)),
+            Value::Array(elements) => array_index(&name).and_then(|at| elements.get(at)),
             _ => None,
         };
         match next {

@@ -68,7 +68,7 @@ pub static RULES: [Rule<RedactedBundle>; 6] = [
             Level::Document,
             "every file is shown or said to be withheld, and none is added",
             "Each file of the commitment is there, or REDACTED.json says that it is withheld. \
-             Nothing else is there: no other file, no link, pipe or device.",
+             Nothing else is there: no other file, no folder without files, no link, pipe or device.",
         ),
         gate: needs_both,
         check: check_files,

@@ -59,7 +59,7 @@ pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
     };
     let Some(list) = list else {
         return ArtifactIndex {
-            faults: vec!["there is no list `artifacts`".to_owned()],
+            faults: vec!["there is not a list `artifacts`".to_owned()],
             sorted: true,
             ..ArtifactIndex::default()
         };

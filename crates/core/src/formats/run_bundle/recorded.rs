@@ -11,6 +11,8 @@ use crate::digest::Digest;
 
 /// The engine_code of every recorded command.
 pub const RECORDED_COMMAND: &str = "RECORDED_COMMAND";
+/// What stands before the name of a parameter in the name of the variable that a command finds it as.
+pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
 /// The engine_version of recorded commands: the version of what their documents hold.
 pub const RECORDED_VERSION: &str = "1.0.0";
 
@@ -131,8 +133,16 @@ pub fn has_failed(output: Node<'_>) -> bool {
     let code = output
         .get("engine")
         .and_then(|engine| engine.get("engine_code")?.as_str());
-    let says_so = code.as_deref() == Some(RECORDED_COMMAND) || is_true(output.get("declared"));
-    says_so && is_true(output.get("failed"))
+    is_failure(
+        code.as_deref(),
+        is_true(output.get("declared")),
+        is_true(output.get("failed")),
+    )
+}
+
+/// The same of what RUN_OUTPUT.json says: only these two kinds of runs mean that by `failed`.
+pub(super) fn is_failure(code: Option<&str>, declared: bool, failed: bool) -> bool {
+    failed && (declared || code == Some(RECORDED_COMMAND))
 }
 
 fn is_true(member: Option<Node<'_>>) -> bool {

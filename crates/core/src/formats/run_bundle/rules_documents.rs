@@ -214,7 +214,7 @@ pub fn coupling_faults(rules: Node<'_>) -> Vec<String> {
     }
     let allowed = rules.get("allowed_inputs_from_other_engines");
     if allowed.is_some_and(|allowed| allowed.as_array().is_none()) {
-        faults.push("allowed_inputs_from_other_engines is no list".to_owned());
+        faults.push("allowed_inputs_from_other_engines is not a list".to_owned());
     }
     faults
 }
@@ -247,7 +247,8 @@ fn check_input_artifacts(view: &RunBundleView<'_>, findings: &mut Findings) {
         Doc::Read(root) => {
             let list = root.get("artifacts").and_then(parse_input_artifacts);
             if list.is_none() {
-                let wanted = "there is no list `artifacts` of {engine_code, artifact_name, sha256}";
+                let wanted =
+                    "there is not a list `artifacts` of {engine_code, artifact_name, sha256}";
                 findings.add(INPUT_ARTIFACT_INDEX, wanted);
             }
             list

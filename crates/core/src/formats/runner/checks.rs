@@ -25,7 +25,7 @@ const SECRET_PREFIXES: [&str; 6] = ["SSH_", "NPM_", "GIT_", "AWS_", "OPENAI_", "
 pub(super) fn needs_object(view: &RunnerView<'_>) -> Gate {
     match view.root.kind() {
         Kind::Object => Gate::Ready,
-        _ => Gate::NotRun("the document is no object"),
+        _ => Gate::NotRun("the document is not an object"),
     }
 }
 
@@ -102,7 +102,7 @@ fn check_strings(list: Node<'_>, path: &JsonPath, findings: &mut Findings) {
     for (at, item) in list.items().enumerate() {
         if !item.is_string() {
             let found = item.kind().with_article();
-            findings.add(place(path.then(at)), format!("{found} is no string"));
+            findings.add(place(path.then(at)), format!("{found} is not a string"));
         }
     }
 }
@@ -170,7 +170,7 @@ pub(super) fn check_names(view: &RunnerView<'_>, findings: &mut Findings) {
             .add_without_path("`runner_id` is not runner_YYYYMMDD_HHMMSS_ and letters or digits");
     }
     if text(view.root, "runner_version").is_none_or(|version| version.is_empty()) {
-        findings.add_without_path("`runner_version` is no string, or empty");
+        findings.add_without_path("`runner_version` is not a string, or empty");
     }
 }
 
@@ -206,7 +206,7 @@ const PLATFORM: [Member; 4] = [
         |node| text_is(node, |version| version.starts_with('v')),
         "the version does not begin with v",
     ),
-    member("npm_version", is_text, "the version is no string"),
+    member("npm_version", is_text, "the version is not a string"),
 ];
 
 pub(super) fn check_platform(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -227,12 +227,12 @@ const SANDBOX: [Member; 4] = [
     member(
         "network_blocked",
         is_flag,
-        "`network_blocked` is no boolean",
+        "`network_blocked` is not a boolean",
     ),
     member(
         "filesystem_readonly",
         is_flag,
-        "`filesystem_readonly` is no boolean",
+        "`filesystem_readonly` is not a boolean",
     ),
 ];
 
@@ -274,7 +274,7 @@ pub(super) fn check_limits(view: &RunnerView<'_>, findings: &mut Findings) {
 const SHELL: [Member; 1] = [member(
     "shell",
     is_filled_text,
-    "`shell` is no string, or empty",
+    "`shell` is not a string, or empty",
 )];
 
 pub(super) fn check_commands(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -331,8 +331,8 @@ const CONTEXT: [Member; 3] = [
         |node| is_word(node, &["."]),
         "`working_dir` is not `.`",
     ),
-    member("locale", is_text, "`locale` is no string"),
-    member("timezone", is_text, "`timezone` is no string"),
+    member("locale", is_text, "`locale` is not a string"),
+    member("timezone", is_text, "`timezone` is not a string"),
 ];
 
 pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
@@ -359,7 +359,7 @@ pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
 const TIMING: [Member; 3] = [
     member("started_at", is_time, "not a time in ISO 8601 UTC"),
     member("completed_at", is_time, "not a time in ISO 8601 UTC"),
-    member("duration_ms", is_number, "`duration_ms` is no number"),
+    member("duration_ms", is_number, "`duration_ms` is not a number"),
 ];
 
 fn is_time(node: Option<Node<'_>>) -> bool {
@@ -422,10 +422,14 @@ const EXIT: [Member; 4] = [
     member(
         "signal",
         |node| node.is_none() || text_is(node, |signal| signal.to_uppercase() == signal),
-        "`signal` is no text in upper case",
+        "`signal` is not text in upper case",
     ),
-    member("oom_killed", is_flag, "`oom_killed` is no boolean"),
-    member("timeout_killed", is_flag, "`timeout_killed` is no boolean"),
+    member("oom_killed", is_flag, "`oom_killed` is not a boolean"),
+    member(
+        "timeout_killed",
+        is_flag,
+        "`timeout_killed` is not a boolean",
+    ),
 ];
 
 fn is_exit_code(node: Option<Node<'_>>) -> bool {

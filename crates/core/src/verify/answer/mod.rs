@@ -71,12 +71,12 @@ pub fn named_place(finding: &Finding) -> String {
 pub fn meaning_of(id: &str) -> (&'static str, &'static str) {
     match id {
         NO_JSON => (
-            "the text is no strict JSON",
+            "the text is not strict JSON",
             "get the file again; `runseal canon FILE` shows the same error with its place",
         ),
         NO_FORMAT => (
             "it is of no known format, or of several",
-            "name the folder or file itself; `runseal verify --help` lists the formats",
+            "`runseal verify --help` lists the formats; if it is part of a bundle, name the bundle's folder",
         ),
         NO_SIGNATURE => (
             "a signature is demanded and none holds",

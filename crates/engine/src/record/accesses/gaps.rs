@@ -39,6 +39,12 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
                 "too-many-files",
                 format!("{not_kept} opens of further files were not kept"),
             ),
+            Gap::TooManyLooks { not_kept } => (
+                "too-many-files",
+                format!(
+                    "{not_kept} looks at further names, whether something is there, were not kept"
+                ),
+            ),
             Gap::TooManyPrograms => (
                 "too-many-programs",
                 "more programs used randomness, threads or the network than are kept".to_owned(),
@@ -90,7 +96,7 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
 pub(crate) fn refused_network(observation: Option<&Observation>) -> Vec<String> {
     let mut asked: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let attempts = observation.into_iter().flat_map(|it| &it.network);
-    for attempt in attempts.filter(|it| it.is_refused && !it.target.starts_with("Unix")) {
+    for attempt in attempts.filter(|it| it.is_refused && !it.target.starts_with("a Unix")) {
         let program = attempt.program.display().to_string();
         asked.entry(program).or_default().push(&attempt.target);
     }

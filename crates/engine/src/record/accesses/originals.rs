@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use runseal_sandbox::{Changed, FolderLayer};
+use runseal_sandbox::{Changed, FolderLayer, Observation, ObservedKind};
 
 use super::places::{Places, safe_path, text_of};
 use super::{AccessError, Accesses, ReadFile};
@@ -27,6 +27,7 @@ impl Accesses {
         }
         Ok(())
     }
+
     /// Everything below the folder: what may have been read, where nothing was seen.
     pub(super) fn add_folder(&mut self, places: Places<'_>) -> Result<(), AccessError> {
         let entries = fs::read_dir(places.folder).map_err(|source| AccessError::List {
@@ -48,15 +49,28 @@ impl Accesses {
     }
 
     /// What the command took away, or changed without being seen to read it, but whose content
-    /// counts: a file that was appended to or only got other rights.
+    /// counts: a file that was appended to or only got other rights, or that holds the same as before
+    /// although it was written anew. What it changed otherwise was there too, and so were the folders
+    /// that it changed something in.
     pub(super) fn add_originals(
         &mut self,
         layer: &FolderLayer,
+        observation: Option<&Observation>,
         places: Places<'_>,
     ) -> Result<(), AccessError> {
         let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
-        for change in layer.changes().iter().filter(|change| change.existed) {
+        self.add_rewritten(layer, observation, places, &known)?;
+        let mut above = BTreeSet::new();
+        for change in layer.changes() {
+            let folders = Path::new(&change.path).ancestors().skip(1);
+            for folder in folders.take_while(|folder| above.insert(folder.to_path_buf())) {
+                self.keep_present(&places.folder.join(folder), places);
+            }
+            if !change.existed {
+                continue;
+            }
             let host = places.folder.join(&change.path);
+            self.keep_present(&host, places);
             let counts = match &change.now {
                 Changed::Deleted => true,
                 Changed::File { .. } => {
@@ -67,6 +81,26 @@ impl Accesses {
             };
             if counts {
                 self.add_original(&host, places, &known)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Files that were written and are what they were: nothing tells a replay that they were there.
+    fn add_rewritten(
+        &mut self,
+        layer: &FolderLayer,
+        observation: Option<&Observation>,
+        places: Places<'_>,
+        known: &BTreeSet<PathBuf>,
+    ) -> Result<(), AccessError> {
+        let changes = layer.changes().iter();
+        let changed: BTreeSet<&Path> = changes.map(|change| Path::new(&change.path)).collect();
+        for file in observation.iter().flat_map(|it| &it.files) {
+            let is_written = file.is_written && file.kind == ObservedKind::File;
+            let below = file.path.strip_prefix(places.folder);
+            if is_written && below.is_ok_and(|below| !changed.contains(below)) {
+                self.add_original(&file.path, places, known)?;
             }
         }
         Ok(())
@@ -84,6 +118,7 @@ impl Accesses {
         if metadata.is_symlink() {
             self.add_link(host, places);
         } else if metadata.is_dir() {
+            self.keep_present(host, places);
             for entry in fs::read_dir(host).into_iter().flatten().flatten() {
                 self.add_original(&entry.path(), places, known)?;
             }
@@ -99,6 +134,7 @@ impl Accesses {
         Ok(())
     }
 }
+
 /// Whether the file at `host` is the beginning of `now`: appended to, or left as it was.
 fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
     let Ok(mut before) = fs::File::open(host) else {

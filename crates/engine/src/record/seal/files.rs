@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -21,46 +22,71 @@ use runseal_sandbox::{CancelToken, Changed};
 use super::{Sealing, check_interrupted};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
-use crate::record::accesses::{Accesses, ReadFile};
+use crate::record::accesses::{Accesses, Opened, ReadFile};
 use crate::record::ahead::FilesAhead;
 use crate::record::documents::{FileEntry, Given};
-use crate::record::environment::modified_ns;
+use crate::record::environment::{modified_ns, status_changed_ns};
 use crate::record::error::RecordError;
 use crate::record::run::CommandRun;
-use crate::run::staging::{Stored, Storing};
+use crate::redact::read_seed;
+use crate::run::staging::{RunFiles, Stored, Storing};
 
 /// Names of files that are not kept that are listed at the most.
 pub(crate) const MOST_LEFT_OUT: usize = 10_000;
 
-impl Sealing<'_> {
-    pub(super) fn put_all(
-        &mut self,
-        files: &[ReadFile],
-        folder: &str,
-    ) -> Result<Vec<FileEntry>, RecordError> {
-        let mut used = BTreeSet::new();
-        let mut places = Vec::with_capacity(files.len());
-        for file in files {
-            // Two inputs of the same name get folders of their own.
-            let mut to = format!("{folder}/{}", file.place);
-            for number in 2.. {
-                if used.insert(to.clone()) {
-                    break;
-                }
-                to = format!("{folder}/{number}/{}", file.place);
+/// Seals files that were read below `folder` of the bundle. What may not be read becomes a gap.
+pub(super) fn put_all(
+    to: &mut RunFiles,
+    reading: &Reading<'_>,
+    files: &[ReadFile],
+    folder: &str,
+    gaps: &mut BTreeSet<CaptureGap>,
+) -> Result<Vec<FileEntry>, RecordError> {
+    let mut used = BTreeSet::new();
+    let mut places = Vec::with_capacity(files.len());
+    for file in files {
+        // Two inputs of the same name get folders of their own.
+        let mut to = format!("{folder}/{}", file.place);
+        for number in 2.. {
+            if used.insert(to.clone()) {
+                break;
             }
-            places.push((file, to));
+            to = format!("{folder}/{number}/{}", file.place);
         }
-        let reading = Reading {
-            cancel: self.cancel,
-            reference_above: self.request.reference_above,
-            ahead: &self.ahead,
-        };
-        self.files.store_all(&places, |storing, (file, to)| {
-            reading.put(storing, file, to)
-        })
+        places.push((file, to));
     }
+    let put = to.store_all(&places, |storing, (file, to)| {
+        match reading.put(storing, file, to) {
+            Err(error) if is_forbidden(&error) => Ok(None),
+            other => other.map(Some),
+        }
+    })?;
+    for (file, _) in files.iter().zip(&put).filter(|(_, put)| put.is_none()) {
+        // The command runs as the same user: its own open failed too.
+        let path = file.path.escape_debug();
+        gaps.insert(CaptureGap {
+            kind: "unreadable".to_owned(),
+            detail: format!("`{path}` was opened and may not be read, so it is not sealed"),
+        });
+    }
+    Ok(put.into_iter().flatten().collect())
+}
 
+fn is_forbidden(error: &RecordError) -> bool {
+    let RecordError::Read(SourceError::Io { source, .. }) = error else {
+        return false;
+    };
+    source.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// Whether a file is the seed of a bundle that lies beside it.
+fn is_seed(path: &Path) -> bool {
+    path.extension() == Some(OsStr::new("seed"))
+        && path.with_extension("").is_dir()
+        && read_seed(path).is_ok()
+}
+
+impl Sealing<'_> {
     /// Stores what models were asked and answered, with its large bodies; gives its entry and how many
     /// calls there were.
     pub(super) fn put_models(&mut self) -> Result<Option<(FileEntry, usize)>, RecordError> {
@@ -170,7 +196,10 @@ impl Sealing<'_> {
         if left_out > 0 {
             accesses.gaps.insert(CaptureGap {
                 kind: "not-kept".to_owned(),
-                detail: format!("{left_out} files were written that --keep leaves out"),
+                detail: match left_out {
+                    1 => "a file was written that --keep leaves out".to_owned(),
+                    _ => format!("{left_out} files were written that --keep leaves out"),
+                },
             });
         }
         Ok(given)
@@ -183,10 +212,14 @@ impl Sealing<'_> {
 }
 
 /// What has to be known to seal files that were read.
-struct Reading<'a> {
-    cancel: Option<&'a CancelToken>,
-    reference_above: Option<u64>,
-    ahead: &'a FilesAhead,
+pub(super) struct Reading<'a> {
+    pub(super) cancel: Option<&'a CancelToken>,
+    pub(super) reference_above: Option<u64>,
+    pub(super) ahead: &'a FilesAhead,
+    /// When the run began, as times of files tell it.
+    pub(super) began_ns: i128,
+    /// Whether the command opened copies of the files.
+    pub(super) is_copy: bool,
 }
 
 impl Reading<'_> {
@@ -198,6 +231,9 @@ impl Reading<'_> {
         to: &str,
     ) -> Result<FileEntry, RecordError> {
         check_interrupted(self.cancel)?;
+        if is_seed(&file.host) {
+            return Err(RecordError::Seed(file.path.clone()));
+        }
         if let Some(entry) = self.put_read_ahead(storing, file, to)? {
             return Ok(entry);
         }
@@ -212,27 +248,39 @@ impl Reading<'_> {
             let metadata = handle.metadata().map_err(|source| SourceError::Io {
                 path: file.path.clone(),
                 source,
-            })?;
-            Ok::<_, RecordError>((metadata.len(), modified_ns(&metadata), metadata.mode()))
+            });
+            metadata.map_err(RecordError::from)
         };
         let before = look(&handle)?;
         let changed = || RecordError::Changed(file.path.clone());
-        if file
-            .when_opened
-            .is_some_and(|opened| opened != (before.0, before.1))
-        {
+        let opened = file.when_opened.as_ref();
+        if opened.is_some_and(|opened| !self.is_as_opened(opened, &before)) {
             return Err(changed());
         }
-        let is_sealed = self.reference_above.is_none_or(|most| before.0 <= most);
+        let bytes = before.len();
+        let is_sealed = self.reference_above.is_none_or(|most| bytes <= most);
         let stored = match is_sealed {
-            true => storing.put_user_file(&handle, before.0, to)?,
-            false => storing.digest_user_file(&handle, before.0, to)?,
+            true => storing.put_user_file(&handle, bytes, to)?,
+            false => storing.digest_user_file(&handle, bytes, to)?,
         };
-        let after = look(&handle)?;
-        if stored.bytes != before.0 || after != before {
+        let what =
+            |it: &fs::Metadata| (it.len(), modified_ns(it), status_changed_ns(it), it.mode());
+        if stored.bytes != bytes || what(&look(&handle)?) != what(&before) {
             return Err(changed());
         }
-        Ok(entry_of(file.path.clone(), stored, before.2))
+        Ok(entry_of(file.path.clone(), stored, before.mode()))
+    }
+
+    /// Whether a file is still what was opened. The time of its last change can be set back; the one of
+    /// the last change of anything cannot. What the command does to a file of its layer changes the
+    /// latter there alone, so that it only counts where the real file's is newer than the run.
+    fn is_as_opened(&self, opened: &Opened, now: &fs::Metadata) -> bool {
+        let changed_ns = status_changed_ns(now);
+        let is_changed = match self.is_copy {
+            true => changed_ns > self.began_ns,
+            false => changed_ns >= self.began_ns && changed_ns != opened.status_changed_ns,
+        };
+        (opened.bytes, opened.modified_ns) == (now.len(), modified_ns(now)) && !is_changed
     }
 
     /// Seals a file that was read while the command ran, if it is still the same; nothing where it
@@ -249,7 +297,8 @@ impl Reading<'_> {
         let Ok(now) = fs::symlink_metadata(&file.host) else {
             return Ok(None);
         };
-        let is_what_was_opened = file.when_opened == Some((now.len(), modified_ns(&now)));
+        let opened = file.when_opened.as_ref();
+        let is_what_was_opened = opened.is_some_and(|opened| self.is_as_opened(opened, &now));
         let read = self.ahead.get(&file.host, &now);
         let read = read.filter(|_| is_what_was_opened);
         let Some((read, content)) = read.and_then(|read| Some((read, read.content.as_ref()?)))

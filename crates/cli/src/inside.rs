@@ -1,0 +1,112 @@
+//! Whether something would be written into a sealed bundle, whose seal no longer holds then.
+
+use std::fs;
+use std::path::Path;
+
+use runseal_core::verify::Outcome;
+
+use crate::error::CliError;
+use crate::places::is_elsewhere;
+
+/// Names that a folder has together only where it is a bundle that may hold nothing else.
+const SEALED: [&[&str]; 4] = [
+    &["RUN_META.json", "SHA256SUMS.txt"],
+    &["run.json", "policy.json"],
+    &["bundle.json", "artifacts"],
+    &["REDACTED.json"],
+];
+
+/// Refuses to write the file or folder `output` into a bundle.
+///
+/// # Errors
+/// When a folder above it is one.
+pub fn refuse_inside(output: &Path) -> Result<(), CliError> {
+    match output.parent() {
+        Some(folder) if output != Path::new("-") => refuse_in(folder, output),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to write `output` into `folder`, where that is a bundle or lies in one.
+///
+/// # Errors
+/// When it is or does.
+pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
+    if is_elsewhere(output) {
+        return Ok(());
+    }
+    // Folders on the way that do not exist yet cannot be links.
+    let above = folder.ancestors().map(|above| match above {
+        above if above.as_os_str().is_empty() => Path::new("."),
+        above => above,
+    });
+    // What cannot be found is told by whoever tries to write there.
+    let found = above
+        .into_iter()
+        .find_map(|above| fs::canonicalize(above).ok());
+    let is_sealed = |folder: &&Path| {
+        let has = |names: &&[&str]| names.iter().all(|name| folder.join(name).exists());
+        SEALED.iter().any(|names| has(names))
+    };
+    let Some(found) = found else { return Ok(()) };
+    match found.ancestors().find(is_sealed) {
+        None => Ok(()),
+        Some(bundle) => {
+            let message = format!(
+                "`{}` is a sealed bundle, and would not hold with another file in it",
+                bundle.display()
+            );
+            Err(CliError::new(Outcome::Unreadable, "INSIDE", message)
+                .at(output.display().to_string())
+                .hint("name a place outside the bundle; nothing was written"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_inside_bundles_are_refused_however_they_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in [
+            "run/RUN_META.json",
+            "run/SHA256SUMS.txt",
+            "pack/run.json",
+            "pack/policy.json",
+            "job/bundle.json",
+            "job/artifacts/x",
+            "copy/REDACTED.json",
+            "project/run.json",
+            "project/artifacts/x",
+        ] {
+            fs::create_dir_all(path(name).parent().unwrap()).unwrap();
+            fs::write(path(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink(path("run"), path("link")).unwrap();
+        for inside in [
+            "run/page.html",
+            "run/new/folder/page.html",
+            "link/page.html",
+            "project/../run/page.html",
+            "pack/page.html",
+            "job/artifacts/page.html",
+            "copy/page.html",
+        ] {
+            assert!(refuse_inside(&path(inside)).is_err(), "{inside}");
+        }
+        assert!(refuse_in(&path("run"), &path("run")).is_err());
+        for outside in [
+            "page.html",
+            "run",
+            "run.intoto.jsonl",
+            "project/page.html",
+            "new/page",
+        ] {
+            assert!(refuse_inside(&path(outside)).is_ok(), "{outside}");
+        }
+        assert!(refuse_inside(Path::new("-")).is_ok());
+    }
+}

@@ -1,0 +1,224 @@
+//! What goes with a withheld value, what is told of it, and what may not go at all.
+
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "test code")]
+
+mod redaction_support;
+mod signing_support;
+
+use std::fs;
+use std::process::Stdio;
+
+use runseal_testkit::cli::{Bench, Ran};
+
+use redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
+use signing_support::{bench, keygen, ok, trust_ada};
+
+/// Records a command as `out/r1`, redactable, in the folder `work`; whether commands can be isolated.
+fn record(bench: &Bench, code: i32, arguments: &[&str]) -> bool {
+    if runseal_testkit::isolation::sandbox().is_none() {
+        eprintln!("SKIPPED: commands cannot be isolated here");
+        return false;
+    }
+    let options = [
+        "record",
+        "--redactable",
+        "--out",
+        "../out",
+        "--run-id",
+        "r1",
+    ];
+    let mut command = bench.command(&[&options[..], arguments].concat());
+    command.current_dir(bench.path("work")).stdin(Stdio::null());
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, Some(code), "{}{}", ran.stdout, ran.stderr);
+    true
+}
+
+#[test]
+fn copy_of_a_failed_run_says_that_it_failed() {
+    let (_folder, bench) = bench();
+    bench.write("work/a.txt", "a");
+    if !record(
+        &bench,
+        1,
+        &[
+            "--keep-failed",
+            "--",
+            "sh",
+            "-c",
+            "echo PIN4711 >&2; exit 3",
+        ],
+    ) {
+        return;
+    }
+    for place in ["exit_status", "failed", "signal"] {
+        let place = format!("RUN_OUTPUT.json#/{place}");
+        let ran = redact(&bench, "r1", &[&place], "copy");
+        assert!(ran.stderr.starts_with("STAYS: "), "{}", ran.stderr);
+    }
+    ok(redact(&bench, "r1", &["logs/stderr.txt"], "copy"));
+    let said = bench.run(&["verify", "copy", "--format", "json"]);
+    assert!(
+        said.stdout.contains(r#""failed; redacted "#),
+        "{}",
+        said.stdout
+    );
+    let said = bench.run(&["verify", "copy"]);
+    assert!(said.stdout.contains("failed; redacted "), "{}", said.stdout);
+}
+
+#[test]
+fn what_a_command_was_given_is_withheld_wherever_it_was_written() {
+    let (_folder, bench) = bench();
+    bench.write("work/a.txt", "a");
+    let command = [
+        "--param",
+        "pin=PIN4711",
+        "--",
+        "sh",
+        "-c",
+        "true",
+        "ARG4711",
+    ];
+    if !record(&bench, 0, &command) {
+        return;
+    }
+    let said = ok(redact(
+        &bench,
+        "r1",
+        &["RUN_INPUT.json#/parameters/*"],
+        "copy",
+    ));
+    for place in [
+        "RUN_INPUT.json#/environment/RUNSEAL_PARAM_pin",
+        "RUN_ENVIRONMENT.json#/variables/RUNSEAL_PARAM_pin",
+    ] {
+        assert!(said.contains(place), "{said}");
+    }
+    assert!(!handed_over(&bench, "copy").contains("PIN4711"));
+    ok(redact(&bench, "r1", &["RUN_INPUT.json#/argv"], "other"));
+    assert!(!handed_over(&bench, "other").contains("ARG4711"));
+    ok(bench.run(&["verify", "other", "--strict"]));
+    // And from the other side.
+    ok(redact(
+        &bench,
+        "r1",
+        &["ENGINE_MANIFEST.json#/execution"],
+        "third",
+    ));
+    assert!(!handed_over(&bench, "third").contains("ARG4711"));
+}
+
+#[test]
+fn size_goes_with_its_digest() {
+    let (_folder, bench) = bench();
+    bench.write("work/flag.json", r#"{"flag":false}"#);
+    if record(&bench, 0, &["--", "cat", "flag.json"]) {
+        let drops = [
+            "inputs/flag.json#/flag",
+            "logs/stdout.txt",
+            "engine/flag.json#/flag",
+        ];
+        let drops: Vec<_> = drops
+            .into_iter()
+            .filter(|drop| {
+                bench
+                    .path(&format!("out/r1/{}", drop.split('#').next().unwrap()))
+                    .exists()
+            })
+            .collect();
+        ok(redact(&bench, "r1", &drops, "copy"));
+        let text = handed_over(&bench, "copy");
+        assert!(!text.contains(r#""bytes":14,"#), "{text}");
+    }
+    if pack(&bench, &[]) {
+        let match_pin = ["redact", "pack", "--match", "PIN4711", "-o", "shared"];
+        ok(bench.run(&match_pin));
+        let text = handed_over(&bench, "shared");
+        for size in [
+            r#""size_bytes":7,"target":"hello.txt"#,
+            r#""total_bytes":3"#,
+            r#""total_output_bytes":3"#,
+        ] {
+            assert!(!text.contains(size), "{size}: {text}");
+        }
+    }
+}
+
+#[test]
+fn shown_places_that_hold_a_withheld_text_are_told() {
+    let (_folder, bench) = bench();
+    let artifacts = [("log.txt", "so Mallory said\n"), ("b.txt", "nothing")];
+    seal(&bench, "r1", INPUT, OUTPUT, &artifacts);
+    let ran = redact(&bench, "r1", &["RUN_INPUT.json#/context/name"], "copy");
+    for place in ["RUN_OUTPUT.json#/outputs/answer", "artifacts/log.txt"] {
+        let warning = format!("warning: `{place}` is shown and holds a text");
+        assert!(ran.stderr.contains(&warning), "{}", ran.stderr);
+    }
+    assert_eq!(
+        ran.stderr.matches("holds a text").count(),
+        2,
+        "{}",
+        ran.stderr
+    );
+    ok(ran);
+    // Nothing is told where nothing is shown.
+    let ran = bench.run(&["redact", "out/r1", "--match", "Mallory", "-o", "other"]);
+    assert!(!ran.stderr.contains("holds a text"), "{}", ran.stderr);
+    ok(ran);
+}
+
+#[test]
+fn list_of_what_is_withheld_is_signed_with_the_copy() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1", INPUT, OUTPUT, &[]);
+    keygen(&bench, "ada", "ed25519", "pem");
+    trust_ada(&bench, "ada.pub");
+    ok(bench.run(&["sign", "out/r1", "--key", "ada"]));
+    ok(redact(
+        &bench,
+        "r1",
+        &["RUN_INPUT.json#/context/name"],
+        "copy",
+    ));
+    let unsigned = "the list of what is withheld is not signed";
+    let trusted = ["verify", "copy", "--trust", "trust.toml"];
+    let said = ok(bench.run(&trusted));
+    assert!(said.contains(unsigned), "{said}");
+    let path = bench.path("copy/REDACTED.json");
+    let list = fs::read_to_string(&path).unwrap();
+    let mut rights = fs::metadata(&path).unwrap().permissions();
+    #[expect(clippy::permissions_set_readonly_false, reason = "a file of a test")]
+    rights.set_readonly(false);
+    fs::set_permissions(&path, rights).unwrap();
+    let changed = list.replace("\"personal\"", "\"agreed with the maker\"");
+    // The bundle's signer said nothing of it.
+    fs::write(&path, &changed).unwrap();
+    assert!(ok(bench.run(&trusted)).contains(unsigned));
+    fs::write(&path, &list).unwrap();
+    fs::remove_file(bench.path("copy.intoto.jsonl")).unwrap();
+    ok(bench.run(&["sign", "copy", "--key", "ada"]));
+    let said = ok(bench.run(&trusted));
+    assert!(
+        !said.contains(unsigned) && said.contains("over REDACTION.json, REDACTED.json"),
+        "{said}"
+    );
+    fs::write(&path, &changed).unwrap();
+    let ran = bench.run(&trusted);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("NOT trusted"), "{}", ran.stdout);
+    fs::write(&path, &list).unwrap();
+    // A copy with more in it has another list.
+    ok(bench.run(&[
+        "redact",
+        "out/r1",
+        "--disclose",
+        "RUN_INPUT.json#/context/name",
+        "-o",
+        "name.json",
+    ]));
+    let ran = bench.run(&["unredact", "copy", "--with", "name.json", "-o", "more"]);
+    assert!(ran.stderr.contains("it was left behind"), "{}", ran.stderr);
+    ok(ran);
+    assert!(!bench.path("more.intoto.jsonl").exists());
+}
