@@ -3,6 +3,7 @@
 //!
 //! What is elsewhere is named by its scheme, and nothing else opens a socket.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use runseal_core::source::SourceError;
@@ -51,20 +52,23 @@ pub use remote::{artifact_error, bring_here, files_anew, files_for, storage_erro
 /// that is put there once the bundle is whole.
 pub struct Outgoing {
     target: PathBuf,
-    here: Option<TempDir>,
+    here: Option<PathBuf>,
+    /// Takes the folder away in the end, unless what is in it is all there is.
+    cleaning: Cell<Option<TempDir>>,
 }
 
 impl Outgoing {
     /// A bundle that is to be at `target`, or below it.
     ///
     /// # Errors
-    /// When `target` is elsewhere and cannot be an address, or there is no room here.
+    /// When `target` is elsewhere and no address of a place that answers, or there is no room here.
     pub fn begin(target: &Path) -> Result<Self, CliError> {
-        let here = match is_elsewhere(target) {
+        let folder = match is_elsewhere(target) {
             false => None,
             true => {
                 check_target(target)?;
-                let folder = tempfile::tempdir().map_err(|error| {
+                let folder = tempfile::Builder::new().prefix("runseal-").tempdir();
+                Some(folder.map_err(|error| {
                     CliError::new(
                         runseal_core::verify::Outcome::Unreadable,
                         "WRITE",
@@ -72,35 +76,34 @@ impl Outgoing {
                     )
                     .at("the folder for temporary files")
                     .hint("TMPDIR names another one")
-                })?;
-                Some(folder)
+                })?)
             }
         };
         Ok(Self {
             target: target.to_owned(),
-            here,
+            here: folder.as_ref().map(|folder| folder.path().to_owned()),
+            cleaning: Cell::new(folder),
         })
     }
 
     /// The folder to make the bundle in, under a name of its own.
     pub fn folder(&self) -> &Path {
-        self.here.as_ref().map_or(&self.target, TempDir::path)
+        self.here.as_deref().unwrap_or(&self.target)
     }
 
     /// The place to make the bundle at.
     pub fn place(&self) -> PathBuf {
         match &self.here {
             None => self.target.clone(),
-            Some(folder) => folder
-                .path()
-                .join(self.target.file_name().unwrap_or_default()),
+            Some(folder) => folder.join(self.target.file_name().unwrap_or_default()),
         }
     }
 
     /// Puts what was made at `made` where it belongs; gives the place that people find it at.
     ///
     /// # Errors
-    /// When it cannot be put there. Nothing can be seen there then.
+    /// When it cannot be put there. Nothing can be seen there then, and what was made stays here: a
+    /// recording cannot be made a second time.
     pub fn finish(&self, made: &Path) -> Result<PathBuf, CliError> {
         if self.here.is_none() {
             return Ok(made.to_owned());
@@ -109,7 +112,17 @@ impl Outgoing {
             true => self.target.clone(),
             false => self.target.join(made.file_name().unwrap_or_default()),
         };
-        put(made, &target)?;
+        put(made, &target).map_err(|error| {
+            let kept = self.cleaning.take().map(TempDir::keep);
+            match kept {
+                Some(_) => error.hint(format!(
+                    "it is kept: `runseal push {} {}` puts it there, or under another name",
+                    made.display(),
+                    target.display()
+                )),
+                None => error,
+            }
+        })?;
         Ok(target)
     }
 
@@ -171,6 +184,7 @@ mod remote {
     use runseal_core::verify::{Level, Outcome};
     use runseal_engine::archive::{Archive, Container};
     use runseal_remote::RemoteError;
+    use runseal_remote::error::shown_address;
     use runseal_remote::landing::land;
     use runseal_remote::oci::OciError;
     use runseal_remote::oci::artifact::Held;
@@ -178,7 +192,7 @@ mod remote {
     use runseal_remote::oci::pull::pull;
     use runseal_remote::oci::registry::Access;
     use runseal_remote::place::{PutOptions, RunPlace};
-    use runseal_remote::s3::{S3Address, S3Files, S3Place, replace_object};
+    use runseal_remote::s3::{S3Files, S3Place, replace_object};
 
     use super::{CliError, Files, LocalFiles, Path, PathBuf, TempDir};
 
@@ -237,7 +251,7 @@ mod remote {
         let run = place.get_run().map_err(fail)?;
         let folder = temporary_folder()?;
         let target = folder.path().join(place.run_name());
-        land(&run, &target).map_err(fail)?;
+        land(&run, &target, |_| Ok(())).map_err(fail)?;
         Ok(Some((folder, target)))
     }
 
@@ -275,19 +289,21 @@ mod remote {
     pub fn artifact_error(error: &OciError, place: &str) -> CliError {
         let outcome = match error {
             OciError::Reference(_) => Outcome::Usage,
-            OciError::NotValid { .. } => Outcome::Invalid,
+            OciError::NotValid { .. }
+            | OciError::Malformed { .. }
+            | OciError::OtherContent { .. }
+            | OciError::OtherSize { .. } => Outcome::Invalid,
+            OciError::Remote(error) => outcome_of(error),
             _ => Outcome::Unreadable,
         };
         told(outcome, (error.code(), error.hint()), error, place)
     }
 
-    /// Fails where `target` is no address that a run can be put at, before anything is made.
+    /// Fails where `target` is no address that a run can be put at, or nobody answers there, before
+    /// anything is made.
     pub(super) fn check_target(target: &Path) -> Result<(), CliError> {
         let shown = target.display().to_string();
-        let parsed = S3Address::parse(&shown);
-        parsed
-            .map(drop)
-            .map_err(|error| storage_error(&error, &shown))
+        S3Place::ask(&shown).map_err(|error| storage_error(&error, &shown))
     }
 
     /// Puts a run into object storage.
@@ -313,12 +329,17 @@ mod remote {
 
     /// What went wrong with object storage, as it is told.
     pub fn storage_error(error: &RemoteError, place: &str) -> CliError {
-        let outcome = match error {
-            RemoteError::Address { .. } => Outcome::Usage,
-            RemoteError::Corrupt { .. } => Outcome::Invalid,
-            _ => Outcome::Unreadable,
-        };
+        let outcome = outcome_of(error);
         told(outcome, (error.code(), error.hint()), error, place)
+    }
+
+    /// What is there and wrong is told from what could not be had.
+    fn outcome_of(error: &RemoteError) -> Outcome {
+        match error {
+            RemoteError::Address { .. } => Outcome::Usage,
+            RemoteError::Corrupt { .. } | RemoteError::NotValid { .. } => Outcome::Invalid,
+            _ => Outcome::Unreadable,
+        }
     }
 
     /// An error with all that led to it.
@@ -334,7 +355,7 @@ mod remote {
             message = format!("{message}: {inner}");
             source = inner.source();
         }
-        let told = CliError::new(outcome, code, message).at(place);
+        let told = CliError::new(outcome, code, message).at(shown_address(place));
         match hint {
             Some(hint) => told.hint(hint),
             None => told,

@@ -396,6 +396,14 @@ fn bad_input_is_told_where_it_is() {
     refused(&["tag", "all"], 64, &["--add"]);
     refused(&["tag", "all", "--add", " x"], 64, &["is no tag"]);
     refused(&["remove", "nobody"], 2, &["NOT_FOUND"]);
+    refused(
+        &["list", "--where", "metrics.peak_hz<1e400"],
+        64,
+        &["beyond the largest number"],
+    );
+    refused(&["compare", "all", "--plot", "p.png"], 64, &[".svg"]);
+    refused(&["search", "zzz"], 0, &["nothing in the catalogue"]);
+    assert_eq!(desk.ids("metrics./outputs/peak_gain>1").len(), 3);
     // Nothing is drawn, and no file is left, where no number differs.
     desk.seal("four", 452.0, 3);
     desk.say(&["add", "runs"]);

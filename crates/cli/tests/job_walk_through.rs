@@ -257,6 +257,18 @@ fn plans_that_cannot_be_posted_exit_1_and_name_the_field() {
         assert!(refused.stderr.contains(place), "{plan}: {}", refused.stderr);
         assert_eq!(refused.stdout, "");
     }
+    // Of very many faults the first are told.
+    let faults = vec!["{}"; 500].join(",");
+    bench.write(
+        "bad.json",
+        format!(
+            r#"{{"run_id":"r","idempotency_key":"k","source":"s","intent":"i","steps":[{faults}]}}"#
+        ),
+    );
+    let refused = bench.run(&["job", "post", "bad.json"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.lines().count() < 30, "{}", refused.stderr);
+    assert!(refused.stderr.contains("more faults"), "{}", refused.stderr);
     let unreadable = bench.run(&["job", "post", "absent.json"]);
     assert_eq!(unreadable.code, Some(2));
     let no_store = bench.run(&["job", "post", "plan.json", "--store", "absent.db"]);

@@ -9,8 +9,6 @@ mod schema_support;
 mod signing_support;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -19,7 +17,7 @@ use runseal_core::digest::Digest;
 use runseal_testkit::folders::{files_of, open_up};
 use runseal_testkit::object_storage::{KEY, Kind, SECRET, server, servers};
 
-use object_storage_support::{Remote, files_below, member, random_file};
+use object_storage_support::{Remote, answering, files_below, member, random_file};
 use schema_support::Schemas;
 use signing_support::{bench, ok};
 
@@ -150,6 +148,10 @@ fn blobs_that_are_changed_cut_or_missing_make_a_run_not_valid() {
             assert_eq!(ran.code, Some(1), "{what}: {ran:?}");
             assert!(ran.stderr.starts_with("CORRUPT: "), "{what}: {ran:?}");
             assert!(!bench.path("bad").exists());
+            let names = fs::read_dir(bench.path(".")).unwrap();
+            let mut names = names.map(|entry| entry.unwrap().file_name());
+            let left = names.find(|name| name.to_string_lossy().starts_with(".runseal"));
+            assert_eq!(left, None, "{what}");
         }
         server.python(
             "s.delete_object(Bucket=a[0],Key=a[1])",
@@ -598,23 +600,4 @@ fn large_run_is_pushed_verified_and_pulled_within_64_mb_of_memory() {
         assert!(kilobytes < 64 << 10, "{}: {kilobytes} kB", arguments[0]);
     }
     open_up(&bench.path("back"));
-}
-
-/// A server that gives every request the same answer, and notes their heads.
-fn answering(answer: String) -> (String, std::sync::Arc<std::sync::Mutex<Vec<String>>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let noted = seen.clone();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut head = String::new();
-            let mut reader = BufReader::new(stream.try_clone().unwrap());
-            while reader.read_line(&mut head).is_ok_and(|count| count > 2) {}
-            noted.lock().unwrap().push(head);
-            let _ = stream.write_all(answer.as_bytes());
-        }
-    });
-    (endpoint, seen)
 }

@@ -201,6 +201,14 @@ fn evidence_that_does_not_verify_is_not_pushed_and_leaves_no_tag() {
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
     assert!(refused.stderr.contains("NOT_VALID"), "{}", refused.stderr);
     assert!(!bench.path("layout").exists());
+    seal(&bench, "r2");
+    seal(&bench, "r3");
+    fs::remove_dir_all(bench.path("out/r1")).unwrap();
+    let refused = bench.run(&["push", "out", "oci-layout:layout"]);
+    assert_eq!(refused.code, Some(1), "{}", refused.stderr);
+    for part in ["holds 2 things", "push each of them by itself"] {
+        assert!(refused.stderr.contains(part), "{}", refused.stderr);
+    }
     bench.write("no-evidence/x", "y");
     let refused = bench.run(&["push", "no-evidence", "oci-layout:layout"]);
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);

@@ -110,7 +110,7 @@ fn blobs_that_lie_are_refused_and_nothing_stays() {
     let artifact = format!("oci://{reference}");
     registry.behave(|manners| manners.blobs_are_changed = true);
     let refused = bench.run(&["pull", &reference, "-o", "pulled"]);
-    assert_refused(&refused, 2, "CORRUPT");
+    assert_refused(&refused, 1, "CORRUPT");
     let refused = bench.run(&["verify", &artifact]);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert!(
@@ -145,7 +145,7 @@ fn manifest_that_lies_about_a_size_is_refused_in_both_directions() {
         registry.plant("lie", lying.as_bytes());
         let lie = reference.replace(":v1", ":lie");
         let refused = bench.run(&["pull", &lie, "-o", "pulled"]);
-        assert_refused(&refused, 2, "CORRUPT");
+        assert_refused(&refused, 1, "CORRUPT");
         let refused = bench.run(&["verify", &format!("oci://{lie}")]);
         assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     }
@@ -153,14 +153,75 @@ fn manifest_that_lies_about_a_size_is_refused_in_both_directions() {
     let digest = "sha256:".to_owned() + &"0".repeat(64);
     registry.plant(&digest, manifest.as_bytes());
     let refused = bench.run(&["pull", &format!("{reference}@{digest}"), "-o", "pulled"]);
-    assert_refused(&refused, 2, "CORRUPT");
+    assert_refused(&refused, 1, "CORRUPT");
     for other in ["{}", "[]", "not json", r#"{"manifests":[]}"#] {
         registry.plant("odd", other.as_bytes());
         let odd = reference.replace(":v1", ":odd");
         let refused = bench.run(&["pull", &odd, "-o", "pulled"]);
-        assert_refused(&refused, 2, "MALFORMED");
+        assert_refused(&refused, 1, "MALFORMED");
     }
+    // The same layer twice is one tar behind another, of which readers would see one or both.
+    let layer = document["layers"][0].to_string();
+    let twice = manifest.replace(&layer, &format!("{layer},{layer}"));
+    assert_ne!(twice, manifest);
+    registry.plant("twice", twice.as_bytes());
+    let twice = reference.replace(":v1", ":twice");
+    let refused = bench.run(&["pull", &twice, "-o", "pulled"]);
+    assert_refused(&refused, 1, "MALFORMED");
+    let refused = bench.run(&["verify", &format!("oci://{twice}")]);
+    assert_eq!(refused.code, Some(1), "{}", refused.stdout);
     assert_eq!(left_over(&bench), Vec::<String>::new());
+}
+
+#[test]
+fn layout_with_a_link_or_a_wrong_size_is_refused() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    ok(bench.run(&["push", "out/r1", "oci-layout:layout:v1"]));
+    let index = fs::read_to_string(bench.path("layout/index.json")).unwrap();
+    let document: serde_json::Value = serde_json::from_str(&index).unwrap();
+    let size = document["manifests"][0]["size"].as_u64().unwrap();
+    let lying = index.replace(
+        &format!("\"size\":{size}"),
+        &format!("\"size\":{}", size + 1),
+    );
+    assert_ne!(lying, index);
+    fs::write(bench.path("layout/index.json"), lying).unwrap();
+    let refused = bench.run(&["pull", "oci-layout:layout:v1", "-o", "pulled"]);
+    assert_refused(&refused, 1, "CORRUPT");
+    fs::write(bench.path("layout/index.json"), &index).unwrap();
+    let digest = document["manifests"][0]["digest"].as_str().unwrap();
+    let manifest = format!("layout/blobs/sha256/{}", &digest["sha256:".len()..]);
+    let text = fs::read_to_string(bench.path(&manifest)).unwrap();
+    let parsed: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let layer = parsed["layers"][0]["digest"].as_str().unwrap();
+    let layer = format!("layout/blobs/sha256/{}", &layer["sha256:".len()..]);
+    for blob in [manifest, layer] {
+        fs::rename(bench.path(&blob), bench.path("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(bench.path("elsewhere"), bench.path(&blob)).unwrap();
+        let refused = bench.run(&["pull", "oci-layout:layout:v1", "-o", "pulled"]);
+        assert_refused(&refused, 1, "MALFORMED");
+        assert!(refused.stderr.contains("link"), "{}", refused.stderr);
+        fs::remove_file(bench.path(&blob)).unwrap();
+        fs::rename(bench.path("elsewhere"), bench.path(&blob)).unwrap();
+    }
+    ok(bench.run(&["pull", "oci-layout:layout:v1", "-o", "pulled"]));
+}
+
+#[test]
+fn reference_with_a_password_is_refused_without_showing_it() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    for reference in [
+        "me:t0ken@host.example/a/b",
+        "oci://me:t0/ken@host.example/a:v1",
+    ] {
+        for command in [&["push", "out/r1", reference][..], &["pull", reference]] {
+            let refused = bench.run(command);
+            assert_refused(&refused, 64, "REFERENCE");
+            assert!(!refused.stderr.contains("t0/ken"), "{}", refused.stderr);
+        }
+    }
 }
 
 #[test]

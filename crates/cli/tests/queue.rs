@@ -233,6 +233,37 @@ fn store_that_cannot_be_used_is_told_without_the_password() {
             "{ran:?}"
         );
     }
+    // No address is taken for a file.
+    for store in [
+        "mysql://me:s3cret@host/d",
+        "PostGres:/me:s3cret@host/d",
+        "https://me:s3cret@host/d",
+    ] {
+        for command in [
+            &["job", "init"][..],
+            &["queue", "status"],
+            &["catalog", "list"],
+        ] {
+            let mut all = command.to_vec();
+            all.extend(["--store", store]);
+            let ran = bench.run(&all);
+            assert_eq!(ran.code, Some(64), "{all:?}: {ran:?}");
+            assert!(!ran.stderr.contains("s3cret"), "{ran:?}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let shouted = "POSTGRES://me:s3cret@127.0.0.1:1/d";
+    let ran = bench.run(&["job", "init", "--store", shouted]);
+    assert!(ran.stderr.contains("cannot be reached"), "{ran:?}");
+    assert!(!ran.stderr.contains("s3cret"), "{ran:?}");
+    bench.write("bad.db", "no database ".repeat(100));
+    for command in [&["job", "status"][..], &["queue", "verify", "bad.db"]] {
+        let mut all = command.to_vec();
+        all.extend(["--store", "bad.db"]);
+        let ran = bench.run(&all);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("bad.db"), "{ran:?}");
+    }
     let Some((_server, url)) = store_support::database() else {
         return;
     };

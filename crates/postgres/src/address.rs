@@ -60,6 +60,11 @@ impl Address {
     /// Reads a `postgres://` URL. Its errors never repeat the password.
     pub(crate) fn parse(url: &str) -> Result<Self, StoreError> {
         let (rest, query) = url.split_once('?').unwrap_or((url, ""));
+        // A scheme is the same in capital letters.
+        let rest = &match rest.split_once("://") {
+            Some((scheme, rest)) => format!("{}://{rest}", scheme.to_ascii_lowercase()),
+            None => rest.to_owned(),
+        };
         let mut proof = Proof::None;
         let mut mode = SslMode::Prefer;
         let mut roots = None;
@@ -85,7 +90,7 @@ impl Address {
             proof = Proof::Authority;
         }
         let url = match kept.is_empty() {
-            true => rest.to_owned(),
+            true => rest.clone(),
             false => format!("{rest}?{}", kept.join("&")),
         };
         // What the parser says may quote parts of the address, so it is not repeated.

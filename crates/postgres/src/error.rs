@@ -112,6 +112,10 @@ fn meaning(error: &Error) -> (ServerFault, &'static str) {
     let Some(code) = error.code() else {
         return match tls_failed(error) {
             true => (ServerFault::Insecure, "cannot be spoken to securely"),
+            false if error.to_string().contains("password missing") => (
+                ServerFault::Denied,
+                "asks for a password, and none was given",
+            ),
             false if error.is_closed() || is_broken(error) => unreachable,
             false if error.to_string().contains("timed out") => unreachable,
             false if error.to_string().contains("connecting to server") => unreachable,
@@ -120,7 +124,7 @@ fn meaning(error: &Error) -> (ServerFault, &'static str) {
     };
     match code.code() {
         "28P01" | "28000" => (ServerFault::Denied, "refuses the name or the password"),
-        "42501" => (ServerFault::Denied, "does not allow it"),
+        "42501" => (ServerFault::Forbidden, "does not allow it"),
         "3D000" => (ServerFault::Failed, "has no such database"),
         "53100" => (ServerFault::Full, "is full"),
         "53200" => (ServerFault::Full, "is out of memory"),

@@ -3,8 +3,8 @@
 use postgres::types::Type;
 use postgres::{Client, Row};
 use runseal_engine::store::{
-    ClaimedTask, Finished, MOST_ATTEMPTS, NewTask, PostedTasks, QueueStatus, TaskEnd, TaskId,
-    TaskKind, TaskRecord, TaskResult, TaskState,
+    ClaimedTask, Finished, LATELY, MOST_ATTEMPTS, NewTask, PostedTasks, QueueStatus, TaskEnd,
+    TaskId, TaskKind, TaskRecord, TaskResult, TaskState, pause_after,
 };
 
 use crate::error::Trouble;
@@ -44,7 +44,7 @@ pub(crate) fn post_tasks(client: &mut Client, tasks: &[NewTask]) -> Result<Poste
         let again = transaction.execute_typed(
             "UPDATE queue_tasks SET state = 'PENDING', attempts = 0, reason = NULL,
                  result_id = NULL, lease_owner = NULL, leased_at = NULL, lease_expires_at = NULL,
-                 ended_at = NULL
+                 ended_at = NULL, tried_by = NULL
              WHERE task_id = ANY($1) AND state IN ('DONE', 'FAILED')",
             &[(&ids, Type::TEXT_ARRAY)],
         )?;
@@ -66,8 +66,10 @@ pub(crate) fn claim_tasks(
 ) -> Result<Vec<ClaimedTask>, Trouble> {
     storable("the worker's name", worker_id)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = client.query_typed(
-        "WITH given_up AS (
+    let at_work = at_work();
+    let query = format!(
+        "WITH {at_work},
+         given_up AS (
              UPDATE queue_tasks SET state = 'FAILED', ended_at = clock_timestamp(),
                  reason = COALESCE(reason,
                      'it was taken ' || attempts || ' times and never ended')
@@ -75,6 +77,8 @@ pub(crate) fn claim_tasks(
                  AND attempts >= $5),
          ready AS MATERIALIZED (
              SELECT task_id FROM queue_tasks WHERE state = 'PENDING' AND kind = ANY($4)
+                 AND (tried_by IS NULL OR strpos(tried_by, E'\\n' || $1 || E'\\n') = 0
+                     OR (lease_expires_at <= statement_timestamp() AND NOT {OTHERS}))
              ORDER BY location, task_id LIMIT $3 FOR UPDATE SKIP LOCKED),
          expired AS MATERIALIZED (
              SELECT task_id FROM queue_tasks
@@ -88,7 +92,10 @@ pub(crate) fn claim_tasks(
              fencing_token = t.fencing_token + 1, attempts = t.attempts + 1
          WHERE t.task_id = ANY(ARRAY(SELECT task_id FROM ready
              UNION ALL SELECT task_id FROM expired))
-         RETURNING t.task_id, t.kind, t.options, t.location, t.fencing_token, t.attempts",
+         RETURNING t.task_id, t.kind, t.options, t.location, t.fencing_token, t.attempts"
+    );
+    let rows = client.query_typed(
+        &query,
         &[
             (&worker_id, Type::TEXT),
             (&lease_seconds, Type::FLOAT8),
@@ -173,13 +180,13 @@ fn end_with(
 ) -> Result<Finished, Trouble> {
     let row = client.query_typed_one(
         "WITH held AS (
-             SELECT task_id, kind, options FROM queue_tasks
+             SELECT task_id, kind FROM queue_tasks
              WHERE task_id = $1 AND state = 'LEASED' AND fencing_token = $2 AND lease_owner = $3
              FOR UPDATE),
          added AS (
              INSERT INTO queue_results(result_id, kind, options, content, outcome, report_json,
                  worker_id)
-             SELECT $4, kind, options, $5, $6, $7, $3 FROM held
+             SELECT $4, kind, $8, $5, $6, $7, $3 FROM held
              ON CONFLICT DO NOTHING RETURNING result_id),
          ended AS (
              UPDATE queue_tasks t SET state = 'DONE', result_id = $4, reason = NULL,
@@ -190,10 +197,11 @@ fn end_with(
             (&task.task_id.as_str(), Type::TEXT),
             (&task.fencing_token, Type::INT8),
             (&worker_id, Type::TEXT),
-            (&result.derive_id(task.kind, &task.options), Type::TEXT),
+            (&result.derive_id(task.kind), Type::TEXT),
             (&result.content, Type::TEXT),
             (&result.outcome, Type::TEXT),
             (&result.report, Type::TEXT),
+            (&result.done, Type::TEXT),
         ],
     )?;
     Ok(match (row.get::<_, i64>(0), row.get::<_, i64>(1)) {
@@ -203,31 +211,63 @@ fn end_with(
     })
 }
 
+/// Those who hold a lease or ended something lately, but for the worker $1. The server looks only
+/// where a task was given back.
+fn at_work() -> String {
+    format!(
+        "at_work AS MATERIALIZED (
+             SELECT DISTINCT lease_owner AS worker FROM queue_tasks
+             WHERE lease_owner <> $1
+                 AND ((state = 'LEASED' AND lease_expires_at > statement_timestamp())
+                     OR ended_at >= statement_timestamp() - {LATELY} * interval '1 second'))"
+    )
+}
+
+/// Whether one of them has not tried the task.
+const OTHERS: &str = "EXISTS (SELECT 1 FROM at_work
+    WHERE strpos(COALESCE(tried_by, ''), E'\\n' || worker || E'\\n') = 0)";
+
+/// Leaves the task to others, or gives it up. While it waits, `lease_expires_at` says how long those
+/// who tried it leave it alone.
 fn give_back(
     client: &mut Client,
     worker_id: &str,
     task: &ClaimedTask,
     reason: &str,
 ) -> Result<Finished, Trouble> {
-    let gives_up = task.attempts >= MOST_ATTEMPTS;
+    let is_last = task.attempts >= MOST_ATTEMPTS;
     let reason = reason.replace('\0', "\u{fffd}");
-    let changed = client.execute_typed(
-        "UPDATE queue_tasks SET state = CASE WHEN $4 THEN 'FAILED' ELSE 'PENDING' END,
-             ended_at = CASE WHEN $4 THEN clock_timestamp() END, reason = $5,
-             leased_at = NULL, lease_expires_at = NULL
-         WHERE task_id = $1 AND state = 'LEASED' AND fencing_token = $2 AND lease_owner = $3",
+    let at_work = at_work();
+    let query = format!(
+        "WITH {at_work},
+         held AS (
+             SELECT task_id, $4 AND NOT {OTHERS} AS gives_up FROM queue_tasks
+             WHERE task_id = $2 AND state = 'LEASED' AND fencing_token = $3 AND lease_owner = $1
+             FOR UPDATE)
+         UPDATE queue_tasks t SET state = CASE WHEN gives_up THEN 'FAILED' ELSE 'PENDING' END,
+             ended_at = CASE WHEN gives_up THEN clock_timestamp() END, reason = $5,
+             leased_at = NULL,
+             lease_expires_at = CASE WHEN NOT gives_up
+                 THEN clock_timestamp() + $6 * interval '1 second' END,
+             tried_by = COALESCE(tried_by, E'\\n') || $1 || E'\\n'
+         FROM held WHERE t.task_id = held.task_id
+         RETURNING gives_up"
+    );
+    let row = client.query_typed_opt(
+        &query,
         &[
+            (&worker_id, Type::TEXT),
             (&task.task_id.as_str(), Type::TEXT),
             (&task.fencing_token, Type::INT8),
-            (&worker_id, Type::TEXT),
-            (&gives_up, Type::BOOL),
+            (&is_last, Type::BOOL),
             (&reason, Type::TEXT),
+            (&pause_after(task.attempts), Type::FLOAT8),
         ],
     )?;
-    Ok(match (changed, gives_up) {
-        (0, _) => Finished::Overtaken,
-        (_, true) => Finished::GivenUp,
-        (_, false) => Finished::Waiting,
+    Ok(match row.map(|row| row.get(0)) {
+        None => Finished::Overtaken,
+        Some(true) => Finished::GivenUp,
+        Some(false) => Finished::Waiting,
     })
 }
 
@@ -293,7 +333,7 @@ pub(crate) fn tasks_page(
     };
     let query = format!(
         "SELECT t.task_id, t.kind, t.options, t.location, t.state, t.lease_owner, t.attempts,
-             t.reason, r.content, r.outcome, {report}
+             t.reason, r.content, r.outcome, {report}, r.options
          FROM queue_tasks t LEFT JOIN queue_results r USING (result_id)
          WHERE (t.location, t.kind, t.task_id) > ($1, $2, $3)
          ORDER BY t.location, t.kind, t.task_id LIMIT $4"
@@ -324,6 +364,7 @@ fn task_from_row(row: &Row) -> Option<TaskRecord> {
         attempts: row.get(6),
         reason: row.get(7),
         result: content.map(|content| TaskResult {
+            done: row.get(11),
             content,
             outcome: row.get(9),
             report: row.get(10),
@@ -334,7 +375,7 @@ fn task_from_row(row: &Row) -> Option<TaskRecord> {
 pub(crate) fn known_result(
     client: &mut Client,
     kind: TaskKind,
-    options: &str,
+    done: &str,
     content: &str,
 ) -> Result<Option<TaskResult>, Trouble> {
     let row = client.query_typed_opt(
@@ -342,11 +383,12 @@ pub(crate) fn known_result(
          WHERE kind = $1 AND options = $2 AND content = $3",
         &[
             (&kind.name(), Type::TEXT),
-            (&options, Type::TEXT),
+            (&done, Type::TEXT),
             (&content, Type::TEXT),
         ],
     )?;
     Ok(row.map(|row| TaskResult {
+        done: done.to_owned(),
         content: row.get(0),
         outcome: row.get(1),
         report: row.get(2),

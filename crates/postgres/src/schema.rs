@@ -15,7 +15,7 @@ use runseal_engine::store::StoreError;
 use crate::error::Trouble;
 
 /// One entry a schema version, in order.
-const MIGRATIONS: [&str; 3] = [V1, V2, V3];
+const MIGRATIONS: [&str; 4] = [V1, V2, V3, V4];
 
 /// Any number, as long as it is always this one.
 const LOCK: i64 = 0x7275_6e73_6561_6c31;
@@ -338,4 +338,9 @@ CREATE TABLE catalog_tags(
     tag text COLLATE "C" NOT NULL,
     PRIMARY KEY (run, tag));
 CREATE INDEX catalog_tags_by_tag ON catalog_tags(tag, run);
+"#;
+
+/// Who gave a task back: a line each, with a line feed before the first.
+const V4: &str = r#"
+ALTER TABLE queue_tasks ADD COLUMN tried_by text;
 "#;

@@ -254,11 +254,11 @@ impl QueueReader for PostgresStore {
     fn known_result(
         &self,
         kind: TaskKind,
-        options: &str,
+        done: &str,
         content: &str,
     ) -> Result<Option<TaskResult>, StoreError> {
         self.connection
-            .run(|client, _| queue::known_result(client, kind, options, content))
+            .run(|client, _| queue::known_result(client, kind, done, content))
     }
 
     fn has_open_tasks(&self, kinds: &[TaskKind]) -> Result<bool, StoreError> {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use runseal_engine::store::{
     Commit, Finished, IndexedFile, JobId, JobLimits, JobRunId, MOST_ATTEMPTS, NewTask, PostedTasks,
     SectionRecord, StateCounts, StepId, StoreError, SymbolRecord, TaskEnd, TaskKind, TaskResult,
-    TaskState,
+    TaskState, pause_after,
 };
 use support::{Fresh, Kind, describe, plan, post, read};
 
@@ -47,6 +47,7 @@ fn task(location: &str) -> NewTask {
 
 fn valid(content: &str) -> TaskEnd {
     TaskEnd::Result(TaskResult {
+        done: "{}".to_owned(),
         content: content.to_owned(),
         outcome: "valid".to_owned(),
         report: format!("{{\"content\":\"{content}\"}}"),
@@ -336,6 +337,22 @@ on_every_store! {
         let known = store.known_result(TaskKind::Verify, "{}", "d1").unwrap().unwrap();
         assert_eq!(known.outcome, "valid");
         assert_eq!(store.known_result(TaskKind::Replay, "{}", "d1").unwrap(), None);
+        // Done in another way, the same content has another result.
+        let claimed = store.claim_tasks(&TaskKind::ALL, "w", 60.0, 1).unwrap();
+        let later = TaskEnd::Result(TaskResult {
+            done: "{\"program\":\"later\"}".to_owned(),
+            content: "d1".to_owned(),
+            outcome: "invalid".to_owned(),
+            report: "{}".to_owned(),
+        });
+        assert_eq!(store.end_task("w", &claimed[0], &later).unwrap(), Finished::Recorded);
+        let mut outcomes = Vec::new();
+        store.visit_tasks(true, &mut |task| {
+            outcomes.push(task.result.unwrap().outcome);
+            true
+        }).unwrap();
+        outcomes.sort();
+        assert_eq!(outcomes, ["invalid", "valid", "valid"]);
     }
 
     fn task_that_was_taken_over_ends_once(fresh: &Fresh) {
@@ -358,14 +375,15 @@ on_every_store! {
         store.post_tasks(&[task("back"), task("poison")]).unwrap();
         let back = TaskEnd::GivenBack { reason: "not here".to_owned() };
         for round in 1..=MOST_ATTEMPTS {
-            let claimed = store.claim_tasks(&TaskKind::ALL, "w", -1.0, 9).unwrap();
+            let worker = format!("w{round}");
+            let claimed = store.claim_tasks(&TaskKind::ALL, &worker, -1.0, 9).unwrap();
             assert_eq!(claimed.len(), 2, "round {round}");
             let held = claimed.iter().find(|task| task.location == "back").unwrap();
             let expected = match round {
                 MOST_ATTEMPTS => Finished::GivenUp,
                 _ => Finished::Waiting,
             };
-            assert_eq!(store.end_task("w", held, &back).unwrap(), expected);
+            assert_eq!(store.end_task(&worker, held, &back).unwrap(), expected);
         }
         assert!(store.claim_tasks(&TaskKind::ALL, "w", 60.0, 9).unwrap().is_empty());
         let mut seen = Vec::new();
@@ -376,6 +394,38 @@ on_every_store! {
         assert_eq!(seen[0], ("back".to_owned(), TaskState::Failed, "not here".to_owned()));
         assert_eq!((seen[1].0.as_str(), seen[1].1), ("poison", TaskState::Failed));
         assert!(seen[1].2.contains("5 times"), "{seen:?}");
+    }
+
+    fn task_given_back_is_left_to_those_at_work_who_have_not_tried_it(fresh: &Fresh) {
+        let mut store = fresh.open();
+        store.post_tasks(&[task("long"), task("there")]).unwrap();
+        let back = TaskEnd::GivenBack { reason: "not here".to_owned() };
+        let long = store.claim_tasks(&TaskKind::ALL, "busy", 60.0, 1).unwrap();
+        // However many machines lack it, and however often they ask.
+        for round in 0..=MOST_ATTEMPTS {
+            let bare = format!("bare{round}");
+            let claimed = store.claim_tasks(&TaskKind::ALL, &bare, 60.0, 9).unwrap();
+            assert_eq!(claimed.len(), 1, "{bare}");
+            assert_eq!(store.end_task(&bare, &claimed[0], &back).unwrap(), Finished::Waiting);
+            assert!(store.claim_tasks(&TaskKind::ALL, &bare, 60.0, 9).unwrap().is_empty());
+        }
+        store.end_task("busy", &long[0], &valid("d1")).unwrap();
+        let there = store.claim_tasks(&TaskKind::ALL, "busy", 60.0, 9).unwrap();
+        assert_eq!(there[0].location, "there");
+        assert_eq!(store.end_task("busy", &there[0], &valid("d2")).unwrap(), Finished::Recorded);
+    }
+
+    fn task_given_back_by_the_only_worker_is_tried_again_after_a_pause(fresh: &Fresh) {
+        let mut store = fresh.open();
+        store.post_tasks(&[task("a")]).unwrap();
+        let back = TaskEnd::GivenBack { reason: "not now".to_owned() };
+        let claimed = store.claim_tasks(&TaskKind::ALL, "w", 60.0, 9).unwrap();
+        store.end_task("w", &claimed[0], &back).unwrap();
+        assert!(store.claim_tasks(&TaskKind::ALL, "w", 60.0, 9).unwrap().is_empty());
+        assert!(store.has_open_tasks(&TaskKind::ALL).unwrap());
+        thread::sleep(Duration::from_secs_f64(pause_after(1) + 0.2));
+        let again = store.claim_tasks(&TaskKind::ALL, "w", 60.0, 9).unwrap();
+        assert_eq!((again.len(), again[0].attempts), (1, 2));
     }
 
     fn status_of_the_queue_tells_states_rate_workers_and_leases(fresh: &Fresh) {

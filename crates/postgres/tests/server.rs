@@ -63,10 +63,20 @@ fn server_that_refuses_or_is_not_there_is_told_without_the_password() {
     let secure = format!("{good}?sslmode=require");
     let (fault, text) = fault_of(&PostgresStore::create(&secure).unwrap_err());
     assert_eq!(fault, ServerFault::Insecure, "{text}");
+    let silent = good.replace(&format!(":{PASSWORD}"), "");
+    let (fault, text) = fault_of(&PostgresStore::create(&silent).unwrap_err());
+    assert_eq!(fault, ServerFault::Denied, "{text}");
+    assert!(text.contains("asks for a password"), "{text}");
     assert!(matches!(
-        PostgresStore::open(&good),
+        PostgresStore::open(&good.replace("postgres://", "POSTGRES://")),
         Err(StoreError::NoStore(_))
     ));
+    let database = good.rsplit('/').next().unwrap();
+    server.sql(database, "CREATE ROLE guest LOGIN PASSWORD 'gu3st'");
+    let (_, behind) = good.split_once('@').unwrap();
+    let guest = format!("postgres://guest:gu3st@{behind}");
+    let (fault, text) = fault_of(&PostgresStore::create(&guest).unwrap_err());
+    assert_eq!(fault, ServerFault::Forbidden, "{text}");
 }
 
 #[test]
@@ -90,7 +100,7 @@ fn schema_made_by_many_at_once_is_made_once() {
             newer,
             StoreError::Newer {
                 found: 99,
-                known: 3
+                known: 4
             }
         ),
         "{newer:?}"
@@ -373,6 +383,7 @@ fn store_copied_to_a_server_and_back_has_the_same_rows_and_goes_on() {
     Store::post_tasks(&mut first, &tasks).unwrap();
     let taken = Store::claim_tasks(&mut first, &TaskKind::ALL, "w", 600.0, 2).unwrap();
     let end = TaskEnd::Result(TaskResult {
+        done: "{}".to_owned(),
         content: "d".to_owned(),
         outcome: "reproduced".to_owned(),
         report: "{}".to_owned(),

@@ -5,9 +5,12 @@
 
 use std::io;
 
+use runseal_engine::staging::StagingError;
 use thiserror::Error;
 
 use crate::http::HttpError;
+use crate::oci::reference::LAYOUT_SCHEME;
+use crate::verified::Objection;
 
 /// Why a remote place could not be read or written.
 #[derive(Debug, Error)]
@@ -47,6 +50,14 @@ pub enum RemoteError {
     Expired {
         /// The server.
         host: String,
+    },
+    /// The request's time is too far from the server's.
+    #[error("`{host}` refuses the time of the request: {answer}")]
+    Skewed {
+        /// The server.
+        host: String,
+        /// The server's code for it.
+        answer: String,
     },
     /// The credentials are right and not enough for this.
     #[error("`{place}` may not be used with these credentials: {answer}")]
@@ -115,6 +126,14 @@ pub enum RemoteError {
     /// The server could not be spoken to.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// Something that does not verify, or is not one thing.
+    #[error("`{path}` {why}")]
+    NotValid {
+        /// What was to be pushed or was pulled.
+        path: String,
+        /// What speaks against it.
+        why: Objection,
+    },
     /// A run that holds something which cannot be kept elsewhere.
     #[error("`{path}` cannot be kept elsewhere: {problem}")]
     Unfit {
@@ -166,6 +185,7 @@ impl RemoteError {
             Self::Credentials { .. } => "BAD_CREDENTIALS_FILE",
             Self::Unauthorized { .. } => "UNAUTHORIZED",
             Self::Expired { .. } => "EXPIRED",
+            Self::Skewed { .. } => "CLOCK",
             Self::Forbidden { .. } => "FORBIDDEN",
             Self::NotFound { .. } => "NOT_FOUND",
             Self::NoContainer { .. } => "NO_SUCH_PLACE",
@@ -175,6 +195,7 @@ impl RemoteError {
             Self::Protocol { .. } => "PROTOCOL",
             Self::Refused { .. } => "REFUSED",
             Self::Http(error) => error.code(),
+            Self::NotValid { .. } => "NOT_VALID",
             Self::Unfit { .. } => "UNFIT",
             Self::Occupied { .. } => "EXISTS",
             Self::Busy { .. } => "BUSY",
@@ -192,17 +213,74 @@ impl RemoteError {
             Self::Credentials { .. } => Some("check the file; docs/remote.md says what is read"),
             Self::Unauthorized { .. } => Some("check the key and its secret, or log in again"),
             Self::Expired { .. } => Some("get a new token and try again"),
+            Self::Skewed { .. } => Some("set this machine's clock"),
             Self::Forbidden { .. } => Some("ask for the right to use it"),
             Self::NotFound { .. } => Some("check the name"),
             Self::NoContainer { .. } => Some("check its name and the server, or create it first"),
             Self::Full { .. } => Some("nothing became visible; free some space and try again"),
             Self::Taken { .. } => Some("what is sealed is never replaced; choose another name"),
             Self::Corrupt { .. } => Some("it cannot be trusted; get it from another copy"),
+            Self::NotValid { why, .. } => Some(why.hint()),
             Self::Unfit { .. } => Some("`runseal verify` says more about it"),
             Self::Occupied { .. } => Some("choose another place, or take away what is there"),
             Self::Busy { .. } => Some("wait until it has ended"),
+            Self::Refused { status, .. } if *status >= 300 && *status < 400 => Some(
+                "requests are not sent on to another place; AWS_ENDPOINT_URL names the right one",
+            ),
             Self::Protocol { .. } | Self::Refused { .. } | Self::Local { .. } => None,
             Self::Http(error) => error.hint(),
+        }
+    }
+}
+
+impl From<StagingError> for RemoteError {
+    fn from(error: StagingError) -> Self {
+        match error {
+            StagingError::Exists(path) => Self::Occupied {
+                path: path.display().to_string(),
+            },
+            StagingError::Write(error) => Self::Local {
+                path: error.path.display().to_string(),
+                source: error.source,
+            },
+        }
+    }
+}
+
+/// An address as it may be shown: without a name or password before its host.
+pub fn shown_address(text: &str) -> String {
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), text),
+    };
+    // Keys of object storage may hold an `@`; names of artifacts have none but before a digest.
+    let end = match scheme.as_str() {
+        "s3://" => rest.find('/').unwrap_or(rest.len()),
+        _ if text.starts_with(LAYOUT_SCHEME) => 0,
+        _ => rest.rfind("@sha256:").unwrap_or(rest.len()),
+    };
+    match rest[..end].rfind('@') {
+        Some(at) => format!("{scheme}…{}", &rest[at..]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_is_shown_without_what_stands_before_its_host() {
+        for (text, shown) in [
+            ("me:pass@host/a/b", "…@host/a/b"),
+            ("oci://me:p@ss@host:5000/a:v1", "oci://…@host:5000/a:v1"),
+            ("s3://me:pass@host", "s3://…@host"),
+            ("me:p/ss@host/a@sha256:00", "…@host/a@sha256:00"),
+            ("s3://bucket/a@b/c", "s3://bucket/a@b/c"),
+            ("a.b/run@sha256:00", "a.b/run@sha256:00"),
+            ("oci-layout:folder:v1", "oci-layout:folder:v1"),
+        ] {
+            assert_eq!(shown_address(text), shown);
         }
     }
 }

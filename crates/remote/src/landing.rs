@@ -2,7 +2,7 @@
 //!
 //! Contents arrive in a folder beside the target, each under its digest; what was killed goes on
 //! there, from the byte where it stopped. Once every content is whole and has its digest, the run
-//! is laid out and takes its place at once. Until then nothing has the target's name, and verifying
+//! is laid out, may be judged, and takes its place at once. Until then nothing has the target's name, and verifying
 //! the folder around it does not take the rest for evidence.
 
 use std::collections::BTreeSet;
@@ -26,14 +26,35 @@ const CONNECTIONS: usize = 8;
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
 
-/// Brings `run` to `target`, where nothing may be yet.
+/// Brings `run` to `target`, where nothing may be yet. What is laid out beside it is shown to `judge`
+/// before it gets its name.
 ///
 /// # Errors
-/// When something is at `target`, or anything of the run cannot be had as it was declared. What has
-/// arrived stays for the next attempt.
-pub fn land(run: &RemoteRun, target: &Path) -> Result<(), RemoteError> {
-    check_place(target, Place::FreeOrEmptyFolder).map_err(unpublished)?;
+/// When something is at `target`, anything of the run cannot be had as it was declared, or `judge`
+/// refuses it. What has arrived stays for the next attempt, unless another one would end the same.
+pub fn land(
+    run: &RemoteRun,
+    target: &Path,
+    judge: impl FnOnce(&Path) -> Result<(), RemoteError>,
+) -> Result<(), RemoteError> {
+    check_place(target, Place::FreeOrEmptyFolder)?;
     let arrivals = Arrivals::open(target, run.digest)?;
+    let landed = bring(run, target, &arrivals, judge);
+    match &landed {
+        Ok(()) | Err(RemoteError::Corrupt { .. } | RemoteError::NotValid { .. }) => {
+            arrivals.remove();
+        }
+        Err(_) => {}
+    }
+    landed
+}
+
+fn bring(
+    run: &RemoteRun,
+    target: &Path,
+    arrivals: &Arrivals,
+    judge: impl FnOnce(&Path) -> Result<(), RemoteError>,
+) -> Result<(), RemoteError> {
     let blobs = run.manifest.blobs();
     let blobs = blobs.map_err(|error| RemoteError::Corrupt {
         place: "the run's manifest".to_owned(),
@@ -46,7 +67,7 @@ pub fn land(run: &RemoteRun, target: &Path) -> Result<(), RemoteError> {
     parallel::for_each(&blobs, CONNECTIONS, |blob| {
         arrivals.fetch(&run.blobs, *blob)
     })?;
-    let staging = Staging::begin_beside(target).map_err(|error| unpublished(error.into()))?;
+    let staging = Staging::begin_beside(target).map_err(StagingError::from)?;
     let mut used = BTreeSet::new();
     for (path, blob) in &run.manifest.files {
         let arrived = arrivals.whole(blob.sha256);
@@ -55,30 +76,14 @@ pub fn land(run: &RemoteRun, target: &Path) -> Result<(), RemoteError> {
             true => staging.adopt(&arrived, path.as_str()),
             false => staging.copy(&arrived, path.as_str()),
         };
-        laid.map_err(|error| unpublished(error.into()))?;
+        laid.map_err(StagingError::from)?;
     }
     for folder in &run.manifest.empty_folders {
         let folder = staging.path().join(folder.as_str());
         fs::create_dir_all(&folder).map_err(local(&folder))?;
     }
     let how = (Place::FreeOrEmptyFolder, Rights::ReadOnly);
-    staging
-        .publish(target, how, |_| Ok::<_, StagingError>(()))
-        .map_err(unpublished)?;
-    arrivals.remove();
-    Ok(())
-}
-
-fn unpublished(error: StagingError) -> RemoteError {
-    match error {
-        StagingError::Exists(path) => RemoteError::Occupied {
-            path: path.display().to_string(),
-        },
-        StagingError::Write(error) => RemoteError::Local {
-            path: error.path.display().to_string(),
-            source: error.source,
-        },
-    }
+    staging.publish(target, how, judge)
 }
 
 fn local(path: &Path) -> impl Fn(io::Error) -> RemoteError {
@@ -184,7 +189,7 @@ impl Arrivals {
         }
     }
 
-    /// Everything was used: takes the folder away.
+    /// Nothing in it is needed any more: takes the folder away.
     fn remove(self) {
         // What cannot be taken away is in nobody's way.
         let _ = fs::remove_dir_all(&self.folder);

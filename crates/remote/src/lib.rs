@@ -9,6 +9,7 @@
 //! Nothing that verifies a local path calls this crate, and it opens no socket before it is asked
 //! for a remote one.
 
+mod beside;
 pub mod blobs;
 pub mod error;
 pub mod http;
@@ -18,5 +19,6 @@ pub mod oci;
 mod parallel;
 pub mod place;
 pub mod s3;
+pub mod verified;
 
 pub use error::RemoteError;

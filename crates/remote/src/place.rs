@@ -47,6 +47,8 @@ pub struct Pushed {
     pub bytes: u64,
     /// Bytes that had to be sent; the others were there already.
     pub sent: u64,
+    /// The endings of the signatures that went along.
+    pub attached: Vec<&'static str>,
 }
 
 /// A run on a server, found and not yet read.
@@ -61,8 +63,9 @@ pub struct RemoteRun {
 
 /// One address that a run is put at or got from.
 pub trait RunPlace: Sync {
-    /// Puts the run in a folder here. It can be read once everything of it has arrived, and not
-    /// before. A run that is here already is left as it is.
+    /// Puts the run in a folder here, with the signatures beside it; a single file as a folder that
+    /// holds it. It can be read once everything of it has arrived, and not before. A run that is here
+    /// already is left as it is.
     ///
     /// # Errors
     /// When it cannot be read or put, or another run has this name.

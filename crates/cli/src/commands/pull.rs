@@ -2,27 +2,27 @@
 
 use std::path::PathBuf;
 
-use runseal_core::canon::{Dialect, Value};
-use runseal_core::digest::ContentHash;
 use runseal_core::verify::Outcome;
 use runseal_remote::oci::pull::pull;
 
 use super::push::{AccessArgs, parse_reference};
-use super::push_object::{is_object_address, pull_run};
+use super::push_object::{is_object_address, print_pulled, pull_run};
 use crate::error::CliError;
 use crate::places::artifact_error;
-use crate::ui;
 use crate::verdict::LevelArgs;
 
 /// Pull evidence into a new folder.
 ///
-/// It comes from an OCI registry or layout, with its signatures and reports beside it, or from object storage.
+/// It comes from an OCI registry or layout, with its signatures and reports beside it, or from object storage, with
+/// its signatures.
 ///
 /// Everything that arrives is compared with its digest; the whole is verified before it gets its name, and
 /// nothing that exists is replaced. Prints the digest, the reference that names exactly this, the
 /// folder, and what was attached.
 ///
-/// Exit 0: it is there. Exit 1: it does not verify. Exit 2: it could not be read or written. In both cases nothing is left.
+/// Exit 0: it is there. Exit 1: it does not verify, or is not what was declared; nothing is left. Exit 2: it could not
+/// be read or written; then `.runseal-pull-…` beside the target may hold what arrived from object storage, and the
+/// next pull goes on with that.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal pull registry.example/team/run_1:v1 -o run_1\n  runseal pull oci-layout:evidence.tar\n  runseal pull s3://bucket/evidence/run_1 -o run_1"
@@ -43,7 +43,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if is_object_address(&args.reference) {
-        return pull_run(&args.reference, args.output.as_deref());
+        return pull_run(&args.reference, args.output.as_deref(), args.level.level());
     }
     let reference = parse_reference(&args.reference)?;
     let pulled = pull(
@@ -53,23 +53,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         &args.access.access(),
     )
     .map_err(|error| artifact_error(&error, &args.reference))?;
-    let mut answer = Value::object([
-        ("digest", ContentHash::from(pulled.digest).to_string()),
-        ("path", pulled.path.display().to_string()),
-        ("reference", pulled.reference.to_string()),
-    ]);
-    match &pulled.attached {
-        Ok(files) => {
-            let files = files.iter().map(|file| file.display().to_string());
-            answer.insert("attached", Value::array(files));
-        }
-        Err(why) => {
-            ui::note(&format!(
-                "cannot tell whether signatures are attached: {why}"
-            ));
-            answer.insert("attached", "cannot-tell");
-        }
-    }
-    ui::print_json(&answer, Dialect::Kernel)?;
-    Ok(Outcome::Valid)
+    let reference = pulled.reference.to_string();
+    print_pulled(pulled.digest, reference, &pulled.path, &pulled.attached)
 }

@@ -6,11 +6,11 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::ContentHash;
 use runseal_core::verify::Outcome;
 use runseal_remote::oci::image::Image;
-use runseal_remote::oci::push::{Pushed, push};
+use runseal_remote::oci::push::push;
 use runseal_remote::oci::reference::Reference;
 use runseal_remote::oci::registry::Access;
 
-use super::push_object::{RetentionArgs, is_object_address, push_run};
+use super::push_object::{RetentionArgs, is_object_address, push_run, tell_sent};
 use crate::error::CliError;
 use crate::places::artifact_error;
 use crate::ui;
@@ -18,13 +18,14 @@ use crate::verdict::LevelArgs;
 
 /// Push evidence to a registry, a layout or object storage.
 ///
-/// Signatures that lie beside it go along to registries and layouts.
+/// Signatures that lie beside it go along.
 ///
-/// It is verified first; what does not hold is not pushed. The same evidence has the same digest,
+/// It is verified first; what does not hold, or is not one thing, is not pushed. The same evidence has the same digest,
 /// whoever pushes it and whenever. What is there already is not sent again, and a push that was
 /// interrupted goes on where it stopped. Prints the digest and the reference that names exactly this.
 ///
-/// Exit 0: pushed. Exit 1: it does not verify. Exit 2: it could not be read or stored; no tag was changed.
+/// Exit 0: pushed. Exit 1: it does not verify, or what is there already is not what it should be. Exit 2: it could
+/// not be read or stored. Unless it is 0, no name or tag was changed.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal push RUN_BUNDLE/run_1 registry.example/team/run_1:v1\n  runseal push run_1 oci-layout:evidence.tar:v1\n  runseal push run_1 localhost:5000/run_1 --report report.html\n  runseal push RUN_BUNDLE/run_1 s3://bucket/evidence/run_1\n  runseal push --image target/release/runseal registry.example/tools/runseal:1.0"
@@ -33,7 +34,7 @@ pub struct Args {
     /// A bundle, pack, document or archive.
     path: PathBuf,
     /// Where to: `host[:port]/name[:tag][@sha256:…]`, or `oci-layout:FOLDER[:tag]`, or `oci-layout:FILE.tar[:tag]`,
-    /// or for a folder `s3://BUCKET/PREFIX/NAME`.
+    /// or `s3://BUCKET/PREFIX/NAME`.
     reference: String,
     /// A report to attach: .html, .json, .sarif or .xml; may be given several times.
     #[arg(long, value_name = "FILE", conflicts_with = "image")]
@@ -78,9 +79,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return match args.image || !args.report.is_empty() {
             true => Err(CliError::usage(
                 "images and reports go to registries",
-                "object storage takes a run; name a registry or layout",
+                "object storage takes evidence alone; name a registry or layout",
             )),
-            false => push_run(&args.path, &args.reference, &args.retention),
+            false => push_run(
+                &args.path,
+                &args.reference,
+                args.level.level(),
+                &args.retention,
+            ),
         };
     }
     args.retention.refuse_elsewhere()?;
@@ -97,22 +103,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         ),
     };
     let pushed = pushed.map_err(|error| artifact_error(&error, &args.reference))?;
-    tell(&pushed);
+    tell_sent(pushed.sent, pushed.skipped, &pushed.attached);
     let answer = Value::object([
         ("digest", ContentHash::from(pushed.digest).to_string()),
         ("reference", pushed.reference.to_string()),
     ]);
     ui::print_json(&answer, Dialect::Kernel)?;
     Ok(Outcome::Valid)
-}
-
-fn tell(pushed: &Pushed) {
-    let attached = match pushed.attached.as_slice() {
-        [] => "nothing attached".to_owned(),
-        some => format!("attached {}", some.join(", ")),
-    };
-    ui::note(&format!(
-        "{} bytes sent, {} were there; {attached}",
-        pushed.sent, pushed.skipped
-    ));
 }

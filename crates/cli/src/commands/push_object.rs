@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::digest::ContentHash;
+use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::timestamp::is_iso_utc;
-use runseal_core::verify::{Outcome, Survey};
+use runseal_core::verify::{Level, Outcome};
 use runseal_engine::survey::{SurveyOptions, Tally, survey_paths, without_climbing};
-use runseal_remote::landing::land;
+use runseal_remote::RemoteError;
 use runseal_remote::place::{PutOptions, Retention, RetentionMode, RunPlace};
-use runseal_remote::s3::S3Place;
+use runseal_remote::s3::{S3Place, pull};
+use runseal_remote::verified::check_survey;
 
 use crate::error::CliError;
 use crate::places::storage_error;
@@ -65,21 +66,30 @@ pub fn is_object_address(reference: &str) -> bool {
     reference.starts_with("s3://")
 }
 
-/// Verifies the run in a folder, and puts it at an address.
+/// Verifies what is at a path, and puts it at an address.
 pub fn push_run(
     path: &Path,
     reference: &str,
+    level: Level,
     retention: &RetentionArgs,
 ) -> Result<Outcome, CliError> {
     let options = PutOptions {
         retention: retention.retention()?,
     };
-    let fail = |error| storage_error(&error, reference);
-    let place = S3Place::open(reference).map_err(fail)?;
-    verify_first(path)?;
-    let pushed = place.put_run(path, &options).map_err(fail)?;
+    let place = S3Place::open(reference).map_err(|error| storage_error(&error, reference))?;
+    verify_first(path, level)?;
+    let pushed = place.put_run(path, &options).map_err(|error| {
+        let told = storage_error(&error, reference);
+        match (&error, &options.retention) {
+            // Servers have many words for this, some of them general.
+            (RemoteError::Refused { .. }, Some(_)) => told.hint(
+                "locks need a bucket that was made for them; leave --retain-until out, or name such a bucket",
+            ),
+            _ => told,
+        }
+    })?;
     let there = pushed.bytes.saturating_sub(pushed.sent);
-    ui::note(&format!("{} bytes sent, {there} were there", pushed.sent));
+    tell_sent(pushed.sent, there, &pushed.attached);
     let answer = Value::object([
         ("digest", ContentHash::from(pushed.digest).to_string()),
         ("reference", pushed.reference),
@@ -88,34 +98,70 @@ pub fn push_run(
     Ok(Outcome::Valid)
 }
 
-/// Fails where what is at `path` does not hold.
-fn verify_first(path: &Path) -> Result<(), CliError> {
-    let paths = [without_climbing(path)];
-    let survey: Survey = survey_paths(&paths, SurveyOptions::default(), &Tally::default());
-    match survey.outcome() {
-        Outcome::Valid => Ok(()),
-        outcome => Err(CliError::new(
-            outcome,
-            "NOT_VALID",
-            "it does not verify, so it was not pushed",
-        )
-        .at(path.display().to_string())
-        .hint("`runseal verify` says what is wrong with it")),
-    }
+/// Fails where what is at `path` is not one thing that holds.
+fn verify_first(path: &Path, level: Level) -> Result<(), CliError> {
+    let options = SurveyOptions { level, jobs: None };
+    let survey = survey_paths(&[without_climbing(path)], options, &Tally::default());
+    check_survey(survey.results()).map_err(|why| {
+        let outcome = match survey.outcome() {
+            Outcome::Valid => Outcome::Invalid,
+            other => other,
+        };
+        let message = format!("it {why}, so it was not pushed");
+        CliError::new(outcome, "NOT_VALID", message)
+            .at(path.display().to_string())
+            .hint(why.hint())
+    })
+}
+
+/// Says what a push did.
+pub fn tell_sent(sent: u64, there: u64, attached: &[impl AsRef<str>]) {
+    let attached: Vec<_> = attached.iter().map(AsRef::as_ref).collect();
+    let attached = match attached.as_slice() {
+        [] => "nothing attached".to_owned(),
+        some => format!("attached {}", some.join(", ")),
+    };
+    ui::note(&format!(
+        "{sent} bytes sent, {there} were there; {attached}"
+    ));
 }
 
 /// Brings the run at an address into a new folder.
-pub fn pull_run(reference: &str, output: Option<&Path>) -> Result<Outcome, CliError> {
-    let fail = |error| storage_error(&error, reference);
-    let place = S3Place::open(reference).map_err(fail)?;
-    let run = place.get_run().map_err(fail)?;
-    let target = output.map_or_else(|| PathBuf::from(place.run_name()), Path::to_owned);
-    land(&run, &target).map_err(fail)?;
-    let answer = Value::object([
-        ("digest", ContentHash::from(run.digest).to_string()),
-        ("path", target.display().to_string()),
-        ("reference", place.pinned(run.digest)),
+pub fn pull_run(reference: &str, output: Option<&Path>, level: Level) -> Result<Outcome, CliError> {
+    let pulled =
+        pull(reference, output, level).map_err(|error| storage_error(&error, reference))?;
+    print_pulled(
+        pulled.digest,
+        pulled.reference,
+        &pulled.path,
+        &pulled.attached,
+    )
+}
+
+/// Prints what was pulled, from wherever it came.
+pub fn print_pulled(
+    digest: Digest,
+    reference: String,
+    path: &Path,
+    attached: &Result<Vec<PathBuf>, String>,
+) -> Result<Outcome, CliError> {
+    let mut answer = Value::object([
+        ("digest", ContentHash::from(digest).to_string()),
+        ("path", path.display().to_string()),
+        ("reference", reference),
     ]);
+    match attached {
+        Ok(files) => {
+            let files = files.iter().map(|file| file.display().to_string());
+            answer.insert("attached", Value::array(files));
+        }
+        Err(why) => {
+            ui::note(&format!(
+                "cannot tell whether signatures are attached: {why}"
+            ));
+            answer.insert("attached", "cannot-tell");
+        }
+    }
     ui::print_json(&answer, Dialect::Kernel)?;
     Ok(Outcome::Valid)
 }

@@ -9,10 +9,11 @@
 )]
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 use runseal_core::canon::{ReadOptions, parse_document};
@@ -212,4 +213,23 @@ pub fn measured(remote: &Remote<'_>, arguments: &[&str]) -> (Ran, u64) {
     });
     let output = child.wait_with_output().unwrap();
     (output.into(), watching.join().unwrap())
+}
+
+/// A server that gives every request the same answer, and notes their heads.
+pub fn answering(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = seen.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while reader.read_line(&mut head).is_ok_and(|count| count > 2) {}
+            noted.lock().unwrap().push(head);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    (endpoint, seen)
 }

@@ -403,8 +403,7 @@ mod tests {
             SignedState::Signed,
         ];
         let words: BTreeSet<_> = all.iter().map(|state| state.word()).collect();
-        let phrases: BTreeSet<_> =
-            all.iter().map(|state| state.phrase()).collect();
+        let phrases: BTreeSet<_> = all.iter().map(|state| state.phrase()).collect();
         assert_eq!((words.len(), phrases.len()), (5, 5));
     }
 

@@ -9,10 +9,10 @@ use runseal_core::digest::Digest;
 use runseal_core::source::EntryKind;
 use runseal_core::verify::answer::render_survey_json;
 use runseal_core::verify::{Checked, Level, Outcome, Verdict};
-use runseal_survey::Files;
+use runseal_survey::{Files, InsidePath};
 
 use crate::survey::{
-    Noted, Onlooker, SurveyOptions, Tally, compute_content_digest, survey_files_seen,
+    Noted, Onlooker, RenamedFiles, SurveyOptions, Tally, compute_content_digest, survey_files_seen,
 };
 
 /// What was found at a place.
@@ -24,7 +24,7 @@ pub enum Examined {
         content: Digest,
         /// Whether the rules hold.
         is_valid: bool,
-        /// The report, as `runseal verify --format json` prints it.
+        /// The report, as `runseal verify --format json` prints it of a place that says nothing.
         report: String,
     },
     /// It could not be read here, or not as one thing.
@@ -53,9 +53,42 @@ impl Onlooker for Digests {
     }
 }
 
-/// Verifies what is at `place`, on one thread.
+/// The name that every folder is judged under.
+const FOLDER: &str = "bundle";
+
+/// What is judged in place of a path, so that where it lies says nothing: the name that is seen, and
+/// the folder that has another name, as it is seen and as it is. A file keeps its name: an archive
+/// must have the right ending, and what belongs to a document may lie beside it.
+fn place_for_all(files: &dyn Files, path: &Path) -> (PathBuf, PathBuf, PathBuf) {
+    let inside = InsidePath::of(files, path);
+    let file = inside.as_ref().map_or(path, |inside| &inside.archive);
+    let is_folder = files
+        .kind(file)
+        .is_ok_and(|kind| kind == EntryKind::Directory);
+    match (file.parent(), file.file_name()) {
+        (Some(parent), Some(name)) if !is_folder => {
+            let mut seen = name.to_owned();
+            if inside.is_some() {
+                // What stands behind the archive goes with its name.
+                let text = path.to_string_lossy();
+                let behind = text.get(file.as_os_str().len()..).unwrap_or_default();
+                seen.push(behind);
+            }
+            (seen.into(), PathBuf::new(), parent.to_owned())
+        }
+        _ => (FOLDER.into(), FOLDER.into(), path.to_owned()),
+    }
+}
+
+/// Verifies what is at `place`, on one thread. The answer depends on what is there and not on where
+/// that is.
 pub fn examine(files: &dyn Files, place: &str, level: Level) -> Examined {
-    let path = PathBuf::from(place);
+    let (path, shown, real) = place_for_all(files, Path::new(place));
+    let files = &RenamedFiles {
+        files,
+        shown: &shown,
+        real: &real,
+    };
     // An archive is one file, and everything in it counts. It is read twice: what changes between
     // is not judged.
     let before = file_digest(files, &path);
@@ -147,5 +180,30 @@ mod tests {
         let none = root.join("none").display().to_string();
         let gone = examine(&LocalFiles, &none, Level::Integrity);
         assert!(matches!(gone, Examined::Unreadable(reason) if reason.contains("nothing")));
+    }
+
+    #[test]
+    fn place_says_nothing_about_a_folder_and_its_name_about_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().display();
+        fs::create_dir_all(folder.path().join("a/pack")).unwrap();
+        fs::write(folder.path().join("a/pack/run.json"), "{}").unwrap();
+        let judged = |place: String| match examine(&LocalFiles, &place, Level::Integrity) {
+            Examined::Judged {
+                content, report, ..
+            } => (content, report),
+            other => panic!("{other:?}"),
+        };
+        let plain = judged(format!("{root}/a/pack"));
+        assert!(
+            !plain.1.contains("PK7\",\"status\":\"failed"),
+            "{}",
+            plain.1
+        );
+        assert_eq!(judged(format!("{root}/a/../a//pack")), plain);
+        fs::write(folder.path().join("a/model_io.json"), "{}").unwrap();
+        let file = judged(format!("{root}/a/model_io.json"));
+        assert!(file.1.contains("\"model_io.json\""), "{}", file.1);
+        assert!(!file.1.contains(&root.to_string()));
     }
 }

@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use runseal_core::canon::{Dialect, Value, canonical_text};
+use runseal_core::digest::Digest;
 use runseal_core::verify::Level;
 use runseal_survey::Files;
 use thiserror::Error;
@@ -155,9 +157,8 @@ fn work(
             (_, TaskEnd::Result(result)) if is_good(&result.outcome) => summary.good += 1,
             (_, TaskEnd::Result(_)) => summary.bad += 1,
             (_, TaskEnd::GivenBack { .. }) => {
+                // The store leaves it to others first.
                 summary.not_done += 1;
-                // Another machine may have it; this one should not be the next to try.
-                thread::sleep(PAUSES.1);
             }
         }
     }
@@ -209,32 +210,107 @@ fn do_task(
         TaskKind::Replay => Level::Document,
     };
     let place = Path::new(&task.location);
-    let (content, is_valid, report) = match examine(&*(tools.files)(place), &task.location, level) {
+    let look = || examine(&*(tools.files)(place), &task.location, level);
+    let (content, is_valid, report) = match look() {
         Examined::Judged {
             content,
             is_valid,
             report,
-        } => (content.to_string(), is_valid, report),
+        } => (content, is_valid, report),
         Examined::Unreadable(reason) => return Ok(TaskEnd::GivenBack { reason }),
     };
     if task.kind == TaskKind::Verify {
         let outcome = if is_valid { "valid" } else { "invalid" };
         return Ok(TaskEnd::Result(TaskResult {
-            content,
+            done: done_with(&task.options, Some(&report)),
+            content: content.to_string(),
             outcome: outcome.to_owned(),
             report,
         }));
     }
-    let known = lock(store)?.known_result(task.kind, &task.options, &content)?;
+    let done = done_with(&task.options, None);
+    let known = lock(store)?.known_result(task.kind, &done, &content.to_string())?;
     if let Some(known) = known {
         return Ok(TaskEnd::Result(known));
     }
     Ok(match (tools.replay)(place, lost) {
-        ReplayEnd::Judged { outcome, report } => TaskEnd::Result(TaskResult {
-            content,
-            outcome,
-            report,
-        }),
+        ReplayEnd::Judged { outcome, report } => match look() {
+            // The replay opened the place by itself.
+            Examined::Judged { content: after, .. } if after == content => {
+                TaskEnd::Result(TaskResult {
+                    done,
+                    content: content.to_string(),
+                    outcome,
+                    report,
+                })
+            }
+            _ => TaskEnd::GivenBack {
+                reason: "it changed while it was replayed".to_owned(),
+            },
+        },
         ReplayEnd::NotHere(reason) => TaskEnd::GivenBack { reason },
     })
+}
+
+/// How work is done: as the task asks, by this version. Another report on the same bytes is another
+/// result, since what lies beside a document counts too.
+fn done_with(options: &str, report: Option<&str>) -> String {
+    let mut done = Value::object([("options", options), ("program", env!("CARGO_PKG_VERSION"))]);
+    if let Some(report) = report {
+        done.insert("report", Digest::of(report.as_bytes()).to_string());
+    }
+    // Texts have a form in every dialect.
+    canonical_text(&done, Dialect::Kernel).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::queue::find_tasks;
+    use crate::store::sqlite::SqliteStore;
+    use crate::survey::LocalFiles;
+
+    #[test]
+    fn replay_of_what_changed_meanwhile_is_not_recorded() {
+        let folder = tempfile::tempdir().unwrap();
+        let pack = folder.path().join("pack");
+        fs::create_dir(&pack).unwrap();
+        fs::write(pack.join("run.json"), "{}").unwrap();
+        let mut store = SqliteStore::create(&folder.path().join("jobs.db")).unwrap();
+        let tasks = find_tasks(
+            &LocalFiles,
+            TaskKind::Replay,
+            Level::Document,
+            &[pack.clone()],
+        );
+        Store::post_tasks(&mut store, &tasks).unwrap();
+        let taken = Store::claim_tasks(&mut store, &TaskKind::ALL, "w", 60.0, 1).unwrap();
+        let connection: Connection = Mutex::new(Box::new(store));
+        let swaps = AtomicBool::new(true);
+        let replay = |place: &Path, _: &AtomicBool| {
+            if swaps.swap(false, Ordering::Relaxed) {
+                fs::write(place.join("run.json"), "{\"other\":1}").unwrap();
+            }
+            ReplayEnd::Judged {
+                outcome: "reproduced".to_owned(),
+                report: "{}".to_owned(),
+            }
+        };
+        let files = |_: &Path| -> Box<dyn Files> { Box::new(LocalFiles) };
+        let tools = TaskTools {
+            files: &files,
+            replay: &replay,
+        };
+        let lost = AtomicBool::new(false);
+        let do_it = || do_task(&connection, &taken[0], tools, &lost).unwrap();
+        let changed = do_it();
+        assert!(
+            matches!(&changed, TaskEnd::GivenBack { reason } if reason.contains("changed")),
+            "{changed:?}"
+        );
+        let end = do_it();
+        assert!(matches!(end, TaskEnd::Result(_)), "{end:?}");
+    }
 }

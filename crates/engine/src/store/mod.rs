@@ -27,8 +27,8 @@ use thiserror::Error;
 pub use copy::{Cell, ColumnKind, Copied, TABLES, Table, copy_store};
 pub use ids::{JobId, JobRunId, MessageId, ReceiptId, StepId, TaskId};
 pub use queue::{
-    ClaimedTask, Finished, MOST_ATTEMPTS, NewTask, PostedTasks, QueueReader, QueueStatus, TaskEnd,
-    TaskKind, TaskRecord, TaskResult, TaskState, WorkerLoad,
+    ClaimedTask, Finished, LATELY, MOST_ATTEMPTS, NewTask, PostedTasks, QueueReader, QueueStatus,
+    TaskEnd, TaskKind, TaskRecord, TaskResult, TaskState, WorkerLoad, pause_after,
 };
 pub use records::{
     ClaimedStep, Commit, DescribeReceipt, FailedStep, IndexedFile, JobLimits, JobRecord, JobStatus,
@@ -41,8 +41,10 @@ pub use records::{
 pub enum ServerFault {
     /// Nobody answers at its address, or the connection was lost and did not come back in time.
     Unreachable,
-    /// The name or the password is wrong, or the name may not do this.
+    /// The name or the password is wrong or missing.
     Denied,
+    /// The name may not do this.
+    Forbidden,
     /// The connection cannot be secured as it was asked for.
     Insecure,
     /// Its disk or memory is full.

@@ -1,8 +1,11 @@
 //! Tasks: verifying and replaying what is sealed, queued for whichever machine takes it.
 //!
-//! A task names a place; its result belongs to the content that was found there, by digest. The
-//! same content under two names, or queued twice, has one result. A task ends once: whoever comes
-//! late under an older lease changes nothing.
+//! A task names a place; its result belongs to the content that was found there, by digest, and to how
+//! the work was done. The same content under two names, or queued twice, has one result. A task ends
+//! once: whoever comes late under an older lease changes nothing.
+//!
+//! A task that one worker cannot do is left to others: those who gave it back take it again only when
+//! nobody is at work who has not tried it, and each time after a longer pause.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +14,18 @@ use runseal_core::digest::Digest;
 use super::{StoreError, TaskId};
 
 /// How often a task is taken before it is given up: a task that ends every worker that takes it
-/// must not end all of them.
+/// must not end all of them. One that is given back is given up later, where somebody at work has not
+/// tried it.
 pub const MOST_ATTEMPTS: i64 = 5;
+
+/// A worker that ended something this many seconds ago is still at work.
+pub const LATELY: f64 = 5.0;
+
+/// Seconds for which those who gave a task back leave it to others, when it was taken so often.
+pub fn pause_after(attempts: i64) -> f64 {
+    let doublings = u32::try_from(attempts.clamp(1, 8) - 1).unwrap_or_default();
+    0.5 * f64::from(1_u32 << doublings)
+}
 
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,6 +145,9 @@ pub struct ClaimedTask {
 /// What came of a task, for the content that it was done on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskResult {
+    /// How it was done, as canonical JSON: the task's options, by which version of the program, and
+    /// whatever else the outcome depends on beside the content.
+    pub done: String,
     /// The digest of the content.
     pub content: String,
     /// The verdict in a word: `valid`, `invalid`, `reproduced`, …
@@ -142,8 +158,8 @@ pub struct TaskResult {
 
 impl TaskResult {
     /// Its id, which is that of every result of the same work on the same content.
-    pub fn derive_id(&self, kind: TaskKind, options: &str) -> String {
-        let key = format!("{}\n{options}\n{}", kind.name(), self.content);
+    pub fn derive_id(&self, kind: TaskKind) -> String {
+        let key = format!("{}\n{}\n{}", kind.name(), self.done, self.content);
         format!("result_{}", &Digest::of(key.as_bytes()).to_string()[..32])
     }
 }
@@ -153,7 +169,7 @@ impl TaskResult {
 pub enum TaskEnd {
     /// With a result. Where the content has one already, that one stays.
     Result(TaskResult),
-    /// Not on this machine: another may try, as long as it was not tried too often.
+    /// Not by this worker: another may try, as long as it was not tried too often.
     GivenBack {
         /// What hindered it, for people.
         reason: String,
@@ -263,14 +279,35 @@ pub trait QueueReader {
         see: &mut dyn FnMut(TaskRecord) -> bool,
     ) -> Result<(), StoreError>;
 
-    /// The result that this content has for this work.
+    /// The result that this content has for this work, done in this way.
     fn known_result(
         &self,
         kind: TaskKind,
-        options: &str,
+        done: &str,
         content: &str,
     ) -> Result<Option<TaskResult>, StoreError>;
 
     /// Whether any task of these kinds has not ended.
     fn has_open_tasks(&self, kinds: &[TaskKind]) -> Result<bool, StoreError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn result_done_by_another_version_is_another_result() {
+        let result = |done: &str| TaskResult {
+            done: done.to_owned(),
+            content: "c".to_owned(),
+            outcome: "valid".to_owned(),
+            report: "{}".to_owned(),
+        };
+        let id = |done: &str| result(done).derive_id(TaskKind::Verify);
+        assert_eq!(id("1"), id("1"));
+        assert_ne!(id("1"), id("2"));
+        let pauses: Vec<_> = (1..=5).map(pause_after).collect();
+        assert_eq!(pauses, [0.5, 1.0, 2.0, 4.0, 8.0]);
+        assert_eq!(pause_after(i64::MAX), 64.0);
+    }
 }

@@ -3,6 +3,7 @@
 
 mod digest;
 mod local;
+mod renamed;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, mpsc};
@@ -16,6 +17,7 @@ use runseal_survey::{Crew, Files, Nobody, Take, Unit, UnitResults, add_results};
 
 pub use digest::compute_content_digest;
 pub use local::{LocalFiles, without_climbing};
+pub use renamed::RenamedFiles;
 pub use runseal_survey::{
     FolderFiles, Noted, Onlooker, SurveyOptions, Tally, find_in_archive, name_several,
 };

@@ -4,7 +4,8 @@
 //! A registry decides where its clients send their passwords, and a registry may lie. So a password
 //! goes to the registry's own host, to a domain that the registry's host lies in
 //! (`registry.gitlab.com` to `gitlab.com`), to Docker Hub's own pair of hosts, and to hosts that
-//! somebody named; to nobody else, and in plain text only where the registry itself is spoken to so.
+//! somebody named; to nobody else. In plain text it goes to the registry's own port, where that is
+//! spoken to so, and to other ports of this machine.
 
 use ureq::http::Uri;
 
@@ -109,8 +110,9 @@ pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[Stri
     if crate::http::is_same_origin(registry, realm) {
         return true;
     }
-    // Another port of a machine that is spoken to in plain text is as good as the registry's own.
-    let is_own_plain = registry.scheme_str() == Some("http")
+    // Nobody listens in on this machine, whichever port is spoken to in plain text.
+    let is_own_plain = host.is_loopback()
+        && registry.scheme_str() == Some("http")
         && realm.scheme_str() == Some("http")
         && name == host.name();
     let is_above = {
@@ -189,6 +191,8 @@ mod tests {
             assert!(!may("https://ghcr.io", realm), "{realm}");
         }
         assert!(!may("http://127.0.0.1:5000", "http://evil.example/token"));
+        assert!(may("http://10.0.0.1:5000", "http://10.0.0.1:5000/token"));
+        assert!(!may("http://10.0.0.1:5000", "http://10.0.0.1:5001/token"));
         assert!(!may("https://10.0.0.1:5000", "https://0.0.1/token"));
     }
 }

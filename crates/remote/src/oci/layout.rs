@@ -116,9 +116,21 @@ impl FolderLayout {
         Index::parse(&bytes, INDEX_FILE)
     }
 
+    /// Where a file of the layout is. A link is refused: what it leads to is no part of the layout.
+    fn place_of(&self, name: &str) -> Result<PathBuf, OciError> {
+        let place = self.folder.join(name);
+        match fs::symlink_metadata(&place) {
+            Ok(found) if found.is_symlink() => Err(OciError::Malformed {
+                what: name.to_owned(),
+                why: "it is a symbolic link, which is not followed".to_owned(),
+            }),
+            _ => Ok(place),
+        }
+    }
+
     /// A small file of the layout; `None` where it is not there.
     fn read_file(&self, name: &str) -> Result<Option<Vec<u8>>, OciError> {
-        match runseal_engine::input::read_file(&self.folder.join(name), MAX_MANIFEST) {
+        match runseal_engine::input::read_file(&self.place_of(name)?, MAX_MANIFEST) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(SourceError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -155,23 +167,17 @@ impl Repository for FolderLayout {
     }
 
     fn open_blob(&self, blob: &Descriptor) -> Result<Box<dyn Read + Send + '_>, OciError> {
-        let path = self.folder.join(blob_name(blob.digest));
+        let path = self.place_of(&blob_name(blob.digest))?;
         let (file, _) = runseal_engine::input::open_regular(&path)?;
         Ok(Box::new(file))
     }
 
     fn get_manifest(&self, name: &ManifestName) -> Result<Option<Vec<u8>>, OciError> {
-        let digest = match name {
-            ManifestName::Digest(digest) => *digest,
-            other => {
-                let read = |digest: Digest| self.read_file(&blob_name(digest));
-                match find_in_index(&self.index()?, other, &read)? {
-                    Some(found) => found.digest,
-                    None => return Ok(None),
-                }
-            }
-        };
-        self.read_file(&blob_name(digest))
+        let read = |digest: Digest| self.read_file(&blob_name(digest));
+        match name {
+            ManifestName::Digest(digest) => read(*digest),
+            other => read_from_index(&self.index()?, other, &read),
+        }
     }
 
     fn put_manifest(
@@ -258,6 +264,25 @@ pub(super) fn find_in_index(
                 }),
             }
         }
+    }
+}
+
+/// The manifest that a name of the index stands for, which must have the size that it says there.
+pub(super) fn read_from_index(
+    index: &Index,
+    name: &ManifestName,
+    read: ReadManifest<'_>,
+) -> Result<Option<Vec<u8>>, OciError> {
+    let Some(found) = find_in_index(index, name, read)? else {
+        return Ok(None);
+    };
+    match read(found.digest)? {
+        Some(bytes) if bytes.len() as u64 != found.size => Err(OciError::OtherSize {
+            what: ContentHash::from(found.digest).to_string(),
+            expected: found.size,
+            actual: bytes.len().to_string(),
+        }),
+        other => Ok(other),
     }
 }
 

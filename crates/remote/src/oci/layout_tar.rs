@@ -21,7 +21,7 @@ use tempfile::NamedTempFile;
 
 use super::OciError;
 use super::layout::{
-    CopyError, INDEX_FILE, MARKER, MARKER_CONTENT, add_to_index, blob_name, copy, find_in_index,
+    CopyError, INDEX_FILE, MARKER, MARKER_CONTENT, add_to_index, blob_name, copy, read_from_index,
     read_small, referrers_in_index,
 };
 use super::manifest::{Descriptor, Index};
@@ -124,10 +124,7 @@ impl Repository for TarLayout {
         let read = |digest: Digest| self.read_file(&blob_name(digest));
         match name {
             ManifestName::Digest(digest) => read(*digest),
-            other => match find_in_index(&self.index()?, other, &read)? {
-                Some(found) => read(found.digest),
-                None => Ok(None),
-            },
+            other => read_from_index(&self.index()?, other, &read),
         }
     }
 

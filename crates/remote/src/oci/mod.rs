@@ -27,7 +27,6 @@ pub mod push;
 pub mod reference;
 pub mod registry;
 pub mod repository;
-mod staged;
 pub mod tarball;
 mod tokens;
 pub mod unpack;
@@ -41,6 +40,7 @@ use runseal_engine::atomic::WriteError;
 use runseal_engine::staging::StagingError;
 use thiserror::Error;
 
+use crate::verified::Objection;
 use reference::ReferenceError;
 
 /// Why an artifact could not be pushed, pulled or looked at.
@@ -67,12 +67,12 @@ pub enum OciError {
         why: String,
     },
     /// Something that does not verify, or of which it cannot be told.
-    #[error("`{path}` does not verify: {why}")]
+    #[error("`{path}` {why}")]
     NotValid {
         /// What was to be pushed or was pulled.
         path: String,
-        /// The first finding, or what kept it from being judged.
-        why: String,
+        /// What speaks against it.
+        why: Objection,
     },
     /// A registry wants the password to be sent to somebody else.
     #[error(
@@ -168,13 +168,16 @@ impl OciError {
     /// What to do about it, where that can be said.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
+            Self::Reference(ReferenceError::Credentials) => {
+                Some("`docker login` keeps them off the command line; docs/remote.md says more")
+            }
             Self::Reference(_) => Some(
                 "a reference is `host/name:tag` or `oci-layout:FOLDER:tag`; docs/remote.md has more",
             ),
             Self::Staging(StagingError::Exists(_)) => {
                 Some("choose another name; what exists is never replaced")
             }
-            Self::NotValid { .. } => Some("`runseal verify` says what is wrong with it"),
+            Self::NotValid { why, .. } => Some(why.hint()),
             Self::ForeignTokens { .. } => {
                 Some("if you trust that host, name it in RUNSEAL_TOKEN_HOSTS")
             }

@@ -5,7 +5,6 @@
 //! receives and hashes, the other one writes. What a killed pull left is used instead of being fetched
 //! again.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,23 +12,21 @@ use std::thread;
 
 use runseal_core::digest::Digest;
 use runseal_core::verify::Level;
-use runseal_engine::atomic::{WriteError, folder_of, write_bytes};
-use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
+use runseal_engine::atomic::{WriteError, folder_of};
+use runseal_engine::staging::{Place, Rights, Staging, check_place};
 use runseal_engine::stream::BUFFER;
-use runseal_engine::survey::{SurveyOptions, Tally, survey_files_seen};
-use runseal_survey::Nobody;
 
 use super::OciError;
 use super::artifact::{Artifact, Held};
 use super::attached::{all_kinds, file_beside};
 use super::layout::{CopyError, copy};
 use super::leftovers::Leftovers;
-use super::push::check_survey;
 use super::reference::Reference;
 use super::registry::Access;
 use super::repository::Failure;
-use super::staged::StagedFiles;
 use super::unpack::unpack;
+use crate::beside::Written;
+use crate::verified::verify_arrived;
 
 /// Pieces on their way between the two threads.
 const IN_FLIGHT: usize = 8;
@@ -77,18 +74,14 @@ pub fn pull(
     };
     let how = (Place::Free, Rights::ReadOnly);
     staging.publish(target, how, |staged| {
-        let path = match &artifact.held {
-            Held::Folder => target.to_owned(),
-            Held::File(name) => target.join(name.as_str()),
+        let file = match &artifact.held {
+            Held::Folder => None,
+            Held::File(name) => Some(name.as_str()),
         };
-        let files = StagedFiles {
-            shown: target,
-            real: staged,
-        };
-        let options = SurveyOptions { level, jobs: None };
-        let tally = Tally::default();
-        let survey = survey_files_seen(&files, &[path], options, &tally, &Nobody);
-        check_survey(survey.results(), target)
+        verify_arrived(staged, target, file, level).map_err(|why| OciError::NotValid {
+            path: target.display().to_string(),
+            why,
+        })
     })?;
     let attached = match (untold, &artifact.held) {
         (Some(untold), _) => Err(untold),
@@ -197,25 +190,6 @@ impl Read for PieceReader {
     }
 }
 
-/// Files that were written beside something that is not there yet; gone when dropped.
-#[derive(Debug, Default)]
-struct Written(Vec<PathBuf>);
-
-impl Written {
-    fn keep(mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.0)
-    }
-}
-
-impl Drop for Written {
-    fn drop(&mut self) {
-        for path in &self.0 {
-            // What stays is beside nothing and in nobody's way.
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
 /// Writes signatures and reports beside `path`. The inner error says why nobody can tell.
 fn write_attached(artifact: &Artifact, path: &Path) -> Result<Result<Written, OciError>, String> {
     let attached = artifact.attached()?;
@@ -227,19 +201,7 @@ fn write_attached(artifact: &Artifact, path: &Path) -> Result<Result<Written, Oc
             };
             let mut name = path.as_os_str().to_owned();
             name.push(kind.ending());
-            let place = PathBuf::from(name);
-            match fs::read(&place) {
-                // What an interrupted pull left.
-                Ok(there) if there == bytes => continue,
-                Ok(_) => return Err(StagingError::Exists(place).into()),
-                Err(_) => {}
-            }
-            fs::create_dir_all(folder_of(&place)).map_err(|source| WriteError {
-                path: place.clone(),
-                source,
-            })?;
-            write_bytes(&place, &bytes)?;
-            written.0.push(place);
+            written.write(PathBuf::from(name), &bytes)?;
         }
         Ok::<_, OciError>(())
     };

@@ -14,7 +14,7 @@ use std::thread;
 
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
-use runseal_core::verify::{Checked, Level, Verdict};
+use runseal_core::verify::{Checked, Level};
 use runseal_engine::input::read_file;
 use runseal_engine::survey::{
     Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen, without_climbing,
@@ -30,6 +30,7 @@ use super::manifest::{ARTIFACT, Descriptor, EMPTY_CONTENT, MANIFEST, Manifest, T
 use super::reference::{DEFAULT_TAG, Reference};
 use super::registry::{Access, Purpose};
 use super::repository::{Content, Repository, SMALL_BLOB};
+use crate::verified::{Objection, check_survey};
 
 /// Evidence below this size is verified before anything is sent: 64 MiB.
 const SMALL: u64 = 64 << 20;
@@ -87,7 +88,7 @@ pub fn push(
             (None, Some(verifying)) => verifying.join().unwrap_or_else(|_| {
                 Err(OciError::NotValid {
                     path: path.display().to_string(),
-                    why: "the verification broke down".to_owned(),
+                    why: Objection::Unchecked("the verification broke down".to_owned()),
                 })
             }),
             (None, None) => Ok(BTreeMap::new()),
@@ -264,7 +265,10 @@ fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciErro
         &Tally::default(),
         &notes,
     );
-    check_survey(survey.results(), path)?;
+    check_survey(survey.results()).map_err(|why| OciError::NotValid {
+        path: path.display().to_string(),
+        why,
+    })?;
     let mut known = BTreeMap::new();
     for noted in notes.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
         if let Some(document) = &noted.document {
@@ -278,25 +282,6 @@ fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciErro
     match known.is_empty() && path.is_dir() {
         true => Err(OciError::Changed(path.display().to_string())),
         false => Ok(known),
-    }
-}
-
-/// One thing must be there, and it must hold.
-pub(super) fn check_survey(results: &[Checked], path: &Path) -> Result<(), OciError> {
-    let refuse = |why: String| OciError::NotValid {
-        path: path.display().to_string(),
-        why,
-    };
-    match results {
-        [only] if only.is_valid() => Ok(()),
-        [only] => match &only.verdict {
-            Verdict::NotChecked(why) => Err(refuse(why.to_string())),
-            _ => Err(refuse("its rules do not hold".to_owned())),
-        },
-        several => Err(refuse(format!(
-            "{} things are in there, and one can be pushed",
-            several.len()
-        ))),
     }
 }
 

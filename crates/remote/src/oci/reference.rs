@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::digest::{ContentHash, Digest};
 
+use crate::error::shown_address;
+
 /// What a reference to a registry may begin with.
 pub const SCHEME: &str = "oci://";
 
@@ -38,6 +40,9 @@ pub enum ReferenceError {
     /// What follows `@` is no digest.
     #[error("`{0}` is no digest: `sha256:` and 64 lower-case hex digits")]
     Digest(String),
+    /// Something stands before the host that may be a password; it is not repeated.
+    #[error("a reference holds no name and no password")]
+    Credentials,
     /// Nothing follows `oci-layout:`.
     #[error("`oci-layout:` names no folder")]
     NoFolder,
@@ -112,6 +117,9 @@ impl Reference {
             return Self::parse_layout(rest);
         }
         let rest = text.strip_prefix(SCHEME).unwrap_or(text);
+        if shown_address(rest) != rest {
+            return Err(ReferenceError::Credentials);
+        }
         let (rest, digest) = split_digest(rest)?;
         let (host, path) = rest
             .split_once('/')
@@ -326,7 +334,12 @@ mod tests {
         assert!(matches!(refused("run:v1"), E::NoHost(_)));
         assert!(matches!(refused("team/run:v1"), E::NoHost(_)));
         assert!(matches!(refused("/run"), E::NoHost(_)));
-        assert!(matches!(refused("user@host.example/run"), E::Digest(_)));
+        for text in [
+            "user@host.example/run",
+            "oci://me:pa/ss@host.example/run:v1",
+        ] {
+            assert!(matches!(refused(text), E::Credentials), "{text}");
+        }
         assert!(matches!(refused("a.b:port/run"), E::Host(_)));
         assert!(matches!(refused("a..b/run"), E::Host(_)));
         assert!(matches!(refused("[zz]/run"), E::Host(_)));
@@ -339,6 +352,7 @@ mod tests {
         assert!(matches!(refused("a.b/run:"), E::Tag(_)));
         assert!(matches!(refused("a.b/run:-x"), E::Tag(_)));
         assert!(matches!(refused("a.b/run@sha256:12"), E::Digest(_)));
+        assert!(matches!(refused("oci-layout:folder@v1"), E::Digest(_)));
         assert!(matches!(refused("oci-layout:"), E::NoFolder));
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Only files and folders with plain relative names are written, each name once, and nothing
 //! through a link. Times and owners are not taken over. What was written is verified before it gets
-//! its name (`engine/staging.rs`); so what another reader would see in the same tar does not matter.
+//! its name (`engine/staging.rs`).
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -66,9 +66,22 @@ pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError>
             _ => return Err(refuse("only files and folders are unpacked")),
         }
     }
-    // The digest of the last layer is compared at its end.
-    io::copy(reader, &mut io::sink())?;
-    Ok(total)
+    // Read to its end: the digest of the last layer is compared there, and what follows the files is
+    // what other readers may take for more of them.
+    loop {
+        match reader.read(&mut buffer) {
+            Ok(0) => return Ok(total),
+            Ok(count) if buffer[..count].iter().all(|byte| *byte == 0) => {}
+            Ok(_) => {
+                return Err(OciError::Malformed {
+                    what: "the artifact".to_owned(),
+                    why: "data stands behind the end of its files".to_owned(),
+                });
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -108,6 +121,11 @@ mod tests {
         let mut link = tar_of(&[("a", Kind::Folder, "")]);
         link[156] = b'2';
         assert!(unpack_into(&link, folder.path()).is_err());
+        let behind = [good.as_slice(), &good].concat();
+        let refused = unpack_into(&behind, folder.path()).unwrap_err();
+        assert_eq!(refused.code(), "MALFORMED");
+        let padded = [good.as_slice(), &[0; 20_000]].concat();
+        assert_eq!(unpack_into(&padded, folder.path()).unwrap(), 2);
         let broken = &good[..600];
         assert!(unpack_into(broken, folder.path()).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use runseal_core::digest::{ContentHash, Digest};
 
-use crate::error::RemoteError;
+use crate::error::{RemoteError, shown_address};
 
 /// What every address begins with.
 pub(crate) const SCHEME: &str = "s3://";
@@ -49,7 +49,7 @@ impl S3Address {
     /// When it is none.
     pub fn parse(text: &str) -> Result<Self, RemoteError> {
         let refuse = |problem| RemoteError::Address {
-            address: text.escape_debug().to_string(),
+            address: shown_address(text).escape_debug().to_string(),
             problem,
         };
         let Some(rest) = text.strip_prefix(SCHEME) else {

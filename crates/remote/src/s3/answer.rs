@@ -83,7 +83,8 @@ pub(super) fn refusal_of(
     asked: &Asked<'_>,
 ) -> RemoteError {
     let place = || asked.place.clone();
-    let answer = code.clone().unwrap_or_else(|| status.to_string());
+    let words = status.canonical_reason().unwrap_or("without a word");
+    let answer = code.clone().unwrap_or_else(|| words.to_owned());
     match code.as_deref().unwrap_or_default() {
         "InvalidAccessKeyId"
         | "SignatureDoesNotMatch"
@@ -91,6 +92,7 @@ pub(super) fn refusal_of(
         | "AuthorizationHeaderMalformed"
         | "InvalidSecurity"
         | "InvalidClientTokenId" => RemoteError::Unauthorized { host, answer },
+        "RequestTimeTooSkewed" => RemoteError::Skewed { host, answer },
         "ExpiredToken" | "TokenRefreshRequired" | "RequestExpired" => RemoteError::Expired { host },
         "AccessDenied" | "AllAccessDisabled" | "AccountProblem" => RemoteError::Forbidden {
             place: place(),
@@ -164,9 +166,19 @@ mod tests {
         };
         assert_eq!(of("SignatureDoesNotMatch"), "UNAUTHORIZED");
         assert_eq!(of("ExpiredToken"), "EXPIRED");
+        assert_eq!(of("RequestTimeTooSkewed"), "CLOCK");
         assert_eq!(of("NoSuchBucket"), "NO_SUCH_PLACE");
         assert_eq!(of("XMinioStorageFull"), "SERVER_FULL");
         assert_eq!(of("Whatever"), "REFUSED");
+        let status = StatusCode::TEMPORARY_REDIRECT;
+        let sent_on = refusal_of(status, None, "h".to_owned(), &asked);
+        let said = sent_on.to_string();
+        assert_eq!(said, "`h` answered 307: Temporary Redirect");
+        assert!(
+            sent_on
+                .hint()
+                .is_some_and(|hint| hint.contains("AWS_ENDPOINT_URL"))
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! A prefix is laid out so that contents are kept once and runs appear whole:
 //!
 //! - `PREFIX/sha256/ab/abcd…` is the content with this digest, written once and never replaced;
+//! - `PREFIX/NAME.intoto.jsonl` and the like are signatures of the run `NAME`;
 //! - `PREFIX/runs/NAME.manifest.json` lists the files of the run `NAME`. It is written last, so a
 //!   run is either not there or there with everything.
 //!
@@ -13,6 +14,7 @@
 mod address;
 mod answer;
 mod client;
+mod contents;
 mod credentials;
 mod files;
 mod listing;
@@ -20,6 +22,7 @@ mod object;
 mod packed;
 mod place;
 mod plain;
+mod pull;
 mod sign;
 mod upload;
 
@@ -28,3 +31,4 @@ pub use client::Bucket;
 pub use files::S3Files;
 pub use object::replace_object;
 pub use place::S3Place;
+pub use pull::{Pulled, pull};

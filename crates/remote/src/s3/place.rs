@@ -1,19 +1,24 @@
 //! A run in object storage, put and got.
 
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::path::SafePath;
-use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_engine::directory::{DirectorySource, RootLink};
+use runseal_engine::atomic::folder_of;
+use runseal_engine::input::open_regular;
+use runseal_survey::signing::{BESIDE, SignatureForm};
 
 use super::address::{Pin, S3Address, join};
 use super::client::{Bucket, Written};
+use super::contents::{
+    Listed, MAX_SIGNATURE_FILE_BYTES, Refused, list_any, signatures_beside, unread,
+};
+use super::object::replace_object;
 use super::upload::{BlobWriter, BytesBody, blob_key};
-use crate::blobs::BlobStore;
+use crate::blobs::{BlobStore, digest_all};
 use crate::error::RemoteError;
 use crate::http::Http;
 use crate::manifest::{Blob, MAX_MANIFEST_BYTES, RunManifest};
@@ -79,6 +84,93 @@ impl S3Place {
             .map_or("", |(prefix, _)| prefix)
     }
 
+    /// Asks the server for something, to learn whether it can be asked at all.
+    ///
+    /// # Errors
+    /// When it cannot be reached, does not know the credentials, or has no such bucket.
+    pub fn ask(address: &str) -> Result<(), RemoteError> {
+        let address = S3Address::parse(address)?;
+        let bucket = Bucket::open(&Http::new(), &address.bucket)?;
+        unless_forbidden(read_manifest(&bucket, &address.key)).map(drop)
+    }
+
+    /// Where signatures of this form are.
+    fn beside(&self, form: SignatureForm) -> S3Address {
+        S3Address {
+            bucket: self.address.bucket.clone(),
+            key: format!("{}{}", self.address.key, form.ending()),
+            pin: None,
+        }
+    }
+
+    /// The signatures beside the run.
+    ///
+    /// # Errors
+    /// When it cannot be told whether there are any.
+    pub(super) fn read_beside(&self) -> Result<Vec<(SignatureForm, Vec<u8>)>, RemoteError> {
+        let mut found = Vec::new();
+        for form in BESIDE {
+            if let Some(response) = self.bucket.get(&self.beside(form).key, 0)? {
+                found.push((form, response.into_bytes(MAX_SIGNATURE_FILE_BYTES)?));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes the signatures beside a folder to beside its run. Those that are there already are never
+    /// lost: what is written begins with them.
+    fn write_beside(&self, folder: &Path) -> Result<Vec<&'static str>, RemoteError> {
+        let mut written = Vec::new();
+        for (form, bytes) in signatures_beside(folder)? {
+            let address = self.beside(form);
+            let there = match unless_forbidden(self.bucket.get(&address.key, 0))? {
+                Some(response) => Some(response.into_bytes(MAX_SIGNATURE_FILE_BYTES)?),
+                None => None,
+            };
+            match there.as_deref() {
+                Some(there) if there == bytes => {}
+                Some(there) if !bytes.starts_with(there) => {
+                    return Err(RemoteError::Taken {
+                        place: address.to_string(),
+                    });
+                }
+                there => replace_object(&address.to_string(), &bytes, there)?,
+            }
+            written.push(form.ending());
+        }
+        Ok(written)
+    }
+
+    /// Fails where another run has this name, before anything of this one is sent.
+    fn check_free(&self, folder: &Path, listed: &Listed) -> Result<(), RemoteError> {
+        let found = unless_forbidden(read_manifest(&self.bucket, &self.address.key))?;
+        let Some((there, _)) = found else {
+            return Ok(());
+        };
+        let taken = || RemoteError::Taken {
+            place: self.address.to_string(),
+        };
+        let has_names = there.files.len() == listed.files.len()
+            && there.empty_folders.iter().eq(&listed.empty_folders);
+        if !has_names {
+            return Err(taken());
+        }
+        parallel::for_each(&listed.files, FILES_AT_ONCE, |path| {
+            let place = folder.join(path.as_str());
+            let local = |source| RemoteError::Local {
+                path: place.display().to_string(),
+                source,
+            };
+            let blob = there.files.get(path).ok_or_else(taken)?;
+            let (file, bytes) = open_regular(&place)
+                .map_err(|error| unread(&place.display().to_string(), error))?;
+            if bytes != blob.bytes || digest_all(file).map_err(local)?.0 != blob.sha256 {
+                return Err(taken());
+            }
+            Ok(())
+        })
+    }
+
     /// Writes the manifest, which makes the run visible.
     fn publish(&self, manifest: &RunManifest, options: &PutOptions) -> Result<Digest, RemoteError> {
         let bytes = manifest.to_bytes().map_err(|error| RemoteError::Corrupt {
@@ -141,16 +233,24 @@ pub(super) fn check_pin(address: &S3Address, digest: Digest) -> Result<(), Remot
 
 impl RunPlace for S3Place {
     fn put_run(&self, folder: &Path, options: &PutOptions) -> Result<Pushed, RemoteError> {
-        let shown = || folder.display().to_string();
-        let source = DirectorySource::open(folder, RootLink::Follow);
-        let source = source.map_err(|error| unread(&shown(), error))?;
-        let (files, empty_folders) = list_run(&source).map_err(|error| match error {
-            Refused::Unread(error) => unread(&shown(), error),
+        let path = folder;
+        let listed = list_any(path).map_err(|error| match error {
+            Refused::Unread(error) => unread(&path.display().to_string(), error),
             Refused::Entry(problem) => RemoteError::Unfit {
-                path: shown(),
+                path: path.display().to_string(),
                 problem,
             },
         })?;
+        let is_folder = path.is_dir();
+        let folder = match is_folder {
+            true => path,
+            false => folder_of(path),
+        };
+        self.check_free(folder, &listed)?;
+        let Listed {
+            files,
+            empty_folders,
+        } = listed;
         let writer = BlobWriter {
             bucket: &self.bucket,
             prefix: self.prefix(),
@@ -169,6 +269,11 @@ impl RunPlace for S3Place {
             files: blobs.into_iter().collect(),
             empty_folders: empty_folders.into_iter().collect(),
         };
+        // Before the manifest: whoever finds the run finds its signatures.
+        let attached = match is_folder {
+            true => self.write_beside(path)?,
+            false => Vec::new(),
+        };
         let digest = self.publish(&manifest, options)?;
         Ok(Pushed {
             digest,
@@ -176,6 +281,7 @@ impl RunPlace for S3Place {
             files: manifest.files.len() as u64,
             bytes: manifest.total_bytes(),
             sent: writer.sent.load(Ordering::Relaxed),
+            attached,
         })
     }
 
@@ -196,60 +302,11 @@ impl RunPlace for S3Place {
     }
 }
 
-enum Refused {
-    Unread(SourceError),
-    Entry(String),
-}
-
-/// The files of a run, and its folders that hold nothing.
-fn list_run(source: &DirectorySource) -> Result<(Vec<SafePath>, Vec<SafePath>), Refused> {
-    let mut files = Vec::new();
-    let mut folders = Vec::new();
-    for entry in source.entries().map_err(Refused::Unread)? {
-        let shown = entry.name.shown().to_owned();
-        match (entry.name, entry.kind) {
-            (EntryName::Safe(path), EntryKind::File) => files.push(path),
-            (EntryName::Safe(path), EntryKind::Directory) => folders.push(path),
-            (EntryName::Safe(_), kind) => {
-                return Err(Refused::Entry(format!(
-                    "`{shown}` is {}, and only files are kept",
-                    kind.with_article()
-                )));
-            }
-            (EntryName::Unsafe { .. }, _) => {
-                return Err(Refused::Entry(format!("the name `{shown}` is refused")));
-            }
-        }
-    }
-    let is_above = |folder: &SafePath, path: &SafePath| {
-        let rest = path.as_str().strip_prefix(folder.as_str());
-        rest.is_some_and(|rest| rest.starts_with('/'))
-    };
-    // In the order of names, what is in a folder follows right behind it, but for names such as
-    // `a-b` between `a` and `a/b`.
-    files.sort_unstable();
-    folders.sort_unstable();
-    let empty = folders.iter().filter(|folder| {
-        let start = format!("{folder}/");
-        let has = |paths: &[SafePath]| {
-            let at = paths.partition_point(|path| path.as_str() < start.as_str());
-            paths.get(at).is_some_and(|path| is_above(folder, path))
-        };
-        !has(&files) && !has(&folders)
-    });
-    let empty = empty.cloned().collect();
-    Ok((files, empty))
-}
-
-fn unread(path: &str, error: SourceError) -> RemoteError {
-    let source = match error {
-        SourceError::Io { source, .. } => source,
-        SourceError::NotFound { .. } => io::ErrorKind::NotFound.into(),
-        other => io::Error::other(other),
-    };
-    RemoteError::Local {
-        path: path.to_owned(),
-        source,
+/// What those who may write and not read are told is left to the writing itself.
+fn unless_forbidden<T>(asked: Result<Option<T>, RemoteError>) -> Result<Option<T>, RemoteError> {
+    match asked {
+        Err(RemoteError::Forbidden { .. }) => Ok(None),
+        other => other,
     }
 }
 

@@ -54,6 +54,13 @@ enum CompareFormat {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let ending = args.plot.as_ref().and_then(|path| path.extension());
+    if ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("svg")) {
+        return Err(CliError::usage(
+            "the plot is an SVG file, and the name says otherwise",
+            "let it end with .svg",
+        ));
+    }
     let catalog = args.store.read()?;
     let mut digests = Vec::new();
     for name in &args.runs {

@@ -3,13 +3,14 @@
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::Path;
 
+use runseal_core::digest::Digest;
 use runseal_core::verify::Outcome;
 use runseal_engine::catalog::sqlite::{SqliteCatalog, SqliteCatalogReader};
-use runseal_engine::catalog::{Catalog, CatalogError, CatalogReader, Filter, FilterError};
+use runseal_engine::catalog::{Catalog, CatalogError, CatalogReader, Filter, FilterError, resolve};
 
-use super::super::job::place::{is_server, nearest, server_of_environment, store_error};
+use super::super::job::place::{Place, nearest, server_of_environment, store_error};
 use crate::error::CliError;
 
 /// The catalogue in a `.runseal`.
@@ -31,52 +32,55 @@ impl fmt::Debug for CatalogArgs {
     }
 }
 
-enum Place {
-    File(PathBuf),
-    Server(String),
-}
-
 impl CatalogArgs {
-    fn place(&self) -> Place {
+    fn place(&self) -> Result<Place, CliError> {
         let given = self.store.as_ref().filter(|text| !text.is_empty());
-        match given.map(|text| (text.to_str(), text)) {
-            Some((Some(text), _)) if is_server(text) => Place::Server(text.to_owned()),
-            Some((_, text)) => Place::File(text.into()),
-            None => match server_of_environment() {
+        match given {
+            Some(text) => Place::of(text),
+            None => Ok(match server_of_environment()? {
                 Some(address) => Place::Server(address),
                 None => Place::File(nearest(FILE)),
-            },
+            }),
         }
     }
 
     /// Makes the catalogue, or opens the one that is there.
     pub fn create(&self) -> Result<Box<dyn Catalog>, CliError> {
-        match self.place() {
+        match self.place()? {
             Place::Server(address) => server::create(&address),
             Place::File(path) => SqliteCatalog::create(&path)
                 .map(|catalog| Box::new(catalog) as Box<dyn Catalog>)
-                .map_err(|error| catalog_error(&error)),
+                .map_err(|error| file_error(&error, &path)),
         }
     }
 
     /// Opens the catalogue to write to.
     pub fn open(&self) -> Result<Box<dyn Catalog>, CliError> {
-        match self.place() {
+        match self.place()? {
             Place::Server(address) => server::open(&address),
             Place::File(path) => SqliteCatalog::open(&path)
                 .map(|catalog| Box::new(catalog) as Box<dyn Catalog>)
-                .map_err(|error| catalog_error(&error)),
+                .map_err(|error| file_error(&error, &path)),
         }
     }
 
     /// Opens the catalogue to look.
     pub fn read(&self) -> Result<Box<dyn CatalogReader>, CliError> {
-        match self.place() {
+        match self.place()? {
             Place::Server(address) => server::read(&address),
             Place::File(path) => SqliteCatalogReader::open(&path)
                 .map(|catalog| Box::new(catalog) as Box<dyn CatalogReader>)
-                .map_err(|error| catalog_error(&error)),
+                .map_err(|error| file_error(&error, &path)),
         }
+    }
+}
+
+/// An error of the catalogue in a file, which not every error names.
+fn file_error(error: &CatalogError, path: &Path) -> CliError {
+    let told = catalog_error(error);
+    match error {
+        CatalogError::Sql(_) | CatalogError::Newer { .. } => told.at(path.display().to_string()),
+        _ => told,
     }
 }
 
@@ -112,6 +116,17 @@ pub fn catalog_error(error: &CatalogError) -> CliError {
             told(Outcome::Unreadable, "CATALOG")
         }
     }
+}
+
+/// The digests that names stand for, each once and in order.
+pub fn resolve_all(catalog: &dyn CatalogReader, names: &[String]) -> Result<Vec<Digest>, CliError> {
+    let mut digests = Vec::new();
+    for name in names {
+        digests.extend(resolve(catalog, name).map_err(|error| catalog_error(&error))?);
+    }
+    digests.sort();
+    digests.dedup();
+    Ok(digests)
 }
 
 /// Reads what `--where` says.

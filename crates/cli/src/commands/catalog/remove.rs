@@ -2,9 +2,8 @@
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::resolve;
 
-use super::place::{CatalogArgs, catalog_error};
+use super::place::{CatalogArgs, catalog_error, resolve_all};
 use crate::error::CliError;
 use crate::ui;
 
@@ -22,13 +21,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut catalog = args.store.open()?;
-    let mut digests = Vec::new();
-    for name in &args.runs {
-        let named = resolve(catalog.as_reader(), name);
-        digests.extend(named.map_err(|error| catalog_error(&error))?);
-    }
-    digests.sort();
-    digests.dedup();
+    let digests = resolve_all(catalog.as_reader(), &args.runs)?;
     let removed = catalog
         .remove(&digests)
         .map_err(|error| catalog_error(&error))?;

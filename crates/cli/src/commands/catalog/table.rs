@@ -73,6 +73,10 @@ impl ListArgs {
                 })?;
                 let has_more = limit > 0 && entries.len() > limit;
                 entries.truncate(if limit > 0 { limit } else { usize::MAX });
+                if entries.is_empty() {
+                    ui::note("nothing in the catalogue is like that");
+                    return Ok(());
+                }
                 print_table(&entries, &columns)?;
                 if has_more {
                     ui::note(&format!(

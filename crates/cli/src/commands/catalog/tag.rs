@@ -2,10 +2,9 @@
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::resolve;
 
 use super::add::parse_tags;
-use super::place::{CatalogArgs, catalog_error};
+use super::place::{CatalogArgs, catalog_error, resolve_all};
 use crate::error::CliError;
 use crate::ui;
 
@@ -32,13 +31,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let (add, remove) = (parse_tags(&args.add)?, parse_tags(&args.remove)?);
     let mut catalog = args.store.open()?;
-    let mut digests = Vec::new();
-    for name in &args.runs {
-        let named = resolve(catalog.as_reader(), name);
-        digests.extend(named.map_err(|error| catalog_error(&error))?);
-    }
-    digests.sort();
-    digests.dedup();
+    let digests = resolve_all(catalog.as_reader(), &args.runs)?;
     let changed = catalog
         .tag(&digests, &add, &remove)
         .map_err(|error| catalog_error(&error))?;

@@ -35,18 +35,33 @@ impl fmt::Debug for StoreArgs {
 }
 
 /// Where a store is.
-enum Place {
+pub enum Place {
+    /// In a file.
     File(PathBuf),
+    /// At an address, which may hold a password.
     Server(String),
 }
 
 impl Place {
-    fn of(text: &OsStr) -> Self {
+    /// What was typed. An address of another kind of server is refused, and not shown.
+    pub fn of(text: &OsStr) -> Result<Self, CliError> {
         match text.to_str() {
-            Some(text) if is_server(text) => Self::Server(text.to_owned()),
-            _ => Self::File(text.into()),
+            Some(text) if is_server(text) => Ok(Self::Server(text.to_owned())),
+            Some(text) if has_scheme(text) => Err(CliError::usage(
+                "the store is an address, and not one of PostgreSQL",
+                "name a file, or postgres://USER@HOST/DATABASE; a file of such a name as ./NAME",
+            )),
+            _ => Ok(Self::File(text.into())),
         }
     }
+}
+
+/// Whether a text begins as addresses do: letters, `:` and `/`.
+fn has_scheme(text: &str) -> bool {
+    text.split_once(":/").is_some_and(|(scheme, _)| {
+        let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(is_part)
+    })
 }
 
 /// The nearest file of this name in a `.runseal`, here or in a folder above; where there is none, the
@@ -69,14 +84,21 @@ pub fn nearest(file: &str) -> PathBuf {
 }
 
 /// The address of a server that the environment names.
-pub fn server_of_environment() -> Option<String> {
-    let named = std::env::var(VARIABLE).ok()?;
-    is_server(&named).then_some(named)
+pub fn server_of_environment() -> Result<Option<String>, CliError> {
+    let named = std::env::var_os(VARIABLE).unwrap_or_default();
+    Ok(match Place::of(&named)? {
+        Place::Server(address) => Some(address),
+        Place::File(_) => None,
+    })
 }
 
-/// Whether this is the address of a server rather than a path.
+/// Whether this is the address of a server rather than a path. Capital letters make no difference.
 pub fn is_server(text: &str) -> bool {
-    text.starts_with("postgres://") || text.starts_with("postgresql://")
+    text.split_once("://").is_some_and(|(scheme, _)| {
+        ["postgres", "postgresql"]
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    })
 }
 
 impl StoreArgs {
@@ -85,45 +107,36 @@ impl StoreArgs {
         Self { store: Some(place) }
     }
 
-    fn given(&self) -> Option<Place> {
+    fn given(&self) -> Result<Option<Place>, CliError> {
         let given = self.store.clone().or_else(|| std::env::var_os(VARIABLE));
-        given
-            .filter(|text| !text.is_empty())
-            .map(|text| Place::of(&text))
+        let given = given.filter(|text| !text.is_empty());
+        given.map(|text| Place::of(&text)).transpose()
+    }
+
+    /// Where the store is that is meant.
+    fn place(&self) -> Result<Place, CliError> {
+        Ok(self.given()?.unwrap_or_else(|| Place::File(nearest(FILE))))
     }
 
     /// Makes the store, or brings an older one up to date; gives its place, without a password.
     pub fn create(&self) -> Result<(Box<dyn Store>, String), CliError> {
-        match self.given() {
-            Some(Place::Server(address)) => {
-                let (store, shown) = server::create(&address)?;
-                Ok((store, shown))
-            }
-            given => {
-                let path = match given {
-                    Some(Place::File(path)) => path,
-                    _ => Path::new(FOLDER).join(FILE),
-                };
-                let store = SqliteStore::create(&path).map_err(|error| store_error(&error))?;
+        let place = self.given()?;
+        match place.unwrap_or_else(|| Place::File(Path::new(FOLDER).join(FILE))) {
+            Place::Server(address) => server::create(&address),
+            Place::File(path) => {
+                let store =
+                    SqliteStore::create(&path).map_err(|error| file_error(&error, &path))?;
                 Ok((Box::new(store), path.display().to_string()))
             }
         }
     }
 
-    /// The file that is meant, where it is one.
-    fn path(&self) -> PathBuf {
-        match self.given() {
-            Some(Place::File(path)) => path,
-            _ => nearest(FILE),
-        }
-    }
-
     /// Opens the store to write.
     pub fn open(&self) -> Result<Box<dyn Store>, CliError> {
-        match self.given() {
-            Some(Place::Server(address)) => server::open(&address),
-            _ => {
-                let store = SqliteStore::open(&self.path()).map_err(|error| store_error(&error))?;
+        match self.place()? {
+            Place::Server(address) => server::open(&address),
+            Place::File(path) => {
+                let store = SqliteStore::open(&path).map_err(|error| file_error(&error, &path))?;
                 Ok(Box::new(store))
             }
         }
@@ -131,11 +144,10 @@ impl StoreArgs {
 
     /// Opens the store to look.
     pub fn read(&self) -> Result<Box<dyn StoreReader>, CliError> {
-        match self.given() {
-            Some(Place::Server(address)) => server::read(&address),
-            _ => {
-                let store =
-                    SqliteReader::open(&self.path()).map_err(|error| store_error(&error))?;
+        match self.place()? {
+            Place::Server(address) => server::read(&address),
+            Place::File(path) => {
+                let store = SqliteReader::open(&path).map_err(|error| file_error(&error, &path))?;
                 Ok(Box::new(store))
             }
         }
@@ -146,10 +158,10 @@ impl StoreArgs {
         if let Some(root) = given {
             return root.to_owned();
         }
-        if let Some(Place::Server(_)) = self.given() {
+        // An address that is refused has no root either; whoever opens the store is told.
+        let Ok(Place::File(path)) = self.place() else {
             return PathBuf::from(".");
-        }
-        let path = self.path();
+        };
         match path.parent() {
             Some(folder) if folder.file_name().is_some_and(|name| name == FOLDER) => {
                 match folder.parent() {
@@ -159,6 +171,15 @@ impl StoreArgs {
             }
             _ => PathBuf::from("."),
         }
+    }
+}
+
+/// An error of the store in a file, which not every error names.
+fn file_error(error: &StoreError, path: &Path) -> CliError {
+    let told = store_error(error);
+    match error {
+        StoreError::Sql(_) | StoreError::Newer { .. } => told.at(path.display().to_string()),
+        _ => told,
     }
 }
 
@@ -191,6 +212,9 @@ fn server_hint(fault: ServerFault) -> Option<&'static str> {
         ServerFault::Unreachable => Some("check host and port, and that the server runs"),
         ServerFault::Denied => Some(
             "check the name and the password; RUNSEAL_STORE or PGPASSWORD keep it off the command line",
+        ),
+        ServerFault::Forbidden => Some(
+            "ask its owner for the right: to make the tables, GRANT CREATE ON SCHEMA; to use them, GRANT SELECT, INSERT, UPDATE",
         ),
         ServerFault::Insecure => Some(
             "check sslmode, sslrootcert and the server's certificate; docs/stores.md says more",

@@ -70,13 +70,23 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// Tells every fault; the last one as the command's error.
+/// Faults that are told one by one.
+const SHOWN: usize = 20;
+
+/// Tells the first faults, and how many more there are; the last one told as the command's error.
 fn invalid(faults: &[PlanFault], shown: &str) -> CliError {
     let place = |fault: &PlanFault| format!("{shown} {}", fault.path);
+    let more = faults.len().saturating_sub(SHOWN);
+    let faults = &faults[..faults.len() - more];
     if let Some((_, before)) = faults.split_last() {
         for fault in before {
             ui::tell(&format!("PLAN: {}: {}", fault.message, place(fault)));
         }
+    }
+    if more > 0 {
+        ui::tell(&format!(
+            "note: {more} more faults of the plan are not shown"
+        ));
     }
     match faults.last() {
         Some(fault) => CliError::new(Outcome::Invalid, "PLAN", fault.message.clone())

@@ -22,8 +22,13 @@ fn queue(
     let tasks = find_tasks(files, kind, level, paths);
     if tasks.is_empty() {
         let message = "nothing that could be queued was found";
-        return Err(CliError::new(Outcome::Unreadable, "NOT_FOUND", message)
-            .hint("name folders with bundles in them, or archives"));
+        let hint = match kind {
+            TaskKind::Verify => "name folders with bundles in them, or archives",
+            TaskKind::Replay => {
+                "name folders with run bundles, job bundles or packs in them, or archives"
+            }
+        };
+        return Err(CliError::new(Outcome::Unreadable, "NOT_FOUND", message).hint(hint));
     }
     let mut store = store.open()?;
     let posted = store
@@ -74,9 +79,10 @@ pub mod verify {
 pub mod replay {
     use super::{CliError, Level, Outcome, PathBuf, StoreArgs, TaskKind};
 
-    /// Queue everything at and below each PATH to be replayed.
+    /// Queue what can be replayed at and below each PATH.
     ///
-    /// The same content is replayed once, whatever its name and however often it is queued.
+    /// That is run bundles, job bundles and packs, and archives that may hold some. The same content is
+    /// replayed once by the same version of this program, whatever its name and however often it is queued.
     #[derive(Debug, clap::Args)]
     #[command(after_help = "Example:\n  runseal queue replay runs/2026-11")]
     pub struct Args {

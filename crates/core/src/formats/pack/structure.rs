@@ -60,8 +60,15 @@ pub(super) fn check_traversal(view: &PackView<'_>, findings: &mut Findings) {
     }
 }
 
+/// What an address of another machine begins with; behind it stands the path.
+const SCHEMES: [&str; 2] = ["s3://", "oci://"];
+
 /// A leading `./`, a plain `.` and a trailing slash are what people type (rulings).
 fn find_path_fault(path: &str) -> Option<&'static str> {
+    let mut schemes = SCHEMES.into_iter();
+    let path = schemes
+        .find_map(|scheme| path.strip_prefix(scheme))
+        .unwrap_or(path);
     if path.split('/').any(|segment| segment == "..") {
         return Some("the path of the pack holds `..`");
     }
@@ -95,7 +102,18 @@ mod tests {
     #[test]
     fn pack_path_as_people_type_it_passes() {
         for path in [
-            ".", "./", "pack", "./pack", "pack/", "a/b", "/tmp/a", "./a/b/", "/", "a.b",
+            ".",
+            "./",
+            "pack",
+            "./pack",
+            "pack/",
+            "a/b",
+            "/tmp/a",
+            "./a/b/",
+            "/",
+            "a.b",
+            "s3://bucket/pack",
+            "oci://host:5000/team/pack:v1",
         ] {
             assert_eq!(find_path_fault(path), None, "{path}");
         }
@@ -104,7 +122,17 @@ mod tests {
     #[test]
     fn pack_path_that_climbs_or_repeats_is_named() {
         for path in [
-            "..", "../a", "a/../b", "a/./b", "a//b", "//a", "a//", "././a", "a/.",
+            "..",
+            "../a",
+            "a/../b",
+            "a/./b",
+            "a//b",
+            "//a",
+            "a//",
+            "././a",
+            "a/.",
+            "s3://bucket//pack",
+            "other://a",
         ] {
             assert!(find_path_fault(path).is_some(), "{path}");
         }

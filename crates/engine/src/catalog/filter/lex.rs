@@ -34,6 +34,8 @@ pub(super) struct Word {
     pub(super) parts: Vec<String>,
     /// Whether the whole of it stands in quotes.
     pub(super) is_quoted: bool,
+    /// Whether any of it does.
+    pub(super) has_quotes: bool,
 }
 
 impl TokenKind {
@@ -152,6 +154,7 @@ impl Lexer {
 
     /// A word: pieces with and without quotes that stand close together.
     fn word(&mut self) -> Result<TokenKind, FilterError> {
+        let start = self.at;
         let begins_quoted = matches!(self.peek(), Some('"' | '\''));
         let mut pieces = 0;
         let mut has_quotes = false;
@@ -187,16 +190,21 @@ impl Lexer {
             (false, "not") => Some(TokenKind::Not),
             _ => None,
         };
-        Ok(keyword.unwrap_or_else(|| {
-            let number = match has_quotes {
-                true => None,
-                false => parse_number(&text),
-            };
-            TokenKind::Word(Word {
-                literal: Literal { text, number },
-                parts,
-                is_quoted,
-            })
+        if let Some(keyword) = keyword {
+            return Ok(keyword);
+        }
+        let number = match has_quotes {
+            true => None,
+            false => parse_number(&text),
+        };
+        if number.is_some_and(f64::is_infinite) {
+            return Err(self.fail(start, FilterFault::TooLargeNumber(text)));
+        }
+        Ok(TokenKind::Word(Word {
+            literal: Literal { text, number },
+            parts,
+            is_quoted,
+            has_quotes,
         }))
     }
 
@@ -225,9 +233,10 @@ impl Lexer {
     }
 }
 
-/// A number as people write one. Words that Rust takes for numbers, such as `inf`, are words here.
+/// A number as people write one; infinite where no double is as large. Words that Rust takes for
+/// numbers, such as `inf`, are words here.
 fn parse_number(text: &str) -> Option<f64> {
-    let begins = text.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
-    let number: f64 = text.parse().ok().filter(|_| begins)?;
-    number.is_finite().then_some(number)
+    let digits = text.trim_start_matches(['+', '-']);
+    let begins = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    text.parse().ok().filter(|_| begins)
 }

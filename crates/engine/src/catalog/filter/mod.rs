@@ -154,6 +154,9 @@ pub enum FilterFault {
     /// Digits that begin no digest.
     #[error("a digest is written in up to 64 of the digits 0-9 and a-f")]
     NoDigest,
+    /// A number that no value can have.
+    #[error("`{0}` is beyond the largest number; put texts into quotes")]
+    TooLargeNumber(String),
     /// More than anybody types.
     #[error("the filter is longer or deeper than what is read")]
     TooLarge,

@@ -234,6 +234,11 @@ fn field_of(word: &Word, column: usize) -> Result<Field, FilterError> {
         return Err(unknown());
     }
     let is_empty = |part: &String| part.is_empty();
+    let behind = word.literal.text.split_once('.').map(|(_, behind)| behind);
+    let pointed = behind
+        .filter(|_| !word.has_quotes)
+        .and_then(parts_of_pointer);
+    let rest = pointed.as_deref().unwrap_or(rest);
     let root = match first.as_str() {
         "params" | "param" => Some(Root::Params),
         "metrics" | "metric" => Some(Root::Metrics),
@@ -249,6 +254,13 @@ fn field_of(word: &Word, column: usize) -> Result<Field, FilterError> {
         }
         _ => Err(unknown()),
     }
+}
+
+/// The parts of a JSON Pointer, which stands in a name as `metrics./outputs/rmse`. It has no escapes:
+/// a `~` is a sign of its own, and what needs one stands in quotes.
+fn parts_of_pointer(text: &str) -> Option<Vec<String>> {
+    let parts = text.strip_prefix('/')?.split('/');
+    Some(parts.map(str::to_owned).collect())
 }
 
 #[cfg(test)]
@@ -309,6 +321,15 @@ mod tests {
         let parsed = Filter::parse("params.\"a.b\".'it''s'=\"42\"").unwrap();
         let field = Field::Value(Root::Params, vec!["a.b".to_owned(), "it's".to_owned()]);
         assert_eq!(parsed, test(field, Comparison::Equal, "42", None));
+        let parsed = Filter::parse("metrics./outputs/a.b/c<1").unwrap();
+        let parts = ["outputs", "a.b", "c"].map(str::to_owned);
+        let field = Field::Value(Root::Metrics, parts.into());
+        assert_eq!(parsed, test(field, Comparison::Less, "1", Some(1.0)));
+        let quoted = Filter::parse("metrics.'/outputs'<1").unwrap();
+        assert_eq!(
+            quoted,
+            test(metric("/outputs"), Comparison::Less, "1", Some(1.0))
+        );
         let parsed = Filter::parse("metrics.x = -1e-3").unwrap();
         assert_eq!(
             parsed,
@@ -339,6 +360,8 @@ mod tests {
             ("engine=X and größe>1", 14, "no field"),
             ("metrics", 1, "no field `metrics`"),
             ("metrics.=1", 1, "no field"),
+            ("metrics./=1", 1, "no field"),
+            ("metrics.x<-1e400", 11, "beyond the largest number"),
             ("engine.x=1", 1, "no field"),
             ("\"engine\"=1", 1, "no field"),
             ("engine='X", 8, "has no end"),

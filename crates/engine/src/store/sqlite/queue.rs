@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::{NOW, SqliteReader, SqliteStore, lease_until};
 use crate::store::{
-    ClaimedTask, Finished, MOST_ATTEMPTS, NewTask, PostedTasks, QueueStatus, StoreError, TaskEnd,
-    TaskId, TaskKind, TaskRecord, TaskResult, TaskState,
+    ClaimedTask, Finished, LATELY, MOST_ATTEMPTS, NewTask, PostedTasks, QueueStatus, StoreError,
+    TaskEnd, TaskId, TaskKind, TaskRecord, TaskResult, TaskState, pause_after,
 };
 
 /// A file of an older version has none.
@@ -75,7 +75,7 @@ impl SqliteReader {
         let report = if with_reports { "r.report_json" } else { "''" };
         let mut statement = self.connection.prepare(&format!(
             "SELECT t.task_id, t.kind, t.options, t.location, t.state, t.lease_owner, t.attempts,
-                 t.reason, r.content, r.outcome, {report}
+                 t.reason, r.content, r.outcome, {report}, r.options
              FROM queue_tasks t LEFT JOIN queue_results r ON r.result_id = t.result_id
              ORDER BY t.location, t.kind, t.task_id"
         ))?;
@@ -93,15 +93,16 @@ impl SqliteReader {
     pub(super) fn known_result(
         &self,
         kind: TaskKind,
-        options: &str,
+        done: &str,
         content: &str,
     ) -> Result<Option<TaskResult>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT content, outcome, report_json FROM queue_results
              WHERE kind = ?1 AND options = ?2 AND content = ?3",
         )?;
-        let found = statement.query_row(params![kind.name(), options, content], |row| {
+        let found = statement.query_row(params![kind.name(), done, content], |row| {
             Ok(TaskResult {
+                done: done.to_owned(),
                 content: row.get(0)?,
                 outcome: row.get(1)?,
                 report: row.get(2)?,
@@ -144,7 +145,7 @@ impl SqliteStore {
             let mut again = transaction.prepare_cached(
                 "UPDATE queue_tasks SET state = 'PENDING', attempts = 0, reason = NULL,
                      result_id = NULL, lease_owner = NULL, leased_at = NULL,
-                     lease_expires_at = NULL, ended_at = NULL
+                     lease_expires_at = NULL, ended_at = NULL, tried_by = NULL
                  WHERE task_id = ?1",
             )?;
             for task in tasks {
@@ -196,14 +197,18 @@ impl SqliteStore {
             [MOST_ATTEMPTS],
         )?;
         let mut claimed: Vec<ClaimedTask> = Vec::new();
-        for state in ["state = 'PENDING'", expired.as_str()] {
+        let waiting = format!(
+            "state = 'PENDING' AND (tried_by IS NULL OR instr(tried_by, char(10) || ?2 || char(10)) = 0
+                 OR (lease_expires_at <= {NOW} AND NOT {OTHERS}))"
+        );
+        for state in [waiting.as_str(), expired.as_str()] {
             let mut find = transaction.prepare_cached(&format!(
-                "SELECT task_id, kind, options, location, fencing_token + 1, attempts + 1
+                "{AT_WORK} SELECT task_id, kind, options, location, fencing_token + 1, attempts + 1
                  FROM queue_tasks WHERE {state} AND kind IN ({kinds})
                  ORDER BY location, task_id LIMIT ?1"
             ))?;
             let room = i64::try_from(limit - claimed.len()).unwrap_or(i64::MAX);
-            let mut rows = find.query([room])?;
+            let mut rows = find.query(params![room, worker_id, lease_until(-LATELY)])?;
             while let Some(row) = rows.next()? {
                 let kind: String = row.get(1)?;
                 if let Some(kind) = TaskKind::from_name(&kind) {
@@ -281,28 +286,60 @@ impl SqliteStore {
         }
         let finished = match end {
             TaskEnd::Result(result) => end_with(&transaction, worker_id, task, result)?,
-            TaskEnd::GivenBack { reason } if task.attempts < MOST_ATTEMPTS => {
-                transaction.execute(
-                    "UPDATE queue_tasks SET state = 'PENDING', reason = ?2, lease_expires_at = NULL,
-                         leased_at = NULL WHERE task_id = ?1",
-                    params![task.task_id, reason],
-                )?;
-                Finished::Waiting
-            }
-            TaskEnd::GivenBack { reason } => {
-                transaction.execute(
-                    &format!(
-                        "UPDATE queue_tasks SET state = 'FAILED', reason = ?2, ended_at = {NOW}
-                         WHERE task_id = ?1"
-                    ),
-                    params![task.task_id, reason],
-                )?;
-                Finished::GivenUp
-            }
+            TaskEnd::GivenBack { reason } => give_back(&transaction, worker_id, task, reason)?,
         };
         transaction.commit()?;
         Ok(finished)
     }
+}
+
+/// Those who hold a lease or ended something lately, but for the worker ?2; ?3 is how long ago.
+const AT_WORK: &str = "WITH at_work(worker) AS MATERIALIZED (
+    SELECT DISTINCT lease_owner FROM queue_tasks
+    WHERE lease_owner <> ?2 AND ((state = 'LEASED'
+            AND lease_expires_at > strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'))
+        OR ended_at >= strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now', ?3)))";
+
+/// Whether one of them has not tried the task.
+const OTHERS: &str = "EXISTS(SELECT 1 FROM at_work
+    WHERE instr(COALESCE(tried_by, ''), char(10) || worker || char(10)) = 0)";
+
+/// Leaves the task to others, or gives it up. While it waits, `lease_expires_at` says how long those
+/// who tried it leave it alone.
+fn give_back(
+    transaction: &Connection,
+    worker_id: &str,
+    task: &ClaimedTask,
+    reason: &str,
+) -> Result<Finished, StoreError> {
+    let others: bool = transaction.query_row(
+        &format!("{AT_WORK} SELECT {OTHERS} FROM queue_tasks WHERE task_id = ?1"),
+        params![task.task_id, worker_id, lease_until(-LATELY)],
+        |row| row.get(0),
+    )?;
+    if task.attempts >= MOST_ATTEMPTS && !others {
+        transaction.execute(
+            &format!(
+                "UPDATE queue_tasks SET state = 'FAILED', reason = ?2, ended_at = {NOW}
+                 WHERE task_id = ?1"
+            ),
+            params![task.task_id, reason],
+        )?;
+        return Ok(Finished::GivenUp);
+    }
+    transaction.execute(
+        "UPDATE queue_tasks SET state = 'PENDING', reason = ?2, leased_at = NULL,
+             lease_expires_at = strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now', ?3),
+             tried_by = COALESCE(tried_by, char(10)) || ?4 || char(10)
+         WHERE task_id = ?1",
+        params![
+            task.task_id,
+            reason,
+            lease_until(pause_after(task.attempts)),
+            worker_id
+        ],
+    )?;
+    Ok(Finished::Waiting)
 }
 
 /// Records the result, unless its content has one already, and ends the task with it.
@@ -313,7 +350,7 @@ fn end_with(
     result: &TaskResult,
 ) -> Result<Finished, StoreError> {
     let kind = task.kind.name();
-    let result_id = result.derive_id(task.kind, &task.options);
+    let result_id = result.derive_id(task.kind);
     let added = transaction.execute(
         &format!(
             "INSERT INTO queue_results(result_id, kind, options, content, outcome, report_json,
@@ -324,7 +361,7 @@ fn end_with(
         params![
             result_id,
             kind,
-            task.options,
+            result.done,
             result.content,
             result.outcome,
             result.report,
@@ -338,7 +375,7 @@ fn end_with(
                       AND content = ?4)
              WHERE task_id = ?1"
         ),
-        params![task.task_id, kind, task.options, result.content],
+        params![task.task_id, kind, result.done, result.content],
     )?;
     Ok(match added {
         0 => Finished::Known,
@@ -355,6 +392,7 @@ fn task_from_row(row: &Row<'_>) -> rusqlite::Result<Option<TaskRecord>> {
     let content: Option<String> = row.get(8)?;
     let result = match content {
         Some(content) => Some(TaskResult {
+            done: row.get(11)?,
             content,
             outcome: row.get(9)?,
             report: row.get(10)?,

@@ -12,7 +12,7 @@
 //! of its step, and a step is committed only together with its one receipt.
 
 /// One entry a schema version, in order; the database's `user_version` counts those applied.
-pub(super) const MIGRATIONS: [&str; 2] = [V1, V2];
+pub(super) const MIGRATIONS: [&str; 3] = [V1, V2, V3];
 
 /// The tables that every job needs, which make a database one of ours or of the field. A job that
 /// reads symbols needs `symbols` too.
@@ -168,4 +168,10 @@ BEGIN SELECT RAISE(ABORT, 'queue_results is append-only'); END;
 CREATE TRIGGER IF NOT EXISTS results_stay BEFORE DELETE ON queue_results
 BEGIN SELECT RAISE(ABORT, 'queue_results is append-only'); END;
 UPDATE cassette_meta SET value = '2' WHERE key = 'schema_version';
+";
+
+/// Who gave a task back: a line each, with a line feed before the first.
+const V3: &str = "
+ALTER TABLE queue_tasks ADD COLUMN tried_by TEXT;
+UPDATE cassette_meta SET value = '3' WHERE key = 'schema_version';
 ";

@@ -113,10 +113,10 @@ macro_rules! looks {
             fn known_result(
                 &self,
                 kind: TaskKind,
-                options: &str,
+                done: &str,
                 content: &str,
             ) -> Result<Option<TaskResult>, StoreError> {
-                SqliteReader::known_result(self, kind, options, content)
+                SqliteReader::known_result(self, kind, done, content)
             }
 
             fn has_open_tasks(&self, kinds: &[TaskKind]) -> Result<bool, StoreError> {

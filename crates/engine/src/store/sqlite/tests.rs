@@ -106,7 +106,7 @@ fn store_of_a_later_version_is_refused() {
         SqliteStore::open(&path),
         Err(StoreError::Newer {
             found: 99,
-            known: 2
+            known: 3
         })
     ));
     assert!(matches!(

@@ -1,0 +1,223 @@
+//! What goes to object storage and comes back is evidence: one thing, verified at the level that was
+//! asked for, with its signatures; and it can be queued there.
+
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+mod object_storage_support;
+mod redaction_support;
+mod signing_support;
+
+use std::fs;
+
+use runseal_core::digest::Digest;
+use runseal_testkit::folders::copy_folder;
+use runseal_testkit::object_storage::servers;
+use runseal_testkit::project_root;
+
+use object_storage_support::{Remote, answering, files_below, member};
+use signing_support::{bench, ok};
+
+#[test]
+fn run_that_does_not_verify_is_neither_pushed_nor_pulled() {
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[("one", b"content"), ("two", b"another")]);
+        remote.seal("r2", &[]);
+        let refused = remote.run(&["push", "out", &remote.at("p/both")]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("holds 2 things"), "{refused:?}");
+        ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        // A manifest whose contents are all there, and changed places.
+        let script = "import json\nk=a[1]\nm=json.loads(s.get_object(Bucket=a[0],Key=k)['Body'].read())\n\
+                      f=[x for x in m['files'] if x['path'].startswith('artifacts/')]\n\
+                      f[0]['sha256'],f[1]['sha256']=f[1]['sha256'],f[0]['sha256']\n\
+                      b=json.dumps(m,separators=(',',':'),sort_keys=True)\n\
+                      s.put_object(Bucket=a[0],Key=k,Body=b.encode())";
+        server.python(script, &[&remote.bucket, "p/runs/r1.manifest.json"]);
+        let refused = remote.run(&["verify", &remote.at("p/r1")]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        let before = files_below(&bench.path("."));
+        let refused = remote.run(&["pull", &remote.at("p/r1"), "-o", "back"]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.starts_with("NOT_VALID: "), "{refused:?}");
+        assert_eq!(files_below(&bench.path(".")), before);
+        // What only the strictest level minds is pushed and pulled at the others.
+        fs::create_dir(bench.path("out/r2/empty")).unwrap();
+        bench.write("out/r2/unknown", "x");
+        let refused = remote.run(&["push", "out/r2", &remote.at("p/r2"), "--strict"]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        ok(remote.run(&["push", "out/r2", &remote.at("p/r2"), "--lenient"]));
+        let refused = remote.run(&["pull", &remote.at("p/r2"), "--strict"]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        ok(remote.run(&["pull", &remote.at("p/r2"), "--lenient"]));
+    }
+}
+
+#[test]
+fn name_that_is_taken_is_told_before_anything_is_sent() {
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[("data", b"one")]);
+        remote.seal("r2", &[("data", b"two")]);
+        ok(remote.run(&["push", "out/r1", &remote.at("p/r")]));
+        let keys = server.keys(&remote.bucket);
+        let refused = remote.run(&["push", "out/r2", &remote.at("p/r")]);
+        assert_eq!(refused.code, Some(2), "{refused:?}");
+        assert!(refused.stderr.starts_with("TAKEN: "), "{refused:?}");
+        assert_eq!(server.keys(&remote.bucket), keys);
+        ok(remote.run(&["push", "out/r1", &remote.at("p/r")]));
+    }
+}
+
+#[test]
+fn signatures_go_along_and_come_back() {
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[("data", b"one")]);
+        ok(remote.run(&["keygen", "-o", "ada"]));
+        ok(remote.run(&["sign", "out/r1", "--key", "ada"]));
+        let pushed = remote.run(&["push", "out/r1", &remote.at("p/r1")]);
+        assert!(pushed.stderr.contains(".intoto.jsonl"), "{pushed:?}");
+        ok(pushed);
+        ok(remote.run(&["verify", &remote.at("p/r1"), "--require-signed"]));
+        let pulled = ok(remote.run(&["pull", &remote.at("p/r1"), "-o", "back"]));
+        assert!(
+            pulled.contains("\"attached\":[\"back.intoto.jsonl\"]"),
+            "{pulled}"
+        );
+        ok(remote.run(&["verify", "back", "--require-signed"]));
+        // Further signatures are added, and none that are there are lost.
+        ok(remote.run(&["sign", "out/r1", "--key", "ada", "--meaning", "reviewed"]));
+        ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        let signatures = fs::read(bench.path("out/r1.intoto.jsonl")).unwrap();
+        ok(remote.run(&["pull", &remote.at("p/r1"), "-o", "again"]));
+        assert_eq!(
+            fs::read(bench.path("again.intoto.jsonl")).unwrap(),
+            signatures
+        );
+        bench.write("out/r1.intoto.jsonl", "{}\n");
+        let refused = remote.run(&["push", "out/r1", &remote.at("p/r1")]);
+        assert!(refused.stderr.starts_with("TAKEN: "), "{refused:?}");
+    }
+}
+
+#[test]
+fn pack_and_single_document_hold_where_they_are_and_come_back() {
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        copy_folder(
+            &project_root().join("vectors/pack/ok-executed/input"),
+            &bench.path("pack"),
+        );
+        let address = remote.at("p/pack");
+        ok(remote.run(&["push", "pack", &address]));
+        ok(remote.run(&["verify", &address]));
+        ok(remote.run(&["pack", "verify", &address]));
+        ok(remote.run(&["catalog", "add", &address, "--store", "c.db"]));
+        fs::create_dir(bench.path("below")).unwrap();
+        ok(remote.run(&["pull", &address, "-o", "below/..//back"]));
+        assert_eq!(
+            files_below(&bench.path("back")),
+            files_below(&bench.path("pack"))
+        );
+        ok(remote.run(&["push", "pack", "oci-layout:layout:v1"]));
+        ok(remote.run(&["pull", "oci-layout:layout:v1", "-o", "below/../other"]));
+        let document = remote.at("p/document");
+        ok(remote.run(&["push", "pack/bundle.json", &document]));
+        ok(remote.run(&["verify", &document]));
+        ok(remote.run(&["pull", &document, "-o", "one"]));
+        assert_eq!(
+            fs::read(bench.path("one/bundle.json")).unwrap(),
+            fs::read(bench.path("pack/bundle.json")).unwrap()
+        );
+    }
+}
+
+#[test]
+fn bundle_whose_upload_fails_is_kept_and_nothing_runs_where_nobody_answers() {
+    let (_folder, bench) = bench();
+    let (endpoint, _) = answering(
+        "HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".to_owned(),
+    );
+    let remote = Remote::at_endpoint(&bench, &endpoint);
+    remote.seal("r0", &[("data", b"1")]);
+    fs::create_dir(bench.path("tmp")).unwrap();
+    let seal = [
+        "seal",
+        "engine",
+        "input.json",
+        "output.json",
+        "--out",
+        "s3://bucket/p",
+        "--run-id",
+        "r1",
+    ];
+    let mut command = remote.command(&seal);
+    let failed = command.env("TMPDIR", bench.path("tmp")).output().unwrap();
+    let failed = runseal_testkit::cli::Ran::from(failed);
+    assert_eq!(failed.code, Some(2), "{failed:?}");
+    let hint = failed.stderr.split("`runseal push ").nth(1).unwrap();
+    let (kept, address) = hint.split('`').next().unwrap().split_once(' ').unwrap();
+    assert_eq!(address, "s3://bucket/p/r1");
+    ok(remote.run(&["verify", kept, "--strict"]));
+    let nobody = Remote::at_endpoint(&bench, "http://127.0.0.1:1");
+    let record = ["record", "--out", "s3://bucket/p", "--", "touch", "ran"];
+    let mut command = nobody.command(&record);
+    let failed = command.env("TMPDIR", bench.path("tmp")).output().unwrap();
+    let failed = runseal_testkit::cli::Ran::from(failed);
+    assert!(failed.stderr.starts_with("UNREACHABLE: "), "{failed:?}");
+    assert!(!bench.path("ran").exists());
+    assert_eq!(fs::read_dir(bench.path("tmp")).unwrap().count(), 1);
+}
+
+#[test]
+fn runs_in_object_storage_are_queued_worked_and_told() {
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[("data", b"one")]);
+        remote.seal("r2", &[("data", b"two")]);
+        for id in ["r1", "r2"] {
+            let path = format!("out/{id}");
+            ok(remote.run(&["push", &path, &remote.at(&format!("p/{id}"))]));
+        }
+        ok(remote.run(&["job", "init", "--store", "jobs.db"]));
+        let store = ["--store", "jobs.db"];
+        let run = |arguments: &[&str]| remote.run(&[arguments, &store[..]].concat());
+        let queued = ok(run(&["queue", "verify", &remote.at("p"), "out/r1"]));
+        assert!(queued.contains("\"queued\":3"), "{queued}");
+        let worked = ok(run(&["work"]));
+        assert!(worked.contains("\"good\":3"), "{worked}");
+        let results = ok(run(&["queue", "results", "--format", "json"]));
+        let content = |place: &str| {
+            let path = format!("\"path\":\"{place}\"");
+            let line = results.lines().find(|line| line.contains(&path)).unwrap();
+            member(line, "content")
+        };
+        // Wherever it lies, it is the same content with the same report.
+        assert_eq!(content(&remote.at("p/r1")), content("out/r1"));
+        assert_ne!(content(&remote.at("p/r1")), content(&remote.at("p/r2")));
+        // Changed in storage since: judged anew.
+        let hex = Digest::of(b"one").to_string();
+        let key = format!("p/sha256/{}/{hex}", &hex[..2]);
+        let forged = bench.write("forged", "two");
+        server.put(&remote.bucket, &key, &forged);
+        ok(run(&["queue", "verify", &remote.at("p/r2")]));
+        ok(run(&["work"]));
+        // Nobody answers: told as that, and not for ever.
+        ok(run(&["queue", "verify", &remote.at("p/r2")]));
+        let nobody = Remote::through(&remote, "http://127.0.0.1:1");
+        let failed = nobody.run(&["queue", "verify", &remote.at("p"), "--store", "jobs.db"]);
+        assert_eq!(failed.code, Some(2), "{failed:?}");
+        assert!(failed.stderr.contains("127.0.0.1:1"), "{failed:?}");
+        let failed = nobody.run(&["work", "--store", "jobs.db"]);
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        let told = run(&["queue", "results", &remote.at("p/r2")]);
+        assert!(told.stdout.contains("verify failed"), "{told:?}");
+        assert!(told.stdout.contains("127.0.0.1:1"), "{told:?}");
+    }
+}

@@ -1,0 +1,43 @@
+//! Files that are written beside something that is not there yet.
+
+use std::fs;
+use std::path::PathBuf;
+
+use runseal_engine::atomic::{WriteError, folder_of, write_bytes};
+use runseal_engine::staging::StagingError;
+
+/// Files that were written; gone when dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Written(Vec<PathBuf>);
+
+impl Written {
+    /// Writes one, unless what an interrupted pull left is the same. Nothing else is replaced.
+    pub(crate) fn write(&mut self, place: PathBuf, bytes: &[u8]) -> Result<(), StagingError> {
+        match fs::read(&place) {
+            Ok(there) if there == bytes => return Ok(()),
+            Ok(_) => return Err(StagingError::Exists(place)),
+            Err(_) => {}
+        }
+        fs::create_dir_all(folder_of(&place)).map_err(|source| WriteError {
+            path: place.clone(),
+            source,
+        })?;
+        write_bytes(&place, bytes)?;
+        self.0.push(place);
+        Ok(())
+    }
+
+    /// Lets them stay.
+    pub(crate) fn keep(mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl Drop for Written {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // What stays is beside nothing and in nobody's way.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
