@@ -154,6 +154,7 @@ pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
+        above: Vec::new(),
     };
     let is_known = |name: &String| {
         let file_name = name.rsplit('/').next().unwrap_or(name);
