@@ -401,6 +401,7 @@ fn add_time(args: &Args, mut envelope: Envelope) -> Result<Envelope, CliError> {
         signature.timestamps.push(token.der().to_vec());
     }
     if let Some(file) = &args.timestamp_request {
+        refuse_inside(file)?;
         write_bytes(file, &request)?;
     }
     Ok(envelope)
