@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::redacted::commit::{has_marker, read_marker};
 use runseal_core::formats::redacted::documents::{REDACTED, Redacted, Withheld};
@@ -153,7 +152,7 @@ pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceE
         let parsed = collected.documents.get(name);
         let parsed = parsed.and_then(|bytes| super::seal::parse_value(bytes).ok());
         let Some(mut document) = parsed else { continue };
-        fill_digests(&mut document, source, &withholding)?;
+        fill_facts(&mut document, source, &withholding)?;
         // What cannot be written stays as it was read.
         if let Ok(bytes) = canonical_bytes(&document, Dialect::Jcs) {
             collected.documents.insert(name, bytes);
@@ -165,9 +164,9 @@ pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceE
     })
 }
 
-/// Computes digests of listed files that are withheld although the files are shown: they stood for
-/// something else too.
-fn fill_digests(
+/// Computes digests and sizes of listed files that are withheld although the files are shown: they
+/// stood for something else too, or the file was disclosed later.
+fn fill_facts(
     document: &mut Value,
     source: &dyn Source,
     withholding: &Withholding,
@@ -191,8 +190,11 @@ fn fill_digests(
         let stored = entry.get("stored").and_then(Value::as_str);
         let shown = stored.filter(|stored| !withholding.touches(stored));
         if let Some(path) = shown.and_then(|stored| SafePath::parse(stored).ok()) {
-            let digest = read_digest(source, &path)?;
-            entry.insert("sha256", digest.to_string());
+            let fact = read_fact(source, &path)?;
+            entry.insert("sha256", fact.sha256.to_string());
+            if entry.get("bytes").is_some_and(has_marker) {
+                entry.insert("bytes", fact.bytes);
+            }
         }
     }
     Ok(())
@@ -202,13 +204,12 @@ fn is_list(name: &str) -> bool {
     name == "outputs" || INPUT_LISTS.contains(&name)
 }
 
-fn read_digest(source: &dyn Source, path: &SafePath) -> Result<Digest, SourceError> {
+fn read_fact(source: &dyn Source, path: &SafePath) -> Result<ContentFact, SourceError> {
     let fact = ContentFact::read(source.open(path)?);
-    let fact = fact.map_err(|source| SourceError::Io {
+    fact.map_err(|source| SourceError::Io {
         path: path.to_string(),
         source,
-    })?;
-    Ok(fact.sha256)
+    })
 }
 
 /// Whether an engine's output shows anything that the engine came to.
