@@ -402,9 +402,8 @@ mod tests {
             SignedState::Broken,
             SignedState::Signed,
         ];
-        let words: std::collections::BTreeSet<_> = all.iter().map(|state| state.word()).collect();
-        let phrases: std::collections::BTreeSet<_> =
-            all.iter().map(|state| state.phrase()).collect();
+        let words: BTreeSet<_> = all.iter().map(|state| state.word()).collect();
+        let phrases: BTreeSet<_> = all.iter().map(|state| state.phrase()).collect();
         assert_eq!((words.len(), phrases.len()), (5, 5));
     }
 
