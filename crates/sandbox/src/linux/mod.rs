@@ -176,6 +176,7 @@ fn in_namespaces(
             is_apart: true,
             moved: None,
             starts_in: starting_folder(spec),
+            only_port: spec.loopback.as_ref().map(crate::loopback::Loopback::port),
             on_file: spec.on_file.clone(),
         };
         let gaps = folder.as_ref().map(LayeredFolder::gaps);

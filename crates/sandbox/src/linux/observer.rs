@@ -32,6 +32,8 @@ pub(super) struct Assignment {
     pub(super) moved: Option<Moved>,
     /// The folder that the command starts in, where nobody can move it.
     pub(super) starts_in: Option<PathBuf>,
+    /// The one port of the loopback that can be connected to, where the sandbox refuses all else.
+    pub(super) only_port: Option<u16>,
     pub(super) on_file: Option<OnFile>,
 }
 
@@ -85,8 +87,14 @@ struct Watch {
     known: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// The folder that every process of the command is in; nothing once one of them may have left.
     folder: Option<Vec<u8>>,
+    only_port: Option<u16>,
     on_file: Option<OnFile>,
     failure: Option<String>,
+}
+
+/// The loopback's one port, as targets are named.
+fn loopback_name(port: u16) -> String {
+    format!("{} 127.0.0.1:{port}", resolve::family_name(libc::AF_INET))
 }
 
 /// Paths that are remembered. A command that asks for more is only watched more slowly.
@@ -104,6 +112,7 @@ impl Watch {
             folder: assignment
                 .starts_in
                 .map(|folder| folder.into_os_string().into_vec()),
+            only_port: assignment.only_port,
             on_file: assignment.on_file,
             failure: None,
         }
@@ -175,7 +184,12 @@ impl Watch {
             libc::SYS_connect => {
                 let target = resolve::address_of(call.pid, second, third);
                 let program = resolve::program_of(call.pid);
-                self.seen.note_network(program, target, false);
+                match self.only_port {
+                    None => self.seen.note_network(program, target, false),
+                    // Sockets of the machine's own are no way out.
+                    Some(port) if target == loopback_name(port) || target.starts_with("Unix") => {}
+                    Some(_) => self.seen.note_network(program, target, true),
+                }
             }
             // The filter tells of sockets only to have them refused.
             libc::SYS_socket => {
