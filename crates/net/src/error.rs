@@ -54,6 +54,22 @@ pub enum NetError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The recording has fewer calls than it is to be forked after.
+    #[error("it has {calls} calls, so it cannot be forked at call {at}")]
+    Fork {
+        /// The recording.
+        path: PathBuf,
+        /// Where it was to be forked.
+        at: usize,
+        /// How many calls it has.
+        calls: usize,
+    },
+    /// Somebody is still making the recording.
+    #[error("it is still being recorded")]
+    Live {
+        /// The journal, which its recorder holds.
+        path: PathBuf,
+    },
     /// A secret was found in what was written; the output was taken away.
     #[error("a known secret of kind `{kind}` stands at byte {offset}")]
     Secret {
@@ -87,6 +103,8 @@ impl NetError {
             Self::Write { .. } => "WRITE",
             Self::Exists { .. } => "EXISTS",
             Self::Recording { .. } => "RECORDING",
+            Self::Fork { .. } => "FORK",
+            Self::Live { .. } => "LIVE",
             Self::Secret { .. } => "SECRET",
             Self::Server { .. } => "SERVER",
             Self::System(_) => "SYSTEM",
@@ -100,6 +118,8 @@ impl NetError {
             | Self::Write { path, .. }
             | Self::Exists { path }
             | Self::Recording { path, .. }
+            | Self::Fork { path, .. }
+            | Self::Live { path }
             | Self::Secret { path, .. } => Some(path),
             Self::Listen { .. } | Self::Upstream { .. } | Self::Server { .. } | Self::System(_) => {
                 None
@@ -113,13 +133,19 @@ impl NetError {
             Self::Listen { .. } => "`--listen 127.0.0.1:0` takes a port that is free",
             Self::Upstream { .. } => "name it as `https://host[:port][/path]`",
             Self::Read { .. } => "check the name and the right to read it",
-            Self::Write { path, .. }
-                if path.extension().is_some_and(|ending| ending == "journal") =>
+            Self::Write { path, source }
+                if source.kind() != io::ErrorKind::NotFound
+                    && path.extension().is_some_and(|ending| ending == "journal") =>
             {
                 "make room; `runseal proxy finish --recording FILE` then keeps what was answered before"
             }
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "make its folder first"
+            }
             Self::Write { .. } => "check the folder, its rights and its space",
             Self::Exists { .. } => "recordings are not overwritten: name another file",
+            Self::Fork { .. } => "calls are counted from 0: N answers come from the recording",
+            Self::Live { .. } => "end the recorder first; it finishes the recording itself",
             Self::Recording { .. } => "`runseal model-io verify` says what is wrong with it",
             Self::Secret { .. } => {
                 "add a pattern for it with `--redact FILE` and record again; nothing was kept"

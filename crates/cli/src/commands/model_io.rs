@@ -1,4 +1,4 @@
-//! `runseal model-io verify`: model_io.json, MI1-MI16.
+//! `runseal model-io verify`: model_io.json, MI1-MI17.
 
 use std::path::PathBuf;
 

@@ -1,16 +1,18 @@
 //! `--proxy`: what a command asks models goes through the recording proxy, which stands outside the
 //! sandbox with the keys and the network; and a replay that answers from what was recorded.
 
+use std::io::{self, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use runseal_engine::models::{ModelSession, ModelTraffic};
+use runseal_engine::models::{Fork, ModelSession, ModelTraffic};
 use runseal_net::NetError;
 use runseal_net::proxy::{Entrance, Keys, Mode, OnMiss, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
+use runseal_net::redact::Redactor;
 
-use super::proxy::{RedactArgs, net_error, secrets_of_environment};
+use super::proxy::{RedactArgs, describe_redacted, net_error, secrets_of_environment};
 use crate::error::CliError;
 use crate::ui;
 
@@ -97,6 +99,19 @@ pub struct ForkArgs {
 }
 
 impl ForkArgs {
+    /// Refuses what cannot be meant, before anything runs.
+    pub fn check(&self) -> Result<(), CliError> {
+        let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
+        upstream.map_err(net_error)?;
+        match &self.fork_out {
+            Some(out) if out.symlink_metadata().is_ok() => Err(CliError::usage(
+                format!("--fork-out: `{}` exists already", out.display()),
+                "recordings are not overwritten: name another file",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Starts a session that answers from `recording`.
     pub fn start(&self, recording: &Path) -> Result<Arc<dyn ModelSession>, String> {
         let message_of = |error: NetError| error.to_string();
@@ -122,7 +137,10 @@ impl ForkArgs {
             allowed_models: Vec::new(),
         };
         let session = ProxySession::start(options, None).map_err(message_of)?;
-        Ok(Arc::new(session))
+        Ok(Arc::new(ProxySession {
+            fork_at: self.fork_at,
+            ..session
+        }))
     }
 }
 
@@ -131,6 +149,10 @@ impl ForkArgs {
 struct ProxySession {
     proxy: Mutex<Option<Proxy>>,
     entrance: Entrance,
+    /// What knows the secrets that went through, until everything is sealed.
+    redactor: Arc<Redactor>,
+    /// Where the answers of the recording end, if they do.
+    fork_at: Option<usize>,
     /// Why a listener was not served.
     fault: Mutex<Option<String>>,
     /// Where the recording is made; gone with the session.
@@ -142,6 +164,8 @@ impl ProxySession {
         let proxy = Proxy::start(options)?;
         Ok(Self {
             entrance: proxy.entrance(),
+            redactor: proxy.redactor(),
+            fork_at: None,
             proxy: Mutex::new(Some(proxy)),
             fault: Mutex::default(),
             _folder: folder,
@@ -177,22 +201,28 @@ impl ModelSession for ProxySession {
         }
         let mut traffic = ModelTraffic {
             misses: outcome.misses,
+            answered: outcome.replayed,
             unused: outcome.unused,
             ..ModelTraffic::default()
         };
         if let Some(finished) = outcome.finished {
-            let total: u64 = finished.redacted.values().sum();
-            if total > 0 {
-                let kinds: Vec<String> = finished
-                    .redacted
-                    .iter()
-                    .map(|(kind, count)| format!("{kind} {count}"))
-                    .collect();
-                ui::note(&format!("{total} secrets replaced: {}", kinds.join(", ")));
+            if let Some(replaced) = describe_redacted(&finished.redacted) {
+                ui::note(&replaced);
             }
+            traffic.fork = self.fork_at.map(|at| Fork {
+                at,
+                answered: outcome.replayed,
+                live: finished.interactions.saturating_sub(at),
+                recording: finished.path.clone(),
+            });
             traffic.gaps = finished.gaps;
             traffic.recording = Some(finished.path);
         }
         Ok(traffic)
+    }
+
+    fn find_secret(&self, content: &mut dyn Read) -> io::Result<Option<String>> {
+        let found = self.redactor.find_known_in(content)?;
+        Ok(found.map(|(kind, _)| kind))
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use runseal_core::verify::Outcome;
+use runseal_engine::models::SECRET_HINT;
 use runseal_engine::record::ProgramError;
 use runseal_engine::record::apply::ApplyError;
 use runseal_engine::record::run::RunError;
@@ -85,6 +86,12 @@ pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<O
             "the run asked models, and this build cannot answer for them",
         )
         .hint("build runseal with its feature `net`, as releases are"),
+        RecordError::Secret(_) => CliError::new(
+            Outcome::Invalid,
+            "SECRET",
+            format!("{message}; nothing was sealed"),
+        )
+        .hint(SECRET_HINT),
         RecordError::Models(_) => CliError::new(Outcome::Invalid, "MODELS", message)
             .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
         RecordError::Rejected(findings) => return print_rejected(&findings),

@@ -98,6 +98,8 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
             .hint("name a run bundle, a job bundle, a pack or a context bundle")
     };
     #[cfg(feature = "net")]
+    args.fork.check()?;
+    #[cfg(feature = "net")]
     let start = |recording: &Path| args.fork.start(recording);
     #[cfg(feature = "net")]
     let models: Option<StartReplay<'_>> = Some(&start);

@@ -165,5 +165,26 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         AnswerFormat::Junit => ui::print_bytes(render_survey_junit(&survey).as_bytes())?,
     }
+    tell_journals(&args.paths);
     Ok(survey.outcome())
+}
+
+/// Names recordings that nobody finished: nothing of theirs can be verified yet.
+fn tell_journals(paths: &[PathBuf]) {
+    let folders = paths.iter().filter_map(|path| std::fs::read_dir(path).ok());
+    for entry in folders.flatten().flatten() {
+        let recording = entry.path().with_extension("");
+        let is_journal = entry
+            .path()
+            .extension()
+            .is_some_and(|ending| ending == "journal")
+            && recording.extension().is_some_and(|ending| ending == "json");
+        if is_journal && !recording.exists() {
+            ui::note(&format!(
+                "`{}` is a recording that was not finished; `runseal proxy finish --recording {}` does",
+                entry.path().display(),
+                recording.display()
+            ));
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::models::{SECRET_HINT, SecretSearchError};
+
 /// An error of the harness. A plan that fails is no error but a run that is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum HarnessError {
@@ -28,6 +30,9 @@ pub enum HarnessError {
     /// The evidence does not fit the proposal.
     #[error("{0}")]
     Evidence(String),
+    /// A secret that went through the proxy is in what was to be exported.
+    #[error(transparent)]
+    Secret(#[from] SecretSearchError),
     /// The target of the export exists and is not empty.
     #[error("`{}` exists and is not empty", .0.display())]
     TargetExists(PathBuf),
@@ -45,7 +50,7 @@ impl HarnessError {
             Self::Invalid(_) => "RUN_E003",
             Self::Policy(_) => "RUN_E004",
             Self::Sandbox { .. } => "RUN_E005",
-            Self::Evidence(_) => "RUN_E006",
+            Self::Evidence(_) | Self::Secret(_) => "RUN_E006",
             Self::TargetExists(_) | Self::Internal(_) => "RUN_E007",
         }
     }
@@ -59,6 +64,7 @@ impl HarnessError {
             Self::Policy(_) => Some("`--policy dev` allows models; see docs/harness.md".to_owned()),
             Self::Sandbox { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
             Self::TargetExists(_) => Some("name a folder that does not exist yet".to_owned()),
+            Self::Secret(_) => Some(SECRET_HINT.to_owned()),
             Self::Evidence(_) | Self::Internal(_) => None,
         }
     }

@@ -9,6 +9,7 @@ use super::error::HarnessError;
 use super::plan::first_finding;
 use crate::atomic::WriteError;
 use crate::directory::{DirectorySource, RootLink};
+use crate::models::{ModelSession, search_staged};
 use crate::redact::{KeptSeed, SealingSeed};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 
@@ -18,6 +19,7 @@ pub(super) fn export_pack(
     target: &Path,
     files: &[(&str, Vec<u8>)],
     redactable: Option<&SealingSeed>,
+    models: Option<&dyn ModelSession>,
 ) -> Result<Option<PathBuf>, HarnessError> {
     check_target(target)?;
     let staging = Staging::begin_beside(target).map_err(StagingError::from)?;
@@ -31,7 +33,12 @@ pub(super) fn export_pack(
     let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
     staging.publish(target, how, |staged| {
         // The seed of nothing goes before the folder that was made for both.
-        verify_staged(staged).inspect_err(|_| kept = None)
+        let searched = |()| match models {
+            Some(session) => Ok(search_staged(session, staged)?),
+            None => Ok(()),
+        };
+        let judged = verify_staged(staged).and_then(searched);
+        judged.inspect_err(|_| kept = None)
     })?;
     Ok(kept.and_then(KeptSeed::stays))
 }
@@ -84,7 +91,7 @@ mod tests {
             seed: Seed::from_bytes([1; 32]),
             is_new: true,
         };
-        let refused = export_pack(&target, &[("run.json", run)], Some(&seed));
+        let refused = export_pack(&target, &[("run.json", run)], Some(&seed), None);
         assert!(matches!(refused, Err(HarnessError::Evidence(_))));
         // The seed of nothing is gone too.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

@@ -145,7 +145,8 @@ pub(super) fn finish(
         let others = files.iter().map(|(name, bytes)| (*name, bytes.as_slice()));
         cover_files(&mut run, others).map_err(|error| HarnessError::Internal(error.to_string()))?;
         files.extend(stored(&[("run.json", &run)])?);
-        seed = export::export_pack(target, &files, options.redactable.as_ref())?;
+        let (redactable, models) = (options.redactable.as_ref(), options.models.as_deref());
+        seed = export::export_pack(target, &files, redactable, models)?;
     }
     if let Some(ledger) = &mut ledger {
         ledger.append(&entry).map_err(ledger_error)?;

@@ -10,6 +10,7 @@ use runseal_sandbox::outputs::OutputError;
 
 use super::accesses::AccessError;
 use super::run::RunError;
+use crate::models::SecretSearchError;
 use crate::run::seal::SealError;
 use crate::run::staging::RunFilesError;
 
@@ -76,6 +77,9 @@ pub enum RecordError {
     /// What models were asked and answered cannot be kept.
     #[error("what models were asked cannot be sealed: {0}")]
     Models(String),
+    /// A secret that went through the proxy is in what was to be sealed.
+    #[error(transparent)]
+    Secret(#[from] SecretSearchError),
     /// The run asked models, and nobody answers for them.
     #[error(
         "the run asked models, and this library opens no sockets to answer for them; \

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use runseal_core::formats::model_io::asked::PLACEHOLDER;
 use runseal_sandbox::{Observation, ObservedKind};
 
 use crate::run::replay::Divergence;
@@ -23,6 +24,9 @@ pub(crate) fn explain(
              seen whether the command looked at them"
                 .to_owned(),
         );
+    }
+    if divergences.iter().any(has_placeholder) {
+        reasons.push("the recorded answer has a placeholder where a secret was".to_owned());
     }
     if divergences.iter().any(looks_like_time) {
         reasons.push(
@@ -139,6 +143,18 @@ fn misses_something(divergence: &Divergence) -> bool {
     lines.any(|line| line.contains("No such file"))
 }
 
+/// Whether what came now has a placeholder of the recording's where something else was sealed.
+fn has_placeholder(divergence: &Divergence) -> bool {
+    let difference = divergence.difference.as_deref().unwrap_or_default();
+    difference.lines().any(|line| {
+        let now = match line.split_once(", now ") {
+            Some((_, now)) => now,
+            None => line.strip_prefix('+').unwrap_or_default(),
+        };
+        now.contains(PLACEHOLDER)
+    })
+}
+
 /// Whether the texts that differ have a time of day, a date or a count of seconds where they do.
 fn looks_like_time(divergence: &Divergence) -> bool {
     let Some(difference) = &divergence.difference else {
@@ -221,6 +237,19 @@ mod tests {
         let same = divergence(" cat: x: No such file or directory\n-a\n+b");
         let reasons = explain(Some(&Observation::default()), &[same]);
         assert!(reasons[0].contains("nothing that was seen"), "{reasons:?}");
+    }
+
+    #[test]
+    fn placeholder_where_a_secret_was_is_a_reason() {
+        let told = "the recorded answer has a placeholder where a secret was";
+        for text in [
+            "-sk-abc\n+[redacted:openai-key:0011223344556677]",
+            "/t: sk-abc, now [redacted:openai-key:0011223344556677]",
+        ] {
+            assert_eq!(explain(None, &[divergence(text)])[0], told, "{text}");
+        }
+        let before = "-[redacted:openai-key:0011223344556677]\n+other";
+        assert_ne!(explain(None, &[divergence(before)])[0], told);
     }
 
     #[test]

@@ -391,14 +391,19 @@ fn compare_traffic(traffic: &ModelTraffic, comparison: &mut Comparison, replay: 
         });
     }
     if traffic.unused > 0 {
-        let note = format!(
-            "{} recorded answers of models were not asked for",
-            traffic.unused
-        );
-        if !replay.notes.contains(&note) {
-            replay.notes.push(note);
-        }
+        let calls = |count: u64| match count {
+            1 => "1 call".to_owned(),
+            count => format!("{count} calls"),
+        };
+        comparison.divergences.push(Divergence {
+            path: MODEL_IO.to_owned(),
+            pointer: None,
+            sealed: calls(traffic.answered + traffic.unused),
+            now: calls(traffic.answered),
+            difference: None,
+        });
     }
+    replay.fork.clone_from(&traffic.fork);
 }
 
 fn texts_of(node: Option<Node<'_>>) -> BTreeSet<String> {

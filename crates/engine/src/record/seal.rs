@@ -30,7 +30,7 @@ use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command, shown_as_given};
 use super::secrets::{can_be_found, check_secrets};
 use crate::directory::{DirectorySource, RootLink};
-use crate::models::ModelTraffic;
+use crate::models::{ModelTraffic, search_staged};
 use crate::redact::{KeptSeed, SealingSeed};
 use crate::run::command::{Program, compute_executable};
 use crate::run::seal::{make_meta, verify_staged};
@@ -336,8 +336,13 @@ impl Sealing<'_> {
         let kept = kept.transpose().map_err(RunFilesError::from)?;
         let path = self
             .files
-            .seal(&run_id, verify_staged)
-            .map_err(RecordError::from)?;
+            .seal(&run_id, |staged| -> Result<(), RecordError> {
+                verify_staged(staged)?;
+                match &command.models {
+                    Some(session) => Ok(search_staged(session.as_ref(), staged)?),
+                    None => Ok(()),
+                }
+            })?;
         Ok(SealedCommand {
             run_id,
             path,

@@ -17,6 +17,7 @@ use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, execute};
 use super::seal::SealError;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
+use crate::models::Fork;
 use crate::record::machine::MachineCheck;
 use crate::record::reasons::explain;
 
@@ -101,6 +102,8 @@ pub struct Replay {
     pub has_failed: bool,
     /// What could not be compared.
     pub notes: Vec<String>,
+    /// Where the command went on from the recorded answers of models by itself.
+    pub fork: Option<Fork>,
     /// Whether it is one of a redacted copy, of which not all can be checked.
     pub is_redacted: bool,
     /// What the copy withholds of what the run gave.
@@ -120,6 +123,7 @@ impl Replay {
             gaps: Vec::new(),
             has_failed: false,
             notes: Vec::new(),
+            fork: None,
             is_redacted: false,
             not_compared: Vec::new(),
         }
@@ -157,6 +161,10 @@ impl Replay {
 
     /// The verdict for people: also on what else it was reproduced.
     pub fn verdict_text(&self) -> String {
+        // What went on by itself was not to give the same.
+        if let Some(fork) = &self.fork {
+            return fork.to_string();
+        }
         let name = self.verdict().name();
         let other = self.environment.as_ref().and_then(MachineCheck::other_name);
         let mut text = name.to_owned();

@@ -40,6 +40,12 @@ pub fn render_json(replay: &Replay) -> Value {
     if let Verdict::NotReplayable { rule } = verdict {
         printed.insert("rule", rule);
     }
+    if let Some(fork) = &replay.fork {
+        let mut forked = Value::object([("at", fork.at), ("live", fork.live)]);
+        forked.insert("answered", fork.answered);
+        forked.insert("recording", fork.recording.display().to_string());
+        printed.insert("fork", forked);
+    }
     printed.insert("rules", Value::array(rules));
     printed.insert("runs", Value::array(runs));
     if let Some(check) = &replay.environment {

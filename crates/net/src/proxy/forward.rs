@@ -77,15 +77,15 @@ pub(super) async fn forward(
     };
     let (parts, body) = answered.into_parts();
     let passed = headers::for_client(&parts.headers);
-    let content_type = passed
-        .get("content-type")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let header = |name: &str| {
+        let value = passed.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default()
+    };
     let note = Note::Head {
         x,
         status: Some(parts.status.as_u16()),
         headers: headers::noted(&passed),
-        kind: BodyKind::of_content_type(content_type),
+        kind: BodyKind::of_headers(header("content-encoding"), header("content-type")),
     };
     if !shared.note(note).await {
         return recording_failed();

@@ -212,6 +212,11 @@ impl Proxy {
         }
     }
 
+    /// What knows the secrets that went through, also after the end.
+    pub fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.shared.redactor)
+    }
+
     /// The runtime, to wait in.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.runtime.handle()
@@ -284,6 +289,14 @@ fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
                 recording.adapter.name(),
                 options.adapter.name()
             ),
+        });
+    }
+    let calls = recording.interactions.len();
+    if let Some(at) = fork_at.filter(|at| *at > calls) {
+        return Err(NetError::Fork {
+            path: path.clone(),
+            at,
+            calls,
         });
     }
     let mut pointers = recording.volatile.pointers().to_vec();

@@ -255,16 +255,14 @@ fn ask(redactor: &Redactor, received: &Received) -> Asked {
         // What headers teach is then found in the body, as when it was recorded.
         redactor.redact_header(name.as_str(), value.as_bytes());
     }
-    let content_type = received
-        .headers
-        .get("content-type")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let is_form = content_type.starts_with("application/x-www-form-urlencoded");
-    let body = match (is_form, std::str::from_utf8(&received.body)) {
-        (true, Ok(form)) => redactor.redact_query(form).into_bytes(),
-        _ => redactor.redact_body(&received.body).into_owned(),
+    let header = |name: &str| {
+        let value = received.headers.get(name);
+        value
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     };
+    let content_type = header("content-type");
+    let body = redactor.redact_request(header("content-encoding"), content_type, &received.body);
     Asked {
         method: received.method.as_str().to_owned(),
         path: redactor.redact_text(&received.path).into_owned(),

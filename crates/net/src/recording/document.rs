@@ -14,8 +14,9 @@ use runseal_core::canon::{
     CanonError, Dialect, ObjectWriter, ReadOptions, Value, canonical_bytes, parse_document,
 };
 use runseal_core::digest::Digest;
-use runseal_core::formats::model_io::MAX_INTERACTIONS;
 use runseal_core::formats::model_io::bodies::held_body;
+use runseal_core::formats::model_io::fork::{FORK, FORK_HASH, compute_fork_hash};
+use runseal_core::formats::model_io::{MAX_INTERACTIONS, compute_model_io_hash};
 use runseal_engine::atomic::{self, WriteError};
 
 use super::journal::JournalReader;
@@ -225,10 +226,14 @@ impl Making<'_> {
         if from == to {
             return Ok(());
         }
-        let Ok(entries) = fs::read_dir(&from) else {
-            return Ok(());
+        let entries = match fs::read_dir(&from) {
+            Ok(entries) => entries,
+            // Most recordings have no large bodies.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(NetError::read(&from)(error)),
         };
-        for entry in entries.flatten() {
+        for entry in entries {
+            let entry = entry.map_err(NetError::read(&from))?;
             let bytes = fs::read(entry.path()).map_err(NetError::read(&entry.path()))?;
             self.put_body(&bytes)?;
         }
@@ -284,7 +289,7 @@ impl Making<'_> {
             object.member("adapter_id", &Value::from(self.session.adapter.name()))?;
             object.member("capture", &self.capture())?;
             if let Some(parent) = self.session.parent.as_ref().filter(|parent| parent.is_fork) {
-                let fork = Value::object([
+                let mut fork = Value::object([
                     ("at", Value::from(parent.interactions)),
                     (
                         "parent_model_io_hash",
@@ -292,7 +297,8 @@ impl Making<'_> {
                     ),
                     ("parent_sha256", Value::from(parent.sha256.as_str())),
                 ]);
-                object.member("fork", &fork)?;
+                fork.insert(FORK_HASH, self.bind_fork(&fork, &model_id, part)?);
+                object.member(FORK, &fork)?;
             }
             object.list("interactions", |list| -> Result<(), Fault> {
                 let mut lines = fs::File::open(&part.path).map_err(NetError::read(&part.path))?;
@@ -319,6 +325,37 @@ impl Making<'_> {
                 .map_err(|error| Fault(NetError::write(self.output)(error)))
         })
         .map_err(|fault| fault.0)
+    }
+
+    /// The hash that binds a fork to what follows.
+    fn bind_fork(&self, fork: &Value, model_id: &str, part: &PartFile) -> Result<String, NetError> {
+        let system = |error: &dyn std::fmt::Display| NetError::System(error.to_string());
+        let lines = fs::read(&part.path).map_err(NetError::read(&part.path))?;
+        let mut interactions = Vec::new();
+        for line in lines
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            let document =
+                parse_document(line, &ReadOptions::TEXT).map_err(|error| system(&error.kind))?;
+            interactions.push(document.root().to_value());
+        }
+        let document = Value::object([
+            ("adapter_id", Value::from(self.session.adapter.name())),
+            (FORK, fork.clone()),
+            ("interactions", Value::Array(interactions)),
+            ("mode", Value::from("record")),
+            ("model_id", Value::from(model_id)),
+            ("model_io_schema_version", Value::from(VERSION)),
+        ]);
+        let bytes = canonical_bytes(&document, Dialect::Kernel).map_err(|error| system(&error))?;
+        let document =
+            parse_document(&bytes, &ReadOptions::TEXT).map_err(|error| system(&error.kind))?;
+        let root = document.root();
+        let own = compute_model_io_hash(root);
+        let hash = own.and_then(|own| compute_fork_hash(root.get(FORK)?, &own));
+        hash.map(|hash| hash.to_string())
+            .ok_or_else(|| system(&"the fork has no canonical form"))
     }
 
     /// Searches all that was written for secrets that are known.

@@ -10,6 +10,7 @@ use super::document::Making;
 use super::exchange::{End, Exchange, headers_value};
 use crate::NetError;
 use crate::matching::{Asked, BodyForm, compute_key, name_request};
+use crate::redact::Coding;
 use runseal_core::formats::model_io::reading::{Api, LARGEST_READ, Reading};
 
 /// Requests up to this size stand in the document.
@@ -28,6 +29,7 @@ impl Making<'_> {
             _ => None,
         };
         let api = Api::of_exchange(self.session.adapter.name(), &asked.path, json);
+        self.note_compressed(exchange);
         let reading = self.read(api, exchange)?;
         self.models
             .extend(reading.as_ref().and_then(|reading| reading.model.clone()));
@@ -169,6 +171,22 @@ impl Making<'_> {
         };
         self.total += content.len();
         Ok((response, content))
+    }
+
+    /// Lists what is compressed in a way that cannot be read: nobody looked for secrets in it.
+    fn note_compressed(&mut self, exchange: &Exchange) {
+        let is_unread = |coding: Option<&str>, body: &[u8]| {
+            let coding = coding.and_then(Coding::parse);
+            coding.is_some_and(|coding| !body.is_empty() && coding.decode(body).is_none())
+        };
+        // A request that could be read is no longer compressed, and is text as a rule.
+        let asked = exchange.request_header("content-encoding");
+        let is_text = std::str::from_utf8(&exchange.request_body).is_ok();
+        if is_unread(exchange.header("content-encoding"), &exchange.body)
+            || !is_text && is_unread(asked, &exchange.request_body)
+        {
+            self.gap_of(exchange, "is compressed: secrets in it were not looked for");
+        }
     }
 
     fn gap_of(&mut self, exchange: &Exchange, what: &str) {

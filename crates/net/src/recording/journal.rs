@@ -80,9 +80,8 @@ impl Journal {
         let file = File::open(path).map_err(NetError::read(path))?;
         match file.try_lock() {
             Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(NetError::Recording {
+            Err(TryLockError::WouldBlock) => Err(NetError::Live {
                 path: path.to_owned(),
-                reason: "it is still being recorded".to_owned(),
             }),
             Err(TryLockError::Error(error)) => Err(NetError::read(path)(error)),
         }

@@ -173,19 +173,17 @@ impl Writer {
     fn take_request(&mut self, x: u64, request: &RequestNote) -> io::Result<()> {
         // Headers first: what they teach is then found in the rest.
         let headers = self.redact_headers(&request.headers);
-        let content_type = headers
-            .iter()
-            .find(|(name, _)| name == "content-type")
-            .map(|(_, value)| value.as_str());
-        let is_form = content_type
-            .is_some_and(|value| value.starts_with("application/x-www-form-urlencoded"));
+        let header = |wanted: &str| {
+            let found = headers.iter().find(|(name, _)| name == wanted);
+            found.map_or("", |(_, value)| value.as_str())
+        };
+        let (coding, content_type) = (header("content-encoding"), header("content-type"));
+        let body = self
+            .redactor
+            .redact_request(coding, content_type, &request.body);
         let query = request.query.as_deref();
         let query = query.map(|query| self.redactor.redact_query(query));
         let path = self.redactor.redact_text(&request.path);
-        let body = match (is_form, std::str::from_utf8(&request.body)) {
-            (true, Ok(form)) => self.redactor.redact_query(form).into_bytes(),
-            _ => self.redactor.redact_body(&request.body).into_owned(),
-        };
         let mut record = Value::object([
             ("t", Value::from("request")),
             ("x", Value::from(x)),

@@ -14,8 +14,7 @@ use runseal_core::canon::{
     Dialect, Kind, Node, ReadOptions, Value, canonical_bytes, parse_document,
 };
 
-use super::kinds::SECRET_MEMBERS;
-use super::{Edit, Redactor};
+use super::{Edit, Redactor, find, names};
 
 /// What is held of one text at the most while it may still become a secret.
 const MOST_HELD: usize = 16 << 10;
@@ -114,7 +113,7 @@ impl Lanes {
 
 impl Lane {
     fn settle(&mut self, redactor: &Redactor, forced: usize, edits: &mut Vec<Edit>) {
-        let safe = safe_end(&self.text, self.searched);
+        let safe = safe_end(redactor, &self.text, self.searched);
         let is_long = self.text.len() > MOST_HELD;
         let mut must = 0;
         for piece in &self.pieces {
@@ -164,7 +163,7 @@ impl Lane {
         }
         for edit in found.iter().filter(|edit| edit.range.end <= at) {
             if let Some(secret) = whole.as_bytes().get(edit.range.clone()) {
-                redactor.learn(&edit.kind, secret);
+                redactor.learn_found(&edit.kind, secret);
             }
         }
         self.text.drain(..at - base);
@@ -241,7 +240,7 @@ fn cut(piece: &str, start: usize, found: &[Edit]) -> String {
 }
 
 /// The last place in `text`, behind `searched`, up to which no secret can go on; 0 where there is none.
-fn safe_end(text: &str, searched: usize) -> usize {
+fn safe_end(redactor: &Redactor, text: &str, searched: usize) -> usize {
     let mut limit = text.len();
     // A private key goes on over spaces and ends of lines.
     if let Some(begin) = memmem::rfind(text.as_bytes(), b"-----BEGIN ") {
@@ -249,6 +248,10 @@ fn safe_end(text: &str, searched: usize) -> usize {
         if !armour.contains("-----END ") || armour.matches("-----").count() < 4 {
             limit = begin;
         }
+    }
+    // So does a quoted value, whose name gives it away.
+    if let Some(name) = find::open_value(text.as_bytes(), &redactor.finder) {
+        limit = limit.min(name);
     }
     let held = text.get(..limit).unwrap_or_default();
     for (at, character) in held.char_indices().rev() {
@@ -267,17 +270,17 @@ fn safe_end(text: &str, searched: usize) -> usize {
 /// Whether a text ends with what a secret comes after: a sign, a scheme, a telling name.
 fn announces(text: &str) -> bool {
     let text = text.trim_end_matches([' ', '\t', '\\', '"', '\'']);
-    if text.ends_with([':', '=']) || text.ends_with("Bearer") {
+    if text.ends_with([':', '=']) || text.ends_with("Bearer") || text.ends_with("bearer") {
         return true;
     }
-    let ends_with = |name: &&str| {
-        let start = text.len().checked_sub(name.len());
-        let last = start.and_then(|start| text.get(start..));
-        last.is_some_and(|last| last.replace('-', "_").eq_ignore_ascii_case(name))
-    };
-    // Names are longer than most last words; few texts come this far.
+    // The last letters of telling names; few texts come this far.
     let last = text.as_bytes().last().map(u8::to_ascii_lowercase);
-    last.is_some_and(|last| b"dnyt".contains(&last)) && SECRET_MEMBERS.iter().any(ends_with)
+    if !last.is_some_and(|last| b"deghlnsty".contains(&last)) {
+        return false;
+    }
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name = text.rsplit(|c| !in_name(c)).next().unwrap_or_default();
+    names::judge(name).is_some()
 }
 
 /// The data of an event that has one line of it, and its place in the event.
@@ -377,18 +380,39 @@ pub(super) fn rewrite_json(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> 
     canonical_bytes(&value, Dialect::Kernel).ok()
 }
 
-/// The edit that rewrites the data of an event, or a line, which holds a secret behind escapes.
+/// The same for a text that has a JSON document a line.
+pub(super) fn rewrite_lines(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> {
+    let mut any = false;
+    let mut out = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let content = line.trim_ascii_end();
+        match rewrite_json(redactor, content) {
+            Some(rewritten) => {
+                any = true;
+                out.extend_from_slice(&rewritten);
+                out.extend_from_slice(line.get(content.len()..).unwrap_or_default());
+            }
+            None => out.extend_from_slice(line),
+        }
+    }
+    any.then_some(out)
+}
+
+/// The edit that rewrites the data of an event, or a line, which holds a secret behind escapes. `edited`
+/// is the event without the secrets that stand in it plainly.
 pub(super) fn rewrite_event(
     redactor: &Redactor,
     event: &[u8],
+    edited: &[u8],
     at: usize,
     is_line: bool,
 ) -> Option<Edit> {
-    let (data, offset) = match is_line {
-        true => (std::str::from_utf8(event).ok()?.trim_end(), 0),
-        false => single_data_line(event)?,
+    let data_of = |event| match is_line {
+        true => Some((std::str::from_utf8(event).ok()?.trim_end(), 0)),
+        false => single_data_line(event),
     };
-    let rewritten = rewrite_json(redactor, data.as_bytes())?;
+    let (data, offset) = data_of(event)?;
+    let rewritten = rewrite_json(redactor, data_of(edited)?.0.as_bytes())?;
     Some(Edit {
         range: at + offset..at + offset + data.len(),
         kind: "escaped".to_owned(),

@@ -1,8 +1,8 @@
 //! Secrets in headers, addresses and forms, where the name of a field gives its value away.
 
 use super::Redactor;
-use super::kinds::{SECRET_PARAMETERS, is_secret_header};
-use super::known;
+use super::kinds::is_secret_header;
+use super::{known, names};
 use crate::proxy::STAND_IN;
 
 impl Redactor {
@@ -57,11 +57,10 @@ impl Redactor {
             let Some((name, value)) = part.split_once('=') else {
                 return self.redact_text(part).into_owned();
             };
-            let plain = name.to_ascii_lowercase().replace('-', "_");
-            if value.is_empty() || !SECRET_PARAMETERS.contains(&plain.as_str()) {
+            if value.is_empty() || !names::is_secret_parameter(name) {
                 return self.redact_text(part).into_owned();
             }
-            self.learn("parameter", value.as_bytes());
+            self.learn_found("parameter", value.as_bytes());
             *self
                 .lock()
                 .counts

@@ -7,16 +7,19 @@
 //!
 //! Two sorts of secrets are found: those of a known look (`kinds.rs`, `find.rs`, and the patterns of
 //! a redaction file), and known values, which are learned from headers, from the environment and
-//! from whatever was found before; those are also found in base64, percent-encoding, hex and JSON
+//! from whatever was found before. Both are also found in base64, percent-encoding, hex and JSON
 //! escapes. [`Window`] does this on a stream whose pieces may end within a secret.
 
+mod compressed;
 mod deltas;
 mod encoded;
 mod find;
 mod headers;
 mod kinds;
 mod known;
+mod names;
 mod rules;
+mod shapes;
 mod window;
 
 use std::borrow::Cow;
@@ -26,10 +29,11 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use hmac::{Hmac, KeyInit, Mac};
-use runseal_core::canon::{JsonString, Value};
+use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
 use runseal_core::formats::model_io::asked::PLACEHOLDER;
 use sha2::Sha256;
 
+pub use compressed::Coding;
 pub use kinds::is_secret_header;
 pub use known::known_values_in_environment;
 pub use rules::{RedactionRules, RulesError};
@@ -42,6 +46,8 @@ use known::Known;
 const DIGITS: usize = 16;
 /// Bytes of a file that are searched at once.
 const SCANNED: u64 = 1 << 20;
+/// How often a text within a text is read out of its escapes.
+const DEEPEST_QUOTES: usize = 3;
 
 /// Replaces secrets, and remembers which values are secret and how many were replaced.
 #[derive(Debug)]
@@ -171,9 +177,15 @@ impl Redactor {
         drop(state);
         let placeholders = find_placeholders(bytes);
         edits.retain(|edit| {
-            let is_within =
-                |place: &Range<usize>| edit.range.start < place.end && place.start < edit.range.end;
-            !placeholders.iter().any(is_within)
+            let range = &edit.range;
+            // A value that only contains one has more in it.
+            let is_spared = |place: &Range<usize>| {
+                let touches = range.start < place.end && place.start < range.end;
+                let is_more =
+                    range.start <= place.start && place.end <= range.end && range != place;
+                touches && !is_more
+            };
+            !placeholders.iter().any(is_spared)
         });
         merge(edits)
     }
@@ -193,34 +205,39 @@ impl Redactor {
     fn take_edits(&self, bytes: &[u8]) -> Vec<Edit> {
         let edits = self.find(bytes);
         if !edits.is_empty() {
-            let mut state = self.lock();
             for edit in &edits {
-                *state.counts.entry(edit.kind.clone()).or_default() += 1;
+                self.count(&edit.kind);
                 if edit.is_new
                     && let Some(secret) = bytes.get(edit.range.clone())
                 {
-                    state.known.learn(&edit.kind, secret, &edit.placeholder);
+                    self.learn_found(&edit.kind, secret);
                 }
             }
         }
         edits
     }
 
+    /// Learns a secret that was found in a text, where its quotes may be escaped.
+    fn learn_found(&self, kind: &str, secret: &[u8]) {
+        let mut secret = secret.to_vec();
+        for _ in 0..=DEEPEST_QUOTES {
+            let is_named = kind == find::NAMED || kind == "parameter";
+            if is_named && names::is_prose(&secret) {
+                return;
+            }
+            self.learn(kind, &secret);
+            let quoted = [b"\"", secret.as_slice(), b"\""].concat();
+            let read = parse_document(&quoted, &ReadOptions::TEXT).ok();
+            match read.and_then(|document| document.root().as_str().map(|text| text.into_owned())) {
+                Some(text) if text.as_bytes() != secret => secret = text.into_bytes(),
+                _ => return,
+            }
+        }
+    }
+
     /// `bytes` without secrets.
     pub fn redact<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        let edits = self.take_edits(bytes);
-        if edits.is_empty() {
-            return Cow::Borrowed(bytes);
-        }
-        let mut out = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        for edit in &edits {
-            out.extend_from_slice(bytes.get(at..edit.range.start).unwrap_or_default());
-            out.extend_from_slice(edit.placeholder.as_bytes());
-            at = edit.range.end;
-        }
-        out.extend_from_slice(bytes.get(at..).unwrap_or_default());
-        Cow::Owned(out)
+        apply(bytes, &self.take_edits(bytes))
     }
 
     /// A text without secrets.
@@ -231,8 +248,8 @@ impl Redactor {
         }
     }
 
-    /// A body without secrets. JSON is looked at once more with its escapes read: what is only
-    /// then a secret makes the body be written anew.
+    /// A body without secrets. JSON, also one document a line, is looked at once more with its escapes
+    /// read: what is only then a secret makes the body be written anew.
     pub fn redact_body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
         let redacted = self.redact(body);
         if !has_escapes(&redacted) {
@@ -240,7 +257,22 @@ impl Redactor {
         }
         match deltas::rewrite_json(self, &redacted) {
             Some(rewritten) => Cow::Owned(rewritten),
-            None => redacted,
+            None => match deltas::rewrite_lines(self, &redacted) {
+                Some(rewritten) => Cow::Owned(rewritten),
+                None => redacted,
+            },
+        }
+    }
+
+    /// A request's body without secrets, as it is recorded and matched: what is compressed is read, so
+    /// that people can too, and other compressed bytes of the same find it.
+    pub fn redact_request(&self, coding: &str, content_type: &str, body: &[u8]) -> Vec<u8> {
+        let decoded = Coding::parse(coding).and_then(|coding| coding.decode(body));
+        let body = decoded.as_deref().unwrap_or(body);
+        let is_form = content_type.starts_with("application/x-www-form-urlencoded");
+        match (is_form, std::str::from_utf8(body)) {
+            (true, Ok(form)) => self.redact_query(form).into_bytes(),
+            _ => self.redact_body(body).into_owned(),
         }
     }
 
@@ -267,7 +299,7 @@ impl Redactor {
                 let mut any = false;
                 let taken = std::mem::take(members);
                 for (name, mut member) in taken {
-                    any |= self.redact_value(&mut member);
+                    any |= self.redact_named(&name, &mut member) || self.redact_value(&mut member);
                     let renamed = name
                         .as_str()
                         .map(|text| self.redact_text(text).into_owned());
@@ -280,6 +312,47 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
+
+    /// Replaces the text of a member whose name says that it is a secret; whether it was one. Where
+    /// the name was written with escapes, nothing else has seen it.
+    fn redact_named(&self, name: &JsonString, member: &mut Value) -> bool {
+        let (Some(name), Value::String(string)) = (name.as_str(), &*member) else {
+            return false;
+        };
+        let Some(text) = string.as_str() else {
+            return false;
+        };
+        let is_secret = match names::judge(name) {
+            Some(names::Telling::Secret) => !text.is_empty(),
+            Some(names::Telling::IfKeyLike) => names::is_key_like(text.as_bytes()),
+            Some(names::Telling::InFields) | None => false,
+        };
+        let is_placeholder = find_placeholders(text.as_bytes()).first() == Some(&(0..text.len()));
+        if !is_secret || is_placeholder || names::is_reference(name, text.as_bytes()) {
+            return false;
+        }
+        self.count(find::NAMED);
+        self.learn_found(find::NAMED, text.as_bytes());
+        let placeholder = self.placeholder(find::NAMED, text.as_bytes());
+        *member = Value::from(placeholder);
+        true
+    }
+}
+
+/// `bytes` with what the edits put in place.
+fn apply<'b>(bytes: &'b [u8], edits: &[Edit]) -> Cow<'b, [u8]> {
+    if edits.is_empty() {
+        return Cow::Borrowed(bytes);
+    }
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for edit in edits {
+        out.extend_from_slice(bytes.get(at..edit.range.start).unwrap_or_default());
+        out.extend_from_slice(edit.placeholder.as_bytes());
+        at = edit.range.end;
+    }
+    out.extend_from_slice(bytes.get(at..).unwrap_or_default());
+    Cow::Owned(out)
 }
 
 /// A secret's place in a text, and the placeholder that takes it.

@@ -4,8 +4,9 @@
 //! Of an event stream, whole events are let go; of anything else, what is so far from the end that
 //! no secret can reach back to it. Nothing is written that has not gone through here.
 
+use super::compressed::Coding;
 use super::deltas::{self, Lanes};
-use super::{Edit, Redactor, has_escapes};
+use super::{Edit, Redactor, apply, has_escapes};
 
 /// What is held back of a body that is no event stream: no secret is longer.
 const HOLD: usize = 64 << 10;
@@ -23,18 +24,27 @@ pub enum BodyKind {
     Events,
     /// A JSON document: secrets are looked for in its strings.
     Json,
-    /// A message a line.
+    /// A message a line, of a session that goes on after each answer.
     Lines,
+    /// A JSON document a line.
+    JsonLines,
+    /// Compressed: secrets are looked for in what it holds.
+    Compressed(Coding),
     /// Anything else: secrets are looked for in its bytes.
     Plain,
 }
 
 impl BodyKind {
-    /// By the type that the headers declare.
-    pub fn of_content_type(declared: &str) -> Self {
+    /// By the coding and the type that the headers declare.
+    pub fn of_headers(coding: &str, declared: &str) -> Self {
+        if let Some(coding) = Coding::parse(coding) {
+            return Self::Compressed(coding);
+        }
         let declared = declared.to_ascii_lowercase();
         if declared.starts_with("text/event-stream") {
             Self::Events
+        } else if declared.contains("ndjson") || declared.contains("jsonl") {
+            Self::JsonLines
         } else if declared.contains("json") {
             Self::Json
         } else {
@@ -86,16 +96,40 @@ impl Window {
 
     /// Adds a piece, with a mark that its end is to carry.
     pub fn add(&mut self, piece: &[u8], mark: u64) {
+        // What is JSON is read as such, whatever its type says.
+        let begins_json = || matches!(piece.trim_ascii_start().first(), Some(b'{' | b'['));
+        if self.kind == BodyKind::Plain && self.is_fresh() && begins_json() {
+            self.kind = BodyKind::Json;
+        }
         self.raw.extend_from_slice(piece);
         self.cuts.push((self.raw.len(), mark));
+    }
+
+    /// Whether nothing has come yet.
+    fn is_fresh(&self) -> bool {
+        self.raw.is_empty() && self.released == 0
+    }
+
+    /// Whether it is let go event by event.
+    fn has_events(&self) -> bool {
+        matches!(
+            self.kind,
+            BodyKind::Events | BodyKind::Lines | BodyKind::JsonLines
+        )
     }
 
     /// Gives what may be written of all that was added.
     pub fn release_ready(&mut self, redactor: &Redactor) -> Released {
         match self.kind {
-            BodyKind::Events | BodyKind::Lines => self.release_events(redactor),
-            BodyKind::Json if self.raw.len() <= WHOLE_JSON => Released::default(),
-            BodyKind::Json | BodyKind::Plain => self.release_plain(redactor),
+            BodyKind::Events | BodyKind::Lines | BodyKind::JsonLines => {
+                self.release_events(redactor)
+            }
+            BodyKind::Json | BodyKind::Compressed(_) if self.raw.len() <= WHOLE_JSON => {
+                Released::default()
+            }
+            BodyKind::Json | BodyKind::Compressed(_) | BodyKind::Plain => {
+                self.release_plain(redactor)
+            }
         }
     }
 
@@ -106,7 +140,7 @@ impl Window {
 
     /// Ends the body; gives the rest of it.
     pub fn finish(&mut self, redactor: &Redactor) -> Released {
-        if matches!(self.kind, BodyKind::Events | BodyKind::Lines) {
+        if self.has_events() {
             self.look(redactor);
             // What has no end is looked at as an event all the same.
             self.look_at(redactor, self.raw.len());
@@ -116,11 +150,16 @@ impl Window {
         self.edits = redactor.take_edits(&self.raw);
         let is_whole = self.released == 0;
         let rest = self.release(self.raw.len());
-        if self.kind == BodyKind::Json
-            && is_whole
-            && has_escapes(&rest.bytes)
-            && let Some(rewritten) = deltas::rewrite_json(redactor, &rest.bytes)
-        {
+        let rewritten = match self.kind {
+            _ if !is_whole => None,
+            BodyKind::Json if has_escapes(&rest.bytes) => {
+                deltas::rewrite_json(redactor, &rest.bytes)
+                    .or_else(|| deltas::rewrite_lines(redactor, &rest.bytes))
+            }
+            BodyKind::Compressed(coding) => coding.redact(redactor, &rest.bytes),
+            _ => None,
+        };
+        if let Some(rewritten) = rewritten {
             self.released = rewritten.len() as u64;
             let mark = rest.cuts.first().map_or(0, |cut| cut.1);
             return Released {
@@ -134,7 +173,7 @@ impl Window {
     /// Looks at the events that are whole.
     fn look(&mut self, redactor: &Redactor) {
         let length_of = match self.kind {
-            BodyKind::Lines => line_length,
+            BodyKind::Lines | BodyKind::JsonLines => line_length,
             _ => event_length,
         };
         let mut ends = Vec::new();
@@ -157,7 +196,7 @@ impl Window {
         for end in ends {
             if !is_clean {
                 self.look_at(redactor, end);
-            } else if self.kind != BodyKind::Lines {
+            } else if self.kind == BodyKind::Events {
                 let event = self.raw.get(self.looked..end).unwrap_or_default();
                 self.lanes.add(event, self.looked);
             }
@@ -170,20 +209,24 @@ impl Window {
         let from = self.looked;
         let event = self.raw.get(from..end).unwrap_or_default();
         let found = redactor.take_edits(event);
-        let is_line = self.kind == BodyKind::Lines;
-        let hidden = match found.is_empty() && has_escapes(event) {
-            true => deltas::rewrite_event(redactor, event, from, is_line),
+        let is_line = self.kind != BodyKind::Events;
+        // What stands there plainly goes first: the rest is looked at with its escapes read.
+        let hidden = match has_escapes(event) {
+            true => {
+                let edited = apply(event, &found);
+                deltas::rewrite_event(redactor, event, &edited, from, is_line)
+            }
             false => None,
         };
-        match hidden {
-            Some(edit) => self.edits.push(edit),
-            None => {
-                self.edits
-                    .extend(found.into_iter().map(|edit| shift(edit, from)));
-                if !is_line {
-                    self.lanes.add(event, from);
-                }
-            }
+        let is_within = |edit: &Edit, whole: &Edit| {
+            whole.range.start <= edit.range.start && edit.range.end <= whole.range.end
+        };
+        let found = found.into_iter().map(|edit| shift(edit, from));
+        let apart = found.filter(|edit| !hidden.as_ref().is_some_and(|all| is_within(edit, all)));
+        self.edits.extend(apart);
+        self.edits.extend(hidden);
+        if !is_line {
+            self.lanes.add(event, from);
         }
         self.looked = end;
     }

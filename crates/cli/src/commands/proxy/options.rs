@@ -1,5 +1,6 @@
 //! What the commands of the proxy and of MCP have in common.
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
@@ -41,7 +42,11 @@ impl RedactArgs {
         };
         let shown = path.display().to_string();
         let unreadable = |message: String| {
-            CliError::new(Outcome::Unreadable, "REDACT", message).at(shown.as_str())
+            CliError::new(Outcome::Unreadable, "REDACT", message)
+                .at(shown.as_str())
+                .hint(
+                    "`--redact` names a file of patterns: check its name and the right to read it",
+                )
         };
         let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
         if size.len() > MAX_RULES_BYTES {
@@ -104,13 +109,14 @@ pub fn attend(proxy: &Proxy, listener: TcpListener) -> Result<(), CliError> {
 /// An error of the network, as it is told.
 pub fn net_error(error: NetError) -> CliError {
     let outcome = match &error {
-        NetError::Upstream { .. } => Outcome::Usage,
+        NetError::Upstream { .. } | NetError::Fork { .. } => Outcome::Usage,
         NetError::System(_) => Outcome::Internal,
         NetError::Listen { .. }
         | NetError::Read { .. }
         | NetError::Write { .. }
         | NetError::Exists { .. }
         | NetError::Recording { .. }
+        | NetError::Live { .. }
         | NetError::Secret { .. }
         | NetError::Server { .. } => Outcome::Invalid,
     };
@@ -121,6 +127,20 @@ pub fn net_error(error: NetError) -> CliError {
     }
 }
 
+/// How many secrets were replaced, and of which kinds; none where there were none.
+pub fn describe_redacted(redacted: &BTreeMap<String, u64>) -> Option<String> {
+    let kinds: Vec<String> = redacted
+        .iter()
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    let replaced = match redacted.values().sum::<u64>() {
+        0 => return None,
+        1 => "1 secret replaced".to_owned(),
+        total => format!("{total} secrets replaced"),
+    };
+    Some(format!("{replaced}: {}", kinds.join(", ")))
+}
+
 /// Tells a person what was recorded.
 pub fn tell_finished(finished: &Finished) {
     let Finished {
@@ -129,14 +149,13 @@ pub fn tell_finished(finished: &Finished) {
         redacted,
         gaps,
     } = finished;
-    let total: u64 = redacted.values().sum();
-    let mut summary = format!("{interactions} interactions recorded in {}", path.display());
-    if total > 0 {
-        let kinds: Vec<String> = redacted
-            .iter()
-            .map(|(kind, count)| format!("{kind} {count}"))
-            .collect();
-        summary.push_str(&format!("; {total} secrets replaced: {}", kinds.join(", ")));
+    let recorded = match interactions {
+        1 => "1 interaction".to_owned(),
+        count => format!("{count} interactions"),
+    };
+    let mut summary = format!("{recorded} recorded in {}", path.display());
+    if let Some(replaced) = describe_redacted(redacted) {
+        summary.push_str(&format!("; {replaced}"));
     }
     ui::note(&summary);
     for gap in gaps {
