@@ -1,4 +1,4 @@
-//! `runseal diff`: where two of the same format differ.
+//! `runseal diff`: where two things of the same format differ.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `runseal catalog rebuild`: the same catalogue from the bundles alone.
+//! `runseal catalog rebuild`: makes the catalogue again from the bundles alone.
 
 use std::collections::BTreeSet;
 

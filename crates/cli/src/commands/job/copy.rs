@@ -1,4 +1,4 @@
-//! `runseal job copy`: a store moves over.
+//! `runseal job copy`: copies a whole store into an empty one.
 
 use std::ffi::OsString;
 

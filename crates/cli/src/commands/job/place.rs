@@ -11,11 +11,11 @@ use runseal_engine::store::{ServerFault, Store, StoreError, StoreReader};
 
 use crate::error::CliError;
 
-/// The folder of a project's store.
+/// The folder that holds a project's store.
 const FOLDER: &str = ".runseal";
-/// The store in it.
+/// The store's file inside it.
 const FILE: &str = "jobs.db";
-/// Names the store where the command line does not.
+/// The environment variable that names the store when the command line does not.
 const VARIABLE: &str = "RUNSEAL_STORE";
 
 /// `--store`, as every job command has it.
@@ -27,7 +27,7 @@ pub struct StoreArgs {
     store: Option<OsString>,
 }
 
-/// An address may hold a password.
+/// Omits the address, which may hold a password.
 impl fmt::Debug for StoreArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StoreArgs")
@@ -49,8 +49,8 @@ impl Place {
     }
 }
 
-/// The nearest file of this name in a `.runseal`, here or in a folder above; where there is none, the
-/// one that would stand here.
+/// The nearest file of this name in a `.runseal` folder, here or in a folder above; where there is
+/// none, the path that it would have here.
 pub fn nearest(file: &str) -> PathBuf {
     let here = std::env::current_dir().unwrap_or_default();
     let above = here
@@ -68,13 +68,13 @@ pub fn nearest(file: &str) -> PathBuf {
     }
 }
 
-/// The address of a server that the environment names.
+/// The server address in the environment variable, if it holds one.
 pub fn server_of_environment() -> Option<String> {
     let named = std::env::var(VARIABLE).ok()?;
     is_server(&named).then_some(named)
 }
 
-/// Whether this is the address of a server rather than a path.
+/// Whether this is a server's address rather than a path.
 pub fn is_server(text: &str) -> bool {
     text.starts_with("postgres://") || text.starts_with("postgresql://")
 }
@@ -92,7 +92,7 @@ impl StoreArgs {
             .map(|text| Place::of(&text))
     }
 
-    /// Makes the store, or brings an older one up to date; gives its place, without a password.
+    /// Creates the store, or migrates an older one; returns its place, without a password.
     pub fn create(&self) -> Result<(Box<dyn Store>, String), CliError> {
         match self.given() {
             Some(Place::Server(address)) => {
@@ -110,7 +110,7 @@ impl StoreArgs {
         }
     }
 
-    /// The file that is meant, where it is one.
+    /// The store's file: the one that was named, else the nearest one.
     fn path(&self) -> PathBuf {
         match self.given() {
             Some(Place::File(path)) => path,
@@ -118,7 +118,7 @@ impl StoreArgs {
         }
     }
 
-    /// Opens the store to write.
+    /// Opens the store for writing.
     pub fn open(&self) -> Result<Box<dyn Store>, CliError> {
         match self.given() {
             Some(Place::Server(address)) => server::open(&address),
@@ -129,7 +129,7 @@ impl StoreArgs {
         }
     }
 
-    /// Opens the store to look.
+    /// Opens the store for reading.
     pub fn read(&self) -> Result<Box<dyn StoreReader>, CliError> {
         match self.given() {
             Some(Place::Server(address)) => server::read(&address),
@@ -141,7 +141,8 @@ impl StoreArgs {
         }
     }
 
-    /// The root of the sources: as given, else the folder that holds .runseal, else this one.
+    /// The root of the sources: `given`, else the folder that holds `.runseal`, else the working
+    /// folder.
     pub fn root(&self, given: Option<&Path>) -> PathBuf {
         if let Some(root) = given {
             return root.to_owned();
@@ -226,7 +227,7 @@ mod server {
     }
 }
 
-/// A program that was built without them.
+/// Stands in for the server when built without the `postgres` feature: every call fails.
 #[cfg(not(feature = "postgres"))]
 mod server {
     use runseal_core::verify::Outcome;

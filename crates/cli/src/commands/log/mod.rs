@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     args.command.run()
 }
 
-/// A log's error, as it is told.
+/// A log's error as the command line reports it.
 pub fn log_error(error: &LogError, path: &Path) -> CliError {
     let (code, hint) = match error {
         LogError::Source(error) => return CliError::from(error),
@@ -93,7 +93,7 @@ pub fn log_error(error: &LogError, path: &Path) -> CliError {
         .hint(hint)
 }
 
-/// Why a log or proof cannot be asked, as it is told.
+/// Why a log or proof could not be queried, as the command line reports it.
 pub fn question_error(error: &LogQuestionError, path: &Path) -> CliError {
     match error {
         LogQuestionError::Source(error) => CliError::from(error),
@@ -106,7 +106,7 @@ pub fn question_error(error: &LogQuestionError, path: &Path) -> CliError {
     }
 }
 
-/// Reads a checkpoint that was named.
+/// Reads the checkpoint in a file.
 fn read_note(path: &Path) -> Result<SignedNote, CliError> {
     let bytes = read_file(path, 1 << 20)?;
     let text = String::from_utf8(bytes).ok();
@@ -122,8 +122,8 @@ fn read_note(path: &Path) -> Result<SignedNote, CliError> {
     })
 }
 
-/// Appends what was just made, by its digests, to a log, and the line of a ledger about it; both
-/// are on disk then.
+/// Appends the digests of what was just made to a log, and the ledger's line about it if a ledger
+/// is given. Both are on disk when this returns.
 pub fn append_target(
     log: &LogPlace,
     path: &Path,
@@ -151,14 +151,15 @@ pub fn append_target(
     })
 }
 
-/// The entry of what is at `path`, which nobody needs to have signed.
+/// The log entry for what is at `path`, by its digests; it need not be signed.
 fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
     let signable = read_signable(files_for([path]), path, Level::Integrity)
         .map_err(|error| load_error(error, &path.display().to_string()))?;
     Ok(LogEntry::of_target(&signable.target))
 }
 
-/// The entries that can be of what is at `path`: of statements signed about it, and of its digests.
+/// The entries that a log may have for what is at `path`: one per statement signed about it; if
+/// there is none, the one of its digests.
 fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
     let mut entries = entries_beside(path)?;
     if entries.is_empty() {
@@ -167,7 +168,7 @@ fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
     Ok(entries)
 }
 
-/// The entry of each line of a ledger, with the id of its run. The ledger must be sound.
+/// The entry of each line of a ledger, with the line's run id. The ledger must be valid.
 fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
     let bytes = read_file(path, JsonLimits::LARGEST_DOCUMENT)?;
     let lines = parse_lines(&bytes);
@@ -200,7 +201,7 @@ fn entries_beside(path: &Path) -> Result<Vec<LogEntry>, CliError> {
                         .hint("nothing was appended"),
                 );
             }
-            // Other forms carry no statement.
+            // Other signature formats carry no statement.
             _ => continue,
         };
         let entry = LogEntry::of_envelope(envelope);

@@ -1,4 +1,4 @@
-//! `runseal log prove`: that something is in a log, or that the log only grew.
+//! `runseal log prove`: proves that something is in a log, or that the log only grew.
 
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliE
     Ok(proof.to_text())
 }
 
-/// The newest signed checkpoint, which must be of this tree.
+/// The newest signed checkpoint, which must match the log's tree.
 fn newest(args: &Args, log: &dyn Log) -> Result<(SignedNote, Checkpoint), CliError> {
     let fail = |error| args.log.error(&error);
     let note = log.signed_checkpoint().map_err(fail)?;

@@ -1,4 +1,4 @@
-//! `runseal log verify`: whether a proof holds, without the log.
+//! `runseal log verify`: checks a proof without the log.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// Reads it, where one was given.
+    /// Reads the policy, if one was given.
     pub fn open(&self) -> Result<Option<LogPolicy>, CliError> {
         let place = self.log_policy.as_deref().unwrap_or(Path::new("--log-key"));
         read_log_policy(self.log_policy.as_deref(), self.log_key.as_deref())

@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         keys: Keys::default(),
         allowed_models: args.allow_model.clone(),
     };
-    // Before anything is written: an address that cannot be had leaves nothing behind.
+    // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(&args.open.listen)?;
     let proxy = Proxy::start(options).map_err(net_error)?;
     attend(&proxy, listener)?;
