@@ -1,4 +1,4 @@
-//! Pushing to object storage and pulling from it, for `push` and `pull`.
+//! `push` to object storage and `pull` from it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::error::CliError;
 use crate::places::storage_error;
 use crate::ui;
 
-/// How long what is pushed may not be removed.
+/// How long what is pushed may not be deleted.
 #[derive(Debug, clap::Args)]
 pub struct RetentionArgs {
     /// Lock everything of the run until this moment, such as 2030-01-01T00:00:00Z or 2030-01-01; the
@@ -28,7 +28,7 @@ pub struct RetentionArgs {
 }
 
 impl RetentionArgs {
-    /// Fails where a lock is asked for that only object storage has.
+    /// Fails if a lock was asked for: only object storage has locks.
     pub fn refuse_elsewhere(&self) -> Result<(), CliError> {
         match self.retain_until {
             Some(_) => Err(CliError::usage(
@@ -60,12 +60,12 @@ impl RetentionArgs {
     }
 }
 
-/// Whether a reference is one of object storage.
+/// Whether a reference is an address in object storage.
 pub fn is_object_address(reference: &str) -> bool {
     reference.starts_with("s3://")
 }
 
-/// Verifies the run in a folder, and puts it at an address.
+/// Verifies the run in a folder and puts it at an address.
 pub fn push_run(
     path: &Path,
     reference: &str,
@@ -88,7 +88,7 @@ pub fn push_run(
     Ok(Outcome::Valid)
 }
 
-/// Fails where what is at `path` does not hold.
+/// Fails unless what is at `path` verifies.
 fn verify_first(path: &Path) -> Result<(), CliError> {
     let paths = [path.to_owned()];
     let survey: Survey = survey_paths(&paths, SurveyOptions::default(), &Tally::default());
@@ -104,7 +104,7 @@ fn verify_first(path: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Brings the run at an address into a new folder.
+/// Fetches the run at an address into a new folder.
 pub fn pull_run(reference: &str, output: Option<&Path>) -> Result<Outcome, CliError> {
     let fail = |error| storage_error(&error, reference);
     let place = S3Place::open(reference).map_err(fail)?;

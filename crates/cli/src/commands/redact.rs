@@ -1,4 +1,4 @@
-//! `runseal redact`: a copy without what may not leave the house, that still verifies.
+//! `runseal redact`: a copy without confidential parts that still verifies.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::signing::KeyArgs;
 use crate::ui;
 
-/// Why something is withheld where nobody says.
+/// The reason that is recorded when none is given.
 const NO_REASON: &str = "withheld by its holder";
 
 /// Make a copy that withholds values or files and still verifies.
@@ -87,8 +87,8 @@ pub struct RedactableArgs {
 }
 
 impl RedactableArgs {
-    /// Where a bundle goes that is made with these. A new seed is kept beside its bundle, which only a
-    /// folder of this machine is private enough for.
+    /// Where a bundle made with these options goes. A new seed is written beside its bundle, and
+    /// only a folder on this machine is private enough for that.
     pub fn outgoing(&self, target: &Path) -> Result<Outgoing, CliError> {
         let outgoing = Outgoing::begin(target)?;
         if outgoing.is_elsewhere() && self.redactable && self.seed.is_none() {
@@ -100,7 +100,7 @@ impl RedactableArgs {
         Ok(outgoing)
     }
 
-    /// Makes or reads the seed, where one was asked for.
+    /// Makes or reads the seed, if one was asked for.
     pub fn open(&self) -> Result<Option<SealingSeed>, CliError> {
         if !self.redactable {
             return Ok(None);
@@ -114,7 +114,7 @@ impl RedactableArgs {
     }
 }
 
-/// A redaction's error, as it is told.
+/// A redaction's error as the command line reports it.
 pub fn redact_error(error: RedactError, place: &str) -> CliError {
     let message = match std::error::Error::source(&error) {
         Some(source) => format!("{error}: {source}"),
@@ -290,7 +290,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// Writes a document as a token, and its disclosures for its holder alone.
+/// Writes a document as a token, and its disclosures to a file that only its owner can read.
 fn write_token(
     args: &Args,
     original: &Original,
@@ -316,8 +316,8 @@ fn write_token(
     Ok(())
 }
 
-/// Puts the statements that were signed about the bundle beside the copy, where they give nothing
-/// away.
+/// Copies the statements signed about the bundle to the redacted copy, unless they reveal what is
+/// withheld.
 fn copy_signatures(
     args: &Args,
     original: &Original,

@@ -1,4 +1,4 @@
-//! `runseal replay`: does it again and compares, whatever it is.
+//! `runseal replay`: repeats any kind of evidence and compares the result.
 
 use std::path::{Path, PathBuf};
 
@@ -231,7 +231,7 @@ fn replay_run_bundle(
     })
 }
 
-/// Writes the page about what was replayed, with what came now beside what was sealed.
+/// Writes the page about what was replayed, with the new results beside the sealed ones.
 fn write_report(path: &Path, page: &Path, replay: &Replay) -> Result<(), CliError> {
     let runs = replay.runs.iter().enumerate();
     let differences = runs.flat_map(|(at, run)| {

@@ -1,4 +1,4 @@
-//! `runseal verify`: whatever it is.
+//! `runseal verify`: verifies evidence of any format.
 
 use std::path::PathBuf;
 
@@ -118,7 +118,7 @@ fn demands(args: &Args) -> Result<Demands, CliError> {
     Ok(demands)
 }
 
-/// Bytes that a list of what is expected may have.
+/// The most bytes that a file of expectations may have.
 const EXPECTATIONS: u64 = 16 << 20;
 
 /// Runs the command.

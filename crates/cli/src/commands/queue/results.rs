@@ -1,4 +1,4 @@
-//! `runseal queue results`: what came of each task.
+//! `runseal queue results`: the result of each task.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::verify::Outcome;
