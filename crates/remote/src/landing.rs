@@ -1,9 +1,10 @@
-//! Brings a run from a server into a folder of this machine.
+//! Fetches a run from a server into a local folder.
 //!
-//! Contents arrive in a folder beside the target, each under its digest; what was killed goes on
-//! there, from the byte where it stopped. Once every content is whole and has its digest, the run
-//! is laid out and takes its place at once. Until then nothing has the target's name, and verifying
-//! the folder around it does not take the rest for evidence.
+//! Contents are downloaded into a folder beside the target, each named by its digest; an
+//! interrupted download continues there at the byte where it stopped. Once every content is
+//! complete and has its digest, the run is laid out and published at the target in one step. Until
+//! then nothing has the target's name, and a verification of the surrounding folder does not take
+//! the partial downloads for evidence.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -21,16 +22,16 @@ use crate::manifest::Blob;
 use crate::parallel;
 use crate::place::RemoteRun;
 
-/// Contents that are fetched at once.
+/// How many contents are fetched in parallel.
 const CONNECTIONS: usize = 8;
-/// Bytes that are read at once.
+/// Bytes per read.
 const BUFFER: usize = 64 << 10;
 
-/// Brings `run` to `target`, where nothing may be yet.
+/// Fetches `run` to `target`, which must not exist or be an empty folder.
 ///
 /// # Errors
-/// When something is at `target`, or anything of the run cannot be had as it was declared. What has
-/// arrived stays for the next attempt.
+/// When `target` is taken, or a content is missing or differs from what was declared. What has
+/// arrived is kept for the next attempt.
 pub fn land(run: &RemoteRun, target: &Path) -> Result<(), RemoteError> {
     check_place(target, Place::FreeOrEmptyFolder).map_err(unpublished)?;
     let arrivals = Arrivals::open(target, run.digest)?;
@@ -50,7 +51,7 @@ pub fn land(run: &RemoteRun, target: &Path) -> Result<(), RemoteError> {
     let mut used = BTreeSet::new();
     for (path, blob) in &run.manifest.files {
         let arrived = arrivals.whole(blob.sha256);
-        // Files with the same content stay files of their own.
+        // Only the first file may take the download over; others with the same content need copies.
         let laid = match used.insert(blob.sha256) {
             true => staging.adopt(&arrived, path.as_str()),
             false => staging.copy(&arrived, path.as_str()),
@@ -88,16 +89,16 @@ fn local(path: &Path) -> impl Fn(io::Error) -> RemoteError {
     }
 }
 
-/// The folder that contents arrive in. One process at a time has it.
+/// The folder that contents are downloaded into, locked by one process at a time.
 struct Arrivals {
     folder: PathBuf,
     _held: File,
 }
 
 impl Arrivals {
-    /// The folder for a run that is to stand at `target`, with what an earlier attempt left in it.
+    /// Opens the download folder for `target`, with whatever an earlier attempt left in it.
     fn open(target: &Path, run: Digest) -> Result<Self, RemoteError> {
-        // A name that searching for evidence passes over.
+        // A search for evidence skips names of this form.
         let name = format!(".runseal-pull-{}", run.hex_prefix(16));
         let folder = folder_of(target).join(name);
         fs::create_dir_all(&folder).map_err(local(&folder))?;
@@ -109,7 +110,7 @@ impl Arrivals {
                     path: folder.display().to_string(),
                 });
             }
-            // Such a file system has no locks.
+            // This file system does not support locks.
             Err(TryLockError::Error(_)) => {}
         }
         Ok(Self {
@@ -122,11 +123,11 @@ impl Arrivals {
         self.folder.join(sha256.to_string())
     }
 
-    /// Gets one content, unless it is there.
+    /// Downloads one content, unless it is complete already.
     fn fetch(&self, store: &Arc<dyn BlobStore>, blob: Blob) -> Result<(), RemoteError> {
         let whole = self.whole(blob.sha256);
         if let Ok(file) = File::open(&whole) {
-            // It was whole once; a disk that was full or a machine that lost power may say otherwise.
+            // It was complete once, but a full disk or a power failure may have damaged it since.
             let found = digest_all(file).map_err(local(&whole))?;
             if found == (blob.sha256, blob.bytes) {
                 return Ok(());
@@ -152,7 +153,7 @@ impl Arrivals {
             file.rewind().map_err(local(&part))?;
         }
         match self.append(store, blob, &mut file, (from, hasher)) {
-            // What lay here may be the fault: once more, from the beginning.
+            // The part from an earlier attempt may be damaged: start over.
             Err(RemoteError::Corrupt { .. }) if from > 0 => {
                 file.set_len(0).map_err(local(&part))?;
                 file.rewind().map_err(local(&part))?;
@@ -184,9 +185,9 @@ impl Arrivals {
         }
     }
 
-    /// Everything was used: takes the folder away.
+    /// Deletes the folder once everything in it was used.
     fn remove(self) {
-        // What cannot be taken away is in nobody's way.
+        // If this fails, the folder stays but does no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,24 +1,24 @@
-//! What a registry asks for when it answers 401: `Basic`, or `Bearer` with the place where tokens
-//! are given out.
+//! What a registry demands when it answers 401: `Basic`, or `Bearer` with the address of a token
+//! service.
 //!
-//! A registry decides where its clients send their passwords, and a registry may lie. So a password
-//! goes to the registry's own host, to a domain that the registry's host lies in
-//! (`registry.gitlab.com` to `gitlab.com`), to Docker Hub's own pair of hosts, and to hosts that
-//! somebody named; to nobody else, and in plain text only where the registry itself is spoken to so.
+//! A registry tells its clients where to send their passwords, and it may lie. So a password is
+//! sent only to the registry's own host, to a parent domain of it (`registry.gitlab.com` to
+//! `gitlab.com`), to Docker Hub's own pair of hosts, and to hosts that the user named; and in plain
+//! text only if the registry itself is addressed in plain text.
 
 use ureq::http::Uri;
 
 use super::credentials::is_docker_hub;
 use super::reference::Host;
 
-/// How a registry wants to know who asks.
+/// How a registry wants requests to be authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Challenge {
-    /// Name and password with every request.
+    /// User and password with every request.
     Basic,
-    /// A token from somewhere.
+    /// A token from a token service.
     Bearer {
-        /// Where tokens are given out.
+        /// The address of the token service.
         realm: String,
         /// What the token is for.
         service: Option<String>,
@@ -28,7 +28,7 @@ pub enum Challenge {
 }
 
 impl Challenge {
-    /// Reads a `WWW-Authenticate` header; the first challenge that is understood.
+    /// Parses a `WWW-Authenticate` header; returns the first challenge that is understood.
     pub fn parse(header: &str) -> Option<Self> {
         let mut rest = header.trim();
         while !rest.is_empty() {
@@ -59,7 +59,7 @@ impl Challenge {
 
 type Parameters = Vec<(String, String)>;
 
-/// Reads `key="value"` pairs with commas between, up to the next scheme.
+/// Parses comma-separated `key="value"` pairs, up to the next scheme.
 fn parse_parameters(text: &str) -> Option<(Parameters, &str)> {
     let mut parameters = Vec::new();
     let mut rest = text.trim_start();
@@ -100,7 +100,7 @@ fn parse_parameters(text: &str) -> Option<(Parameters, &str)> {
     }
 }
 
-/// Whether a password for `registry` may be sent to the place that gives out tokens.
+/// Whether the password for `registry` may be sent to the token service at `realm`.
 pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[String]) -> bool {
     let Some(name) = realm.host().map(str::to_ascii_lowercase) else {
         return false;
@@ -109,13 +109,13 @@ pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[Stri
     if crate::http::is_same_origin(registry, realm) {
         return true;
     }
-    // Another port of a machine that is spoken to in plain text is as good as the registry's own.
+    // Another port of the same host, also in plain text, is no less safe than the registry itself.
     let is_own_plain = registry.scheme_str() == Some("http")
         && realm.scheme_str() == Some("http")
         && name == host.name();
     let is_above = {
         let above = host.name().strip_suffix(&name);
-        // What an address ends with is no domain.
+        // An IP address has no parent domain.
         let is_address = host.name().parse::<std::net::IpAddr>().is_ok();
         !is_address && name.contains('.') && above.is_some_and(|above| above.ends_with('.'))
     };

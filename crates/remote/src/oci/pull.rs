@@ -1,9 +1,8 @@
-//! Pulls evidence: unpacked beside its place as it arrives, verified there, then renamed.
+//! Pulls evidence: unpacks it beside its target as it arrives, verifies it there, then renames it.
 //!
 //! Until then nothing has the target's name. Signatures and reports are written beside it first, so
-//! the folder is never there without them. Memory does not grow with the artifact: one thread
-//! receives and hashes, the other one writes. What a killed pull left is used instead of being fetched
-//! again.
+//! the target never exists without them. Memory use does not grow with the artifact: one thread
+//! receives and hashes, the other writes. What a killed pull left behind is reused.
 
 use std::fs;
 use std::io::{self, Read};
@@ -31,27 +30,27 @@ use super::repository::Failure;
 use super::staged::StagedFiles;
 use super::unpack::unpack;
 
-/// Pieces on their way between the two threads.
+/// Buffers in flight between the two threads.
 const IN_FLIGHT: usize = 8;
 
-/// What was pulled.
+/// The result of a pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
     /// The digest of its manifest.
     pub digest: Digest,
-    /// Where it came from, by digest.
+    /// Its reference, pinned to its digest.
     pub reference: Reference,
-    /// Where it is now.
+    /// Its local path.
     pub path: PathBuf,
-    /// The files that were written beside it; or why nobody can tell what is attached.
+    /// The files that were written beside it, or why it cannot be determined what is attached.
     pub attached: Result<Vec<PathBuf>, String>,
 }
 
-/// Pulls what `reference` names into a new folder at `target`, or where nobody says, at the last
-/// part of its name. Of a single file the folder holds that file.
+/// Pulls what `reference` names into a new folder at `target`, by default named after the last part
+/// of the reference. An artifact of a single file becomes a folder with that file.
 ///
 /// # Errors
-/// When it cannot be read or written, does not verify at `level`, or something is in the way.
+/// When it cannot be read or written, does not verify at `level`, or the target exists.
 pub fn pull(
     reference: &Reference,
     target: Option<&Path>,
@@ -62,11 +61,11 @@ pub fn pull(
     let target = target.unwrap_or(Path::new(&short));
     check_place(target, Place::Free)?;
     let artifact = Artifact::open(reference, access)?;
-    // Before the staging sweeps them away.
+    // Before staging deletes them.
     let leftovers = Leftovers::find(folder_of(target), artifact.layers());
     let staging = Staging::begin_with(folder_of(target), Rights::ReadOnly)?;
     receive(&artifact, leftovers, &staging)?;
-    // A single file has its signatures in its own folder, where they are published with it.
+    // A single file has its signatures in the same folder, and is published together with them.
     let beside = match &artifact.held {
         Held::Folder => target.to_owned(),
         Held::File(name) => staging.path().join(name.as_str()),
@@ -138,7 +137,7 @@ fn receive(artifact: &Artifact, leftovers: Leftovers, staging: &Staging) -> Resu
 
 type Piece = io::Result<Vec<u8>>;
 
-/// Reads to the end and hands on what was read. Whoever takes it may stop taking.
+/// Reads to the end and sends the data on. Stops early if the receiver is gone.
 fn send_all(stream: &mut dyn Read, pieces: &SyncSender<Piece>, emptied: &Receiver<Vec<u8>>) {
     loop {
         let mut buffer = emptied.try_recv().unwrap_or_default();
@@ -170,7 +169,7 @@ fn send_all(stream: &mut dyn Read, pieces: &SyncSender<Piece>, emptied: &Receive
     }
 }
 
-/// What the other thread read.
+/// Reads what the other thread sends.
 struct PieceReader {
     receiver: Receiver<Piece>,
     empty: SyncSender<Vec<u8>>,
@@ -183,7 +182,7 @@ impl Read for PieceReader {
         while self.at == self.piece.len() {
             let used = std::mem::take(&mut self.piece);
             self.at = 0;
-            // Nobody takes it any more once everything is read.
+            // Fails only after everything was read, when the buffer is no longer needed.
             let _ = self.empty.try_send(used);
             match self.receiver.recv() {
                 Ok(piece) => self.piece = piece?,
@@ -197,7 +196,7 @@ impl Read for PieceReader {
     }
 }
 
-/// Files that were written beside something that is not there yet; gone when dropped.
+/// Files that were written beside a target that does not exist yet; deleted on drop unless kept.
 #[derive(Debug, Default)]
 struct Written(Vec<PathBuf>);
 
@@ -210,13 +209,14 @@ impl Written {
 impl Drop for Written {
     fn drop(&mut self) {
         for path in &self.0 {
-            // What stays is beside nothing and in nobody's way.
+            // A file that stays is beside nothing and does no harm.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// Writes signatures and reports beside `path`. The inner error says why nobody can tell.
+/// Writes signatures and reports beside `path`. The outer error says why it cannot be determined
+/// what is attached.
 fn write_attached(artifact: &Artifact, path: &Path) -> Result<Result<Written, OciError>, String> {
     let attached = artifact.attached()?;
     let mut written = Written::default();
@@ -229,7 +229,7 @@ fn write_attached(artifact: &Artifact, path: &Path) -> Result<Result<Written, Oc
             name.push(kind.ending());
             let place = PathBuf::from(name);
             match fs::read(&place) {
-                // What an interrupted pull left.
+                // An interrupted pull has already written it.
                 Ok(there) if there == bytes => continue,
                 Ok(_) => return Err(StagingError::Exists(place).into()),
                 Err(_) => {}

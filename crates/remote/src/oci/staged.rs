@@ -1,7 +1,7 @@
-//! The files of this machine with one folder under the name that it will have.
+//! The local files, with one folder shown under its future name.
 //!
-//! What is being made has a name that a survey passes over as unfinished; here it is judged as what
-//! it is to become, and findings name the place where people will find it.
+//! A survey skips a staging folder by its name. Here it is judged under the name that it will get,
+//! and findings name that place.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use runseal_core::source::{EntryKind, Source, SourceError};
 use runseal_engine::survey::LocalFiles;
 use runseal_survey::Files;
 
-/// A folder at `real` that is seen at `shown`.
+/// A folder at `real` that appears at `shown`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StagedFiles<'a> {
     pub(super) shown: &'a Path,

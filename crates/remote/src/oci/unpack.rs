@@ -1,8 +1,8 @@
-//! Writes the files of a tar, as it arrives, below a folder that is being made.
+//! Writes the files of a tar, as it arrives, into a staging folder.
 //!
-//! Only files and folders with plain relative names are written, each name once, and nothing
-//! through a link. Times and owners are not taken over. What was written is verified before it gets
-//! its name (`engine/staging.rs`); so what another reader would see in the same tar does not matter.
+//! Only files and folders with plain relative names are written, each name once, and never through
+//! a link. Times and owners are ignored. The result is verified before it gets its name
+//! (`engine/staging.rs`), so it does not matter what another reader would see in the same tar.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -15,10 +15,10 @@ use runseal_engine::stream::BUFFER;
 
 use super::OciError;
 
-/// Unpacks `reader` to its end; gives the number of bytes in files.
+/// Unpacks `reader` to its end; returns the number of bytes in files.
 ///
 /// # Errors
-/// When reading or writing fails, or an entry is none that is written.
+/// When reading or writing fails, or an entry may not be written.
 pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError> {
     let mut archive = tar::Archive::new(&mut *reader);
     let mut buffer = vec![0; BUFFER];
@@ -66,7 +66,7 @@ pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError>
             _ => return Err(refuse("only files and folders are unpacked")),
         }
     }
-    // The digest of the last layer is compared at its end.
+    // Read to the end, where the digest of the last layer is checked.
     io::copy(reader, &mut io::sink())?;
     Ok(total)
 }
