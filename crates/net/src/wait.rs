@@ -1,4 +1,5 @@
-//! Waiting for the word to end: a signal, or the end of standard input where a program holds it.
+//! Waits for the request to stop: a signal, or the end of standard input if a program holds it
+//! open.
 
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
@@ -8,11 +9,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::NetError;
 
-/// Standard input that is at its end this early was never held by anybody.
+/// If standard input ends this early, no program was holding it open.
 const NEVER_HELD: Duration = Duration::from_millis(200);
 
-/// Listens for the word to end, from the moment it is made: what comes before anybody waits is not
-/// lost.
+/// Listens for the request to stop from the moment it is created, so that one which arrives before
+/// anybody waits is not lost.
 #[derive(Debug)]
 pub struct EndOfWork {
     signals: [Signal; 3],
@@ -32,7 +33,7 @@ impl EndOfWork {
         Ok(Self { signals })
     }
 
-    /// Returns once SIGINT, SIGTERM or SIGHUP came, or standard input is a pipe that was closed.
+    /// Returns once SIGINT, SIGTERM or SIGHUP arrives, or a pipe on standard input is closed.
     pub fn wait(mut self, runtime: &tokio::runtime::Handle) {
         let [interrupted, terminated, hung_up] = &mut self.signals;
         runtime.block_on(async {

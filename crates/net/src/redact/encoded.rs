@@ -1,10 +1,10 @@
-//! Runs of text that may be base64 or percent-encoding, and what they hold.
+//! Finds and decodes runs of text that may be base64 or percent-encoding.
 
 use std::ops::Range;
 
 use base64ct::{Base64Unpadded, Base64UrlUnpadded, Encoding};
 
-/// Longest runs of bytes that `is_inside` holds for, of at least `least` bytes.
+/// The maximal runs of bytes for which `is_inside` holds, of at least `least` bytes.
 pub(super) fn runs<'b>(
     bytes: &'b [u8],
     is_inside: impl Fn(&u8) -> bool + 'b,
@@ -25,11 +25,11 @@ pub(super) fn runs<'b>(
     })
 }
 
-/// Decodes the whole groups of a run of base64 of either alphabet.
+/// Decodes the complete groups of a run of base64, in either alphabet.
 pub(super) fn decode_run(text: &[u8]) -> Option<Vec<u8>> {
     let end = text.iter().position(|byte| *byte == b'=');
     let text = text.get(..end.unwrap_or(text.len()))?;
-    // Of an incomplete group at the end, one character carries nothing.
+    // A single character of an incomplete last group carries no byte.
     let whole = text.len() - usize::from(text.len() % 4 == 1);
     let text = std::str::from_utf8(text.get(..whole)?).ok()?;
     let lenient = |text: &str| {
@@ -39,13 +39,14 @@ pub(super) fn decode_run(text: &[u8]) -> Option<Vec<u8>> {
                 .or_else(|_| Base64UrlUnpadded::decode_vec(text))
                 .ok()
         };
-        // Trailing bits that are not zero make the last group unreadable; the rest is not.
+        // Non-zero trailing bits make only the last group unreadable.
         decode(text).or_else(|| decode(text.get(..cut)?))
     };
     lenient(text)
 }
 
-/// Decodes percent-encoding; with each decoded byte's place in the text. None without any.
+/// Decodes percent-encoding; also returns each decoded byte's offset in the text. `None` if there
+/// is nothing to decode.
 pub(super) fn decode_percent(text: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
     if !text.contains(&b'%') {
         return None;

@@ -1,4 +1,4 @@
-//! Finding secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
+//! Finds secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
 
 use std::ops::Range;
 
@@ -6,23 +6,23 @@ use super::encoded::{decode_percent, decode_run, runs};
 use super::kinds::{Alphabet, KINDS, SECRET_MEMBERS};
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// The shortest run of base64 that is decoded and looked into.
+/// The shortest run of base64 that is decoded and searched.
 const LEAST_ENCODED: usize = 22;
-/// The longest private key that is looked for the end of.
+/// The longest distance at which the end of a private key is searched.
 const LONGEST_PRIVATE_KEY: usize = 32 << 10;
-/// The shortest value of a member with a telling name that counts.
+/// The shortest value of a member with a telling name that counts as a secret.
 const LEAST_NAMED: usize = 6;
 
 /// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The bytes that are replaced.
+    /// The bytes to replace.
     pub range: Range<usize>,
-    /// The kind that its placeholder and the tally name.
+    /// The kind, for the placeholder and the counts.
     pub kind: &'static str,
 }
 
-/// The matchers for secrets of a known look.
+/// Matchers for secrets that can be recognized by their form.
 #[derive(Debug)]
 pub struct Finder {
     prefixes: AhoCorasick,
@@ -30,7 +30,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Builds the matchers; none where the tables are too large for them.
+    /// Builds the matchers; `None` if the tables are too large for them.
     pub fn new() -> Option<Self> {
         let prefixes = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostFirst)
@@ -48,7 +48,7 @@ impl Finder {
         Some(Self { prefixes, members })
     }
 
-    /// Adds everything that looks like a secret, in no particular order; they may overlap.
+    /// Adds everything that looks like a secret, in no particular order and possibly overlapping.
     pub fn find(&self, bytes: &[u8], found: &mut Vec<Found>) {
         self.find_plain(bytes, found);
         self.find_named(bytes, found);
@@ -87,7 +87,7 @@ impl Finder {
         }
     }
 
-    /// `"password": "…"`, also within a JSON text that is itself a string, and `password=…`.
+    /// Finds `"password": "…"`, also in JSON within a JSON string, and `password=…`.
     fn find_named(&self, bytes: &[u8], found: &mut Vec<Found>) {
         for hit in self.members.find_iter(bytes) {
             if let Some(range) = named_value(bytes, hit.range()) {
@@ -99,13 +99,13 @@ impl Finder {
         }
     }
 
-    /// Runs of base64 and of percent-encoding that hold a secret of a known look.
+    /// Finds runs of base64 and percent-encoding that contain a recognizable secret.
     fn find_encoded(&self, bytes: &[u8], found: &mut Vec<Found>) {
         let mut inner = Vec::new();
         let in_run = |byte: &u8| Alphabet::Base64.has(*byte) || matches!(byte, b'-' | b'_');
         for run in runs(bytes, in_run, LEAST_ENCODED) {
             let text = bytes.get(run.clone()).unwrap_or_default();
-            // What is in front of the encoded text may have any length.
+            // The encoded text may begin at any alignment within the run.
             for skip in 0..4 {
                 inner.clear();
                 if let Some(decoded) = decode_run(text.get(skip..).unwrap_or_default()) {
@@ -146,7 +146,7 @@ impl Finder {
     }
 }
 
-/// Whether a word may begin here: what is in front is no letter or digit, or ends an escape.
+/// Whether a word may begin here: the byte before is not alphanumeric, or ends an escape.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     match before {
@@ -159,7 +159,7 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Tokens of three parts, each base64 of JSON or of a signature.
+/// Finds tokens of three parts, each base64 of JSON or of a signature.
 fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"eyJ", from) {
@@ -183,7 +183,7 @@ fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// Private keys in armour, whole; one without an end reaches as far as keys do.
+/// Finds whole armoured private keys; one without an end extends as far as keys can.
 fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"-----BEGIN ", from) {
@@ -206,7 +206,7 @@ fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// `scheme://user:password@host`: the password.
+/// Finds the password in `scheme://user:password@host`.
 fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"://", from) {
@@ -229,7 +229,7 @@ fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// The value that a telling name at `name` has, without quotes.
+/// The value after the telling name at `name`, without quotes.
 fn named_value(bytes: &[u8], name: Range<usize>) -> Option<Range<usize>> {
     let before = bytes.get(..name.start)?.last();
     if before.is_some_and(|byte| byte.is_ascii_alphabetic() && !begins_word(bytes, name.start)) {
@@ -255,7 +255,7 @@ fn named_value(bytes: &[u8], name: Range<usize>) -> Option<Range<usize>> {
     skip(b" \t", 8);
     let inner = skip(b"\\", 8);
     let is_quoted = skip(b"\"'", 1) == 1;
-    // `"secret": "…"` in JSON; `secret=…` in a form or an environment, quoted or not.
+    // `"secret": "…"` in JSON; `secret=…` in a form or the environment, quoted or not.
     let is_assigned = bytes.get(name.end..at)?.contains(&b'=');
     if is_quoted_name != is_quoted && !is_assigned {
         return None;
@@ -270,7 +270,7 @@ fn named_value(bytes: &[u8], name: Range<usize>) -> Option<Range<usize>> {
         .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\&;,<>[]{}".contains(byte))
         .count();
     let value = rest.get(..length)?;
-    // `secret: word` may be prose; `secret: 4f9a7c21` in a configuration is none.
+    // `secret: word` may be prose, but `secret: 4f9a7c21` in a configuration is not.
     let is_telling = value.len() >= 8 && value.iter().any(u8::is_ascii_digit);
     let is_one = value.len() >= LEAST_NAMED && (is_quoted || is_assigned || is_telling);
     is_one.then_some(at..at + length)
