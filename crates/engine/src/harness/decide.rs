@@ -71,7 +71,7 @@ pub(super) fn decide(
         return (false, vec![reason.to_owned()]);
     }
     let mut reasons = vec!["accept: every required action and test succeeded".to_owned()];
-    // Acceptance tests are what counts; where nobody named one, a reader should know.
+    // Acceptance tests are what counts; if there are none, the reader should know.
     reasons.push(match tests.is_empty() {
         false => format!(
             "accept: acceptance tests of the outcome passed: {}",
@@ -95,7 +95,7 @@ pub(super) fn decide(
     }
 }
 
-/// The first few of some ids, and how many more there are.
+/// The first few ids, and how many more there are.
 fn name_some(ids: &[&str]) -> String {
     const NAMED: usize = 5;
     let (named, more) = ids.split_at(ids.len().min(NAMED));
@@ -105,8 +105,8 @@ fn name_some(ids: &[&str]) -> String {
     }
 }
 
-/// The texts that the bundle itself holds. Writing them down, and looking at them afterwards, says
-/// nothing about whether the goal was reached.
+/// The texts that the bundle itself contains. Writing them to files and checking those afterwards
+/// says nothing about whether the goal was reached.
 struct OwnText<'a>(&'a Bundle);
 
 impl OwnText<'_> {
@@ -116,16 +116,16 @@ impl OwnText<'_> {
             && match action.kind {
                 ActionKind::CreateFile | ActionKind::ModifyFile => {
                     let content = action.content.as_deref().unwrap_or_default();
-                    // The same text under another name is no more.
+                    // The same text under another name does not count either.
                     !self.holds(|_, text| text == content)
                 }
                 ActionKind::Validate => match target.split_once(':') {
-                    // That something is not there holds of an empty folder too.
+                    // The absence of something also holds for an empty folder.
                     Some(("absent", _)) => false,
                     Some((_, path)) => !self.has_path(path),
                     None => !self.has_path(target),
                 },
-                // Its test is asked itself.
+                // Its test is examined itself.
                 ActionKind::Test => false,
                 ActionKind::DeleteFile | ActionKind::ExecuteCommand => true,
             }
