@@ -1,4 +1,4 @@
-//! Whether something is in a log: asked of a log on this machine, or of a proof that came along.
+//! Answers whether something is in a log, from a log on this machine or from a proof.
 
 use std::path::Path;
 
@@ -17,10 +17,10 @@ use thiserror::Error;
 use super::{FolderLog, Log, LogError};
 use crate::input::read_file;
 
-/// The longest proof or policy.
+/// The most bytes of a proof or policy.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// Why a log cannot be asked.
+/// Why a log cannot be queried.
 #[derive(Debug, Error)]
 pub enum LogQuestionError {
     /// It could not be read.
@@ -61,7 +61,7 @@ pub fn read_log_policy(
     }
 }
 
-/// What is asked.
+/// What is queried: a log or a proof.
 #[derive(Debug)]
 enum Asked {
     Log(Box<dyn Log>),
@@ -120,7 +120,7 @@ impl OpenLog {
         })
     }
 
-    /// Asks a log that is kept elsewhere, by the name that it is shown under.
+    /// Queries a log that is stored elsewhere; `shown` is its name in messages.
     pub fn of_log(log: Box<dyn Log>, shown: String, policy: Option<LogPolicy>) -> Self {
         Self {
             asked: Asked::Log(log),
@@ -182,7 +182,7 @@ impl OpenLog {
         self.as_of(index, &proof.checkpoint)
     }
 
-    /// Which entry it is, as of when, by whose word.
+    /// Describes the entry: its index, as of which checkpoint, and who signed that.
     fn as_of(&self, index: u64, note: &SignedNote) -> Result<String, String> {
         let Some(policy) = &self.policy else {
             let checkpoint = runseal_trust::log::Checkpoint::parse(&note.text);

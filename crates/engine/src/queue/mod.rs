@@ -1,8 +1,9 @@
-//! Tasks: verifying and replaying sealed runs on whichever machine has time.
+//! Tasks: verify and replay sealed runs on whichever machine is free.
 //!
-//! A task names a place below a root that each machine has of its own (a shared file system, or
-//! copies of the same files), or a place that all of them reach, such as object storage. What was found there counts by its content: a result is kept under
-//! the digest of the bytes that were judged, and the same content is not replayed twice.
+//! A task names a place below a root that each machine chooses for itself (a shared file system, or
+//! copies of the same files), or a place that all of them can reach, such as object storage. What
+//! is found there counts by its content: a result is stored under the digest of the bytes that were
+//! judged, and the same content is not replayed twice.
 
 mod verify;
 pub mod worker;
@@ -17,8 +18,8 @@ use crate::store::{NewTask, TaskKind};
 
 pub use verify::{Examined, examine};
 
-/// The tasks for everything at `paths` and below, by place, each once. Places are relative to the
-/// working folder, as they were given.
+/// The tasks for everything at and below `paths`, ordered by place and deduplicated. Places are
+/// relative to the working folder, as they were given.
 pub fn find_tasks(
     files: &dyn Files,
     kind: TaskKind,
@@ -38,17 +39,17 @@ pub fn find_tasks(
     tasks.collect()
 }
 
-/// How a task is to be done, as canonical JSON.
+/// The options of a task, as canonical JSON.
 fn options_of(kind: TaskKind, level: Level) -> String {
     let options = match kind {
         TaskKind::Verify => Value::object([("level", level.name())]),
         TaskKind::Replay => Value::Object(std::collections::BTreeMap::new()),
     };
-    // Names of levels have a form in every dialect.
+    // Names of levels have a canonical form in every dialect.
     canonical_text(&options, Dialect::Kernel).unwrap_or_default()
 }
 
-/// The level that a task's options name; the usual one where they name none.
+/// The level in a task's options; the default if they name none.
 fn level_of(options: &str) -> Level {
     let named = Level::ALL
         .into_iter()
@@ -56,7 +57,7 @@ fn level_of(options: &str) -> Level {
     named.unwrap_or(Level::Integrity)
 }
 
-/// A path as tasks name it: without the dots that mean nothing. An address is kept as it is.
+/// A path as tasks name it: without redundant dots. An address is kept unchanged.
 fn place_of(path: &Path) -> String {
     let given = path.to_string_lossy();
     if given.contains("://") {

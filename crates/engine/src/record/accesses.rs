@@ -1,5 +1,5 @@
-//! Sorts what a command was seen to do: which files are inputs, which belong to the machine, which
-//! folders were listed, and what could not be seen.
+//! Classifies what a command was observed to do: which files are inputs, which belong to the
+//! machine, which folders were listed, and what could not be observed.
 
 mod gaps;
 mod originals;
@@ -26,17 +26,17 @@ use super::run::CommandRun;
 pub(crate) use gaps::{observed_gaps, refused_network};
 pub(crate) use places::{Places, is_of_the_machine};
 
-/// What recording never sees or keeps, beside what no observation sees.
+/// What recording never sees or keeps, in addition to what no observation sees.
 const NEVER_KEPT: [&str; 3] = [
     "times, owners and extended attributes of files, and rights beyond the execute bit",
     "what a service outside the sandbox does for the command: none can be reached but, with --proxy, models",
     "what a process did that was still running when the command ended: it was ended with it",
 ];
 
-/// Links on the way to one file that are followed at the most.
+/// The most links that are followed on the way to one file.
 const MOST_LINKS: usize = 100;
 
-/// Names of one folder that are kept at the most.
+/// The most names of one folder that are kept.
 const MOST_LISTED: usize = 10_000;
 
 /// A file that a run read and that goes into the bundle.
@@ -48,7 +48,7 @@ pub(crate) struct ReadFile {
     pub(crate) path: String,
     /// Where it goes below `engine/` or `inputs/`.
     pub(crate) place: SafePath,
-    /// What it was when it was opened; nothing where it was not opened.
+    /// Its size and modification time when it was opened; `None` if it was not opened.
     pub(crate) when_opened: Option<(u64, i128)>,
 }
 
@@ -63,39 +63,39 @@ pub(crate) struct Link {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ListedName {
     pub(crate) name: String,
-    /// The size of a file; nothing for a folder.
+    /// The size of a file; `None` for a folder.
     pub(crate) bytes: Option<u64>,
 }
 
-/// What a run took in.
+/// Everything that a run read.
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
     /// Files below the folder, by path.
     pub(crate) files: Vec<ReadFile>,
-    /// Files among the inputs that were named, by path.
+    /// Files among the named inputs, by path.
     pub(crate) inputs: Vec<ReadFile>,
     /// Links on the way to them.
     pub(crate) links: BTreeSet<Link>,
-    /// Folders that were listed, by path below the folder; empty for itself.
+    /// Folders that were listed, by path below the folder; empty for the folder itself.
     pub(crate) listed: BTreeMap<String, Vec<ListedName>>,
     /// Files of the machine.
     pub(crate) outside: Vec<ObservedFile>,
-    /// What was not seen.
+    /// What was not observed.
     pub(crate) gaps: BTreeSet<CaptureGap>,
 }
 
 /// Why what was read cannot be sealed.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// A name that no bundle can hold.
+    /// A name that no bundle can contain.
     #[error("`{shown}` was read, and a file of this name cannot be sealed: {reason}")]
     Name {
-        /// The name, made printable.
+        /// The name, in printable form.
         shown: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// Nothing was seen, and the folder has too much to seal it all.
+    /// Nothing was observed, and the folder contains too much to seal all of it.
     #[error("nothing was observed, and the folder has more than {0} files to seal instead")]
     TooMany(usize),
     /// A folder that could not be listed again.
@@ -103,12 +103,12 @@ pub enum AccessError {
     List {
         /// The folder that was to be listed.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Sorts what `run` did.
+/// Classifies what `run` did.
 pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Accesses, AccessError> {
     let mut found = Accesses::default();
     for sentence in NEVER_SEEN.iter().chain(&NEVER_KEPT) {
@@ -174,7 +174,7 @@ impl Accesses {
                         && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
                 {
                     self.outside.push(file.clone());
-                    // A virtual environment's `python` is a link of the folder to the machine's.
+                    // A virtual environment's `python` is a link from the folder to the machine's.
                     self.add_links(file, places);
                 }
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
@@ -241,7 +241,7 @@ impl Accesses {
         Ok(())
     }
 
-    /// The links below the folder over which `file` was reached, one leading to the next.
+    /// Adds the links below the folder through which `file` was reached, each leading to the next.
     fn add_links(&mut self, file: &ObservedFile, places: Places<'_>) {
         let mut waiting = file.also_as.clone();
         let mut left = MOST_LINKS;
@@ -282,7 +282,7 @@ impl Accesses {
         }
     }
 
-    /// The names in a folder that the command listed: a replay shows the same names.
+    /// Adds the names in a folder that the command listed: a replay shows the same names.
     fn add_listed(&mut self, path: &Path, places: Places<'_>) -> Result<(), AccessError> {
         let Ok(relative) = path.strip_prefix(places.folder) else {
             return Ok(());
@@ -290,7 +290,7 @@ impl Accesses {
         let relative = text_of(relative)?.to_owned();
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
-            // The command made it, or it is gone meanwhile.
+            // The command created it, or it was deleted meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(source) => {
                 return Err(AccessError::List {

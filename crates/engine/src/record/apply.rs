@@ -1,5 +1,5 @@
-//! Puts what a recorded command left into the real folder: each file whole or not at all, and
-//! never over something that changed since the command began.
+//! Copies what a recorded command left into the real folder: each file atomically, and never over
+//! something that changed since the command began.
 
 use std::fs;
 use std::io;
@@ -18,10 +18,10 @@ pub enum ApplyError {
     /// Files that changed after the command began. Nothing was applied.
     #[error("{} changed while the command ran, so nothing was applied", list(.0))]
     Changed(Vec<String>),
-    /// What was to be applied could not be read.
+    /// What should be applied could not be read.
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// A file could not be written; those before it were.
+    /// A file could not be written; earlier ones were.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
@@ -38,11 +38,11 @@ fn list(paths: &[String]) -> String {
     }
 }
 
-/// Applies those changes of `layer` whose path is in `kept`, and what was deleted, to `folder`.
+/// Applies those changes of `layer` whose path is in `kept`, and all deletions, to `folder`.
 /// `began` is when the command began.
 ///
 /// # Errors
-/// [`ApplyError`]. Where something changed meanwhile, nothing at all is applied.
+/// [`ApplyError`]. If something changed meanwhile, nothing at all is applied.
 pub fn apply_changes(
     layer: &FolderLayer,
     folder: &Path,
@@ -82,17 +82,17 @@ pub fn apply_changes(
                 remove(&target).map_err(WriteError::at(&target))?;
                 applied += 1;
             }
-            // Never sealed, so never here.
+            // These are never sealed, so they do not occur here.
             Changed::Link { .. } | Changed::Pipe | Changed::Socket | Changed::Device => {}
         }
     }
     Ok(applied)
 }
 
-/// Whether what stands at `target` is not what the command saw there.
+/// Whether `target` is no longer what the command saw there.
 fn is_newer(target: &Path, existed: bool, began: SystemTime) -> bool {
     match fs::symlink_metadata(target) {
-        // The time of the last change of anything, which no program can set back.
+        // The change time, which no program can set back.
         Ok(metadata) if existed => {
             let changed =
                 i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());

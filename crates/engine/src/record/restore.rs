@@ -1,5 +1,5 @@
-//! Puts what a bundle holds of a recorded command into a private folder, so that the command can
-//! be run there again.
+//! Unpacks the files of a recorded command into a private folder, so that the command can be run
+//! there again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -22,15 +22,15 @@ use runseal_sandbox::Mount;
 use crate::run::verify::VerifiedRun;
 use crate::stream::{BUFFER, digest_through};
 
-/// A recorded command's files, unpacked. Taken away with this.
+/// The unpacked files of a recorded command; deleted when dropped.
 #[derive(Debug)]
 pub(crate) struct Restored {
     pub(crate) folder: PathBuf,
     pub(crate) inputs: Vec<Mount>,
     pub(crate) stdin: Vec<u8>,
-    /// What models answered, with its large bodies beside it, where that was recorded.
+    /// The recorded model answers, with large bodies beside them, if there are any.
     pub(crate) model_io: Option<PathBuf>,
-    /// Files that were listed and not read: there is nothing in them.
+    /// Files that were listed but not read: only their names and sizes are restored.
     pub(crate) placeholders: Vec<String>,
     _private: tempfile::TempDir,
 }
@@ -38,10 +38,10 @@ pub(crate) struct Restored {
 /// Why a command's files could not be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The bundle says something that no recorder writes: what.
+    /// The bundle contains something that no recorder writes; says what.
     #[error("{0}")]
     Malformed(String),
-    /// Files that are not in the bundle and were not given.
+    /// Files that are neither in the bundle nor given.
     #[error("{} not in the bundle", list(.0))]
     Missing(Vec<ListedFile>),
     /// Something could not be read.
@@ -63,8 +63,8 @@ fn list(files: &[ListedFile]) -> String {
     }
 }
 
-/// Unpacks the files of the recorded command in `run`; what is not in the bundle is looked for
-/// among `given`, by its hash.
+/// Unpacks the files of the recorded command in `run`; what is not in the bundle is taken from
+/// `given`, by its hash.
 pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restored, RestoreError> {
     let private = tempfile::Builder::new()
         .prefix("runseal-replay-")
@@ -97,7 +97,7 @@ pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restor
     let environment = run.document(RUN_ENVIRONMENT);
     let environment = environment.as_ref().map(|document| document.root());
     let placeholders = environment.map_or(Ok(Vec::new()), |node| unpacking.put_listed(node))?;
-    // Last, so that nothing is ever written through one.
+    // Links come last, so that nothing is ever written through one.
     for link in input.get("links").iter().flat_map(|list| list.items()) {
         unpacking.put_link(link)?;
     }
@@ -119,7 +119,7 @@ pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restor
     })
 }
 
-/// Unpacks what models answered, where the command does not see it.
+/// Unpacks the recorded model answers, out of the command's sight.
 fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreError> {
     let folder = root.join("models");
     let bodies = folder.join(MODEL_BODIES_FOLDER);
@@ -147,7 +147,7 @@ fn safe(path: &str) -> Result<SafePath, RestoreError> {
     SafePath::parse(path).map_err(|fault| malformed(format!("`{}`: {fault}", path.escape_debug())))
 }
 
-/// The files that somebody gave for those that are not in the bundle, by their digests.
+/// The given files for those that are not in the bundle, by digest.
 fn find_given(given: &[PathBuf]) -> Result<BTreeMap<Digest, PathBuf>, RestoreError> {
     let mut found = BTreeMap::new();
     let mut waiting = given.to_vec();
@@ -181,7 +181,7 @@ struct Unpacking<'a> {
 }
 
 impl Unpacking<'_> {
-    /// Unpacks one file; gives where it is to be seen, where that is not in the folder.
+    /// Unpacks one file; returns a mount if it must appear outside the folder.
     fn unpack(&mut self, file: &ListedFile) -> Result<Option<Mount>, RestoreError> {
         let absolute = Path::new(&file.path);
         let (place, mount) = match absolute.strip_prefix("/") {
@@ -223,8 +223,8 @@ impl Unpacking<'_> {
         Ok(mount)
     }
 
-    /// Files and folders that were there when a folder was listed: named alike and of the same
-    /// size, with nothing in them.
+    /// Restores files and folders that existed when a folder was listed: with the same names and
+    /// sizes, but without content.
     fn put_listed(&self, environment: Node<'_>) -> Result<Vec<String>, RestoreError> {
         let mut placeholders = Vec::new();
         for folder in environment
@@ -247,7 +247,7 @@ impl Unpacking<'_> {
                 };
                 let place = match SafePath::parse(&relative) {
                     Ok(safe) => self.folder.join(safe.as_str()),
-                    // Shown once, but such a name is not worth failing for.
+                    // It was listed once, but such a name is not worth failing for.
                     Err(_) => continue,
                 };
                 if fs::symlink_metadata(&place).is_ok() {
@@ -275,7 +275,7 @@ impl Unpacking<'_> {
             return Err(malformed("a link without path or target"));
         };
         let place = self.folder.join(safe(&path)?.as_str());
-        // A link through another one could be made outside of the folder.
+        // A link through another link could end up outside the folder.
         let mut above = self.folder.clone();
         for part in Path::new(&path)
             .parent()
@@ -304,7 +304,7 @@ impl Unpacking<'_> {
     }
 }
 
-/// Makes a new file and the folders on the way to it.
+/// Creates a new file and the folders above it.
 fn create(place: &Path, mode: u32) -> io::Result<File> {
     if let Some(parent) = place.parent() {
         fs::create_dir_all(parent)?;

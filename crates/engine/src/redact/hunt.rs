@@ -1,9 +1,10 @@
-//! Finds every digest that would give a withheld value away, wherever it stands.
+//! Finds every digest that would reveal a withheld value, wherever it occurs.
 //!
-//! Whoever has a digest of a short value can try all values. So of everything that is withheld, and
-//! of everything that holds something withheld, all digests that our formats make are computed,
-//! and each place that states one of them, whole or by its first eight digits or more, is
-//! withheld too; until nothing more is found. Digests of more than one value are named by the format.
+//! Given a digest of a short value, anybody can try all possible values. So for everything that is
+//! withheld, and for everything that contains something withheld, all digests that our formats use
+//! are computed, and each place with one of them, complete or a prefix of at least eight digits, is
+//! withheld too, until nothing more is found. Digests over several values are declared by the
+//! format.
 
 use std::collections::BTreeSet;
 
@@ -19,17 +20,17 @@ use super::RedactError;
 use super::original::{Content, Original, read_pieces, safe};
 use super::select::{Places, walk};
 
-/// Why such places are withheld.
+/// The recorded reason for withholding such places.
 pub(crate) const REASON: &str = "a digest of what is withheld";
 
-/// The fewest digits of a digest that count as one: our formats use 8, 16 and 64.
+/// The fewest digits that count as a digest: our formats use 8, 16 and 64.
 const FEWEST: usize = 8;
 
-/// Digests that may not be shown.
+/// Digests that must not be visible.
 #[derive(Debug, Default)]
 struct Tainted {
     hex: BTreeSet<String>,
-    /// Beginnings of digests, where no more is known.
+    /// Prefixes of digests of which no more is known.
     beginnings: BTreeSet<String>,
     base64: BTreeSet<String>,
 }
@@ -43,7 +44,7 @@ impl Tainted {
             .insert(plain.replace('+', "-").replace('/', "_"));
     }
 
-    /// Adds digits that a format makes itself: all of a digest, or its beginning.
+    /// Adds digits that a format declares itself: a whole digest or a prefix.
     fn add_digits(&mut self, digits: &str) {
         match Digest::parse_hex(digits) {
             Ok(digest) => self.add(&digest),
@@ -60,7 +61,7 @@ impl Tainted {
         self.add(&Digest::of(&[bytes, b"\n"].concat()));
     }
 
-    /// Every digest that our formats make of a value.
+    /// Adds every digest that our formats make of a value.
     fn add_value(&mut self, value: &Value) {
         for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
             if let Ok(bytes) = canonical_bytes(value, dialect) {
@@ -70,7 +71,8 @@ impl Tainted {
         if let Value::String(text) = value {
             self.add_bytes(text.to_lossy().as_bytes());
         }
-        // A digest of an object stands in the object itself as a rule, and leaves itself out.
+        // The digest of an object is usually a member of that object, and is computed without
+        // itself.
         if let Value::Object(members) = value {
             for (name, member) in members {
                 let Value::String(text) = member else {
@@ -91,7 +93,7 @@ impl Tainted {
         }
     }
 
-    /// Whether digits that were found in a text are those of one of them.
+    /// Whether any digits found in a text are those of a tainted digest.
     fn has(&self, digits: &Digits) -> bool {
         let is_hex = |run: &String| match run.len() {
             ..=64 => {
@@ -110,7 +112,7 @@ impl Tainted {
     }
 }
 
-/// What could be digests, or the beginnings of digests, in a text.
+/// What may be digests, or prefixes of digests, in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Digits {
     hex: BTreeSet<String>,
@@ -140,7 +142,7 @@ pub(super) fn digits_in(text: &[u8]) -> Digits {
     digits
 }
 
-/// The digests of what is withheld, and of all that holds it.
+/// The digests of what is withheld, and of everything that contains it.
 fn taint(original: &Original, places: &Places) -> Tainted {
     let mut tainted = Tainted::default();
     for (path, file) in &original.files {
@@ -158,7 +160,7 @@ fn taint(original: &Original, places: &Places) -> Tainted {
         tainted.add_value(document);
         let mut seen = BTreeSet::new();
         for pointer in places.pointers(path) {
-            // What the place stands in, from the outside in.
+            // Everything that contains the place, from the outside in.
             for (end, _) in pointer.match_indices('/').skip(1) {
                 if seen.insert(&pointer[..end])
                     && let Some(value) = find_value(document, &pointer[..end])
@@ -180,7 +182,8 @@ fn taint(original: &Original, places: &Places) -> Tainted {
     tainted
 }
 
-/// Digits of ids that every copy shows. Sealing made them of nothing that can be withheld.
+/// Digits of ids that every copy shows. Sealing did not derive them from anything that can be
+/// withheld.
 fn shown_digits(original: &Original) -> BTreeSet<String> {
     let mut shown = BTreeSet::new();
     for (path, pointers) in original.format.stays {
@@ -193,7 +196,7 @@ fn shown_digits(original: &Original) -> BTreeSet<String> {
     shown
 }
 
-/// Adds the places that give something away, until there are none.
+/// Adds the places that reveal something, until there are no more.
 pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), RedactError> {
     loop {
         let tainted = taint(original, places);
@@ -206,7 +209,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                 (Some(document), _) => walk(document, "", &mut |place, value| {
                     let names_one = match value {
                         Value::String(text) => tainted.is_in(text.to_lossy().as_bytes()),
-                        // A name cannot be withheld alone.
+                        // A member's name cannot be withheld alone.
                         Value::Object(members) => {
                             let mut names = members.keys();
                             names.any(|name| tainted.is_in(name.to_lossy().as_bytes()))
@@ -233,7 +236,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                 (None, Content::Document(_)) => {}
             }
         }
-        // The very bytes of a document say what the document says.
+        // The exact bytes of a document have the same content as the document.
         for (path, file) in &original.files {
             let exact = exact_path(path);
             let is_touched = file.committed.kind.has_values() && places.touches(path);
@@ -250,11 +253,11 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
     }
 }
 
-/// Bytes at the end of a piece that are searched again with the next one: a digest may stand on
-/// both sides of the border.
+/// How many bytes at the end of a piece are searched again with the next one: a digest may cross
+/// the boundary.
 const BORDER: usize = 128;
 
-/// The pieces of a large file that state a digest which may not be shown.
+/// The pieces of a large file that contain a digest which must not be visible.
 fn search_pieces(
     original: &Original,
     path: &str,
@@ -278,8 +281,8 @@ fn search_pieces(
     Ok(found)
 }
 
-/// Whether bytes that go along with a copy, such as a signature's statement, state a digest of
-/// what is withheld.
+/// Whether bytes that accompany a copy, such as a signature's statement, contain a digest of
+/// something withheld.
 pub(super) fn gives_away(original: &Original, places: &Places, bytes: &[u8]) -> bool {
     taint(original, places).is_in(bytes)
 }

@@ -1,4 +1,4 @@
-//! Files that a command was not seen to open for reading, but whose content counts all the same.
+//! Files that a command was not seen to open for reading, although their content matters.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,12 +10,12 @@ use runseal_sandbox::{Changed, FolderLayer};
 use super::places::{Places, safe_path, text_of};
 use super::{AccessError, Accesses, ReadFile};
 
-/// Files that are sealed at the most where nothing was seen, and all that may have been read are.
+/// The most files that are sealed if nothing was observed and everything may have been read.
 const MOST_DECLARED: usize = 20_000;
 
 impl Accesses {
-    /// Sources of Python modules whose compiled form was read: Python compares the two, and a replay
-    /// has to compile them anew, since times are not kept.
+    /// Adds the sources of Python modules whose compiled form was read: Python compares the two,
+    /// and a replay has to recompile them, since timestamps are not preserved.
     pub(super) fn add_sources(&mut self, places: Places<'_>) -> Result<(), AccessError> {
         let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
         let sources: BTreeSet<PathBuf> = known
@@ -27,7 +27,7 @@ impl Accesses {
         }
         Ok(())
     }
-    /// Everything below the folder: what may have been read, where nothing was seen.
+    /// Adds everything below the folder: if nothing was observed, any of it may have been read.
     pub(super) fn add_folder(&mut self, places: Places<'_>) -> Result<(), AccessError> {
         let entries = fs::read_dir(places.folder).map_err(|source| AccessError::List {
             path: places.folder.to_owned(),
@@ -47,8 +47,8 @@ impl Accesses {
         Ok(())
     }
 
-    /// What the command took away, or changed without being seen to read it, but whose content
-    /// counts: a file that was appended to or only got other rights.
+    /// Adds what the command deleted, or changed without being seen to read it, if its content
+    /// matters: a file that was appended to, or whose permissions alone changed.
     pub(super) fn add_originals(
         &mut self,
         layer: &FolderLayer,
@@ -99,7 +99,7 @@ impl Accesses {
         Ok(())
     }
 }
-/// Whether the file at `host` is the beginning of `now`: appended to, or left as it was.
+/// Whether the file at `host` is a prefix of `now`: it was appended to, or left unchanged.
 fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
     let Ok(mut before) = fs::File::open(host) else {
         return false;

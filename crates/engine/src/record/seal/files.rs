@@ -1,5 +1,5 @@
-//! The files of a recorded command's bundle: what it read, if that is still what was read, and what
-//! it left.
+//! The files of a recorded command's bundle: what it read, if that is unchanged since, and what it
+//! left.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -29,7 +29,7 @@ use crate::record::error::RecordError;
 use crate::record::run::CommandRun;
 use crate::run::staging::{Stored, Storing};
 
-/// Names of files that are not kept that are listed at the most.
+/// The most names of files not kept that are listed.
 pub(crate) const MOST_LEFT_OUT: usize = 10_000;
 
 impl Sealing<'_> {
@@ -41,7 +41,7 @@ impl Sealing<'_> {
         let mut used = BTreeSet::new();
         let mut places = Vec::with_capacity(files.len());
         for file in files {
-            // Two inputs of the same name get folders of their own.
+            // Two inputs of the same name get separate folders.
             let mut to = format!("{folder}/{}", file.place);
             for number in 2.. {
                 if used.insert(to.clone()) {
@@ -61,8 +61,8 @@ impl Sealing<'_> {
         })
     }
 
-    /// Stores what models were asked and answered, with its large bodies; gives its entry and how many
-    /// calls there were.
+    /// Stores the recording of model calls, with its large bodies; returns its entry and the number
+    /// of calls.
     pub(super) fn put_models(&mut self) -> Result<Option<(FileEntry, usize)>, RecordError> {
         let recording = self
             .models
@@ -182,7 +182,7 @@ impl Sealing<'_> {
     }
 }
 
-/// What has to be known to seal files that were read.
+/// What is needed to seal files that were read.
 struct Reading<'a> {
     cancel: Option<&'a CancelToken>,
     reference_above: Option<u64>,
@@ -190,7 +190,7 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Seals a file that was read, if it still is what was read.
+    /// Seals a file that was read, if it is unchanged since.
     fn put(
         &self,
         storing: &mut Storing<'_>,
@@ -202,7 +202,7 @@ impl Reading<'_> {
             return Ok(entry);
         }
         let (handle, _) = match open_regular(&file.host) {
-            // It was there when the command opened it.
+            // It existed when the command opened it.
             Err(SourceError::NotFound { .. }) => {
                 return Err(RecordError::Changed(file.path.clone()));
             }
@@ -235,8 +235,8 @@ impl Reading<'_> {
         Ok(entry_of(file.path.clone(), stored, before.2))
     }
 
-    /// Seals a file that was read while the command ran, if it is still the same; nothing where it
-    /// has to be looked at again.
+    /// Seals a file that was read ahead, if it is unchanged since; `None` if it has to be read
+    /// again.
     fn put_read_ahead(
         &self,
         storing: &mut Storing<'_>,
@@ -269,7 +269,7 @@ struct Left<'a> {
     mode: u32,
 }
 
-/// Keeps the name of a file that is not kept, so that a replay can tell one that is new.
+/// Records the name of a file that is not kept, so that a replay can detect new ones.
 fn note_left_out(path: &OsStr, given: &mut Given) {
     if let (Some(names), Some(path)) = (&mut given.not_kept, path.to_str())
         && names.len() < MOST_LEFT_OUT
@@ -305,7 +305,7 @@ fn left(path: String, reason: &str) -> RecordError {
     }
 }
 
-/// The path of something that was left, if a bundle can hold it.
+/// The path of something that was left, if a bundle can contain it.
 pub(crate) fn output_path(path: &OsStr) -> Result<String, RecordError> {
     let shown = path.as_encoded_bytes().escape_ascii().to_string();
     let Some(text) = path.to_str() else {

@@ -8,7 +8,7 @@ use crate::store::{
     TaskId, TaskKind, TaskRecord, TaskResult, TaskState,
 };
 
-/// A file of an older version has none.
+/// A file of an older version does not have it.
 const TABLE: &str = "queue_tasks";
 
 impl SqliteReader {
@@ -305,7 +305,7 @@ impl SqliteStore {
     }
 }
 
-/// Records the result, unless its content has one already, and ends the task with it.
+/// Stores the result, unless its content already has one, and ends the task with it.
 fn end_with(
     transaction: &Connection,
     worker_id: &str,
