@@ -191,8 +191,8 @@ mod remote {
         files
     }
 
-    /// The files for one path, without any cache: for long-running programs, which must not judge an
-    /// artifact or run as it was an hour ago.
+    /// The files for one path, without any cache: for long-running programs, which must not judge
+    /// an artifact or run as it was an hour ago.
     pub fn files_anew(path: &Path) -> Box<dyn Files> {
         let is_artifact = is_artifact(path);
         if !is_artifact && !is_object(path) {

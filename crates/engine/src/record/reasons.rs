@@ -138,8 +138,8 @@ fn looks_like_time(divergence: &Divergence) -> bool {
     })
 }
 
-/// Whether a line has a time of day, a date, or a number of 10, 13 or 19 digits that may count from
-/// 1970.
+/// Whether a line has a time of day, a date, or a number of 10, 13 or 19 digits that may be a count
+/// since 1970.
 fn has_time(line: &str) -> bool {
     let bytes = line.as_bytes();
     let shape = |at: usize, pattern: &[u8]| {
