@@ -29,7 +29,7 @@ enum BundleCommand {
 
 /// Verify a context bundle.
 ///
-/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is no JSON. Exit 3: invalid.
+/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: invalid.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal bundle verify bundle.json --strict --intent intent.json"

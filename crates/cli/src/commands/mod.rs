@@ -86,7 +86,7 @@ use crate::ui;
 )]
 #[command(max_term_width = 100)]
 struct CommandLine {
-    /// Say nothing for people beyond errors: no progress, no hints.
+    /// Print only errors for people: no progress, no hints.
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]

@@ -25,7 +25,7 @@ pub struct ModelArgs {
     /// `ANTHROPIC_API_KEY` stay outside and are put in on the way.
     #[arg(long)]
     proxy: bool,
-    /// With --proxy: who is asked; the public address of OpenAI or Anthropic where it is not given.
+    /// With --proxy: the API to ask; by default the public address of OpenAI or Anthropic.
     #[arg(long, value_name = "URL", requires = "proxy")]
     upstream: Option<String>,
     #[command(flatten)]
@@ -91,7 +91,7 @@ pub struct ForkArgs {
     /// Where the calls of the fork go.
     #[arg(long, value_name = "FILE", requires = "fork_at")]
     fork_out: Option<PathBuf>,
-    /// With --fork-at: who is asked; the public address of OpenAI or Anthropic where it is not given.
+    /// With --fork-at: the API to ask; by default the public address of OpenAI or Anthropic.
     #[arg(long, value_name = "URL", requires = "fork_at")]
     upstream: Option<String>,
 }

@@ -52,7 +52,7 @@ pub struct Args {
 /// How registries are reached.
 #[derive(Debug, clap::Args)]
 pub struct AccessArgs {
-    /// Speak plain HTTP, which others can read and change; this machine is spoken to so anyway.
+    /// Speak plain HTTP, which others can read and change; it is always used for this machine.
     #[arg(long)]
     plain_http: bool,
 }

@@ -29,10 +29,11 @@ const LARGEST_STDIN: u64 = 512 << 20;
 
 /// Run any command and seal what it read, wrote and printed.
 ///
-/// The command runs as it stands in the current folder, which it sees at its own path and can
-/// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.
-/// It has no network but, with --proxy, models. Every file that it reads below the folder is sealed, so that `runseal replay`
-/// needs nothing but the bundle. What could not be seen is listed in it.
+/// The command runs as it stands in the current folder, which it sees at its own path and can write
+/// to; what it writes becomes artifacts of the bundle and, without --apply, nothing else. It has no
+/// network access except, with --proxy, to models. Every file that it reads below the folder is
+/// sealed, so that `runseal replay` needs nothing but the bundle. What could not be seen is listed
+/// in it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal record -- python3 analyse.py data.csv\n  \

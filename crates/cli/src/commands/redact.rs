@@ -48,7 +48,7 @@ pub struct Args {
     /// What to withhold; may be repeated.
     #[arg(long, value_name = "PLACE", num_args = 1..)]
     drop: Vec<String>,
-    /// Withhold strings, and files that are no JSON, in which this regular expression is found.
+    /// Withhold strings, and files that are not JSON, in which this regular expression is found.
     #[arg(long = "match", value_name = "REGEX")]
     pattern: Vec<String>,
     /// Why, as readers of the copy will see it.

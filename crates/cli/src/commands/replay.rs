@@ -62,7 +62,7 @@ pub struct Args {
     /// The proposal, for a pack that does not hold the one that was executed.
     #[arg(long, value_name = "FILE")]
     proposal: Option<PathBuf>,
-    /// How often to run the engine; more often shows what is left to chance.
+    /// How often to run the engine; several runs reveal what varies.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
     /// How to print.

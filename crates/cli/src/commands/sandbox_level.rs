@@ -11,7 +11,7 @@ use crate::error::CliError;
 #[derive(Debug, Clone, clap::Args)]
 pub struct SandboxArgs {
     /// How far the command is kept apart from this machine. It is recorded and shown, and never
-    /// lowered by itself.
+    /// lowered automatically.
     #[arg(long = "sandbox", value_name = "LEVEL", default_value = "namespaces", value_parser = ["namespaces", "landlock", "none"])]
     level: String,
 }

@@ -45,7 +45,7 @@ pub struct Args {
     /// What to verify; something inside an archive as `evidence.zip!/run`; standard input where `-`.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Accepted and without effect: what is no unit itself is always searched below.
+    /// Accepted without effect: a PATH that is not evidence itself is always searched.
     #[arg(long, short, hide = true)]
     recursive: bool,
     #[command(flatten)]

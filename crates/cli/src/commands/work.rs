@@ -26,9 +26,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Do what is queued in a store, on any number of machines.
 ///
-/// Sealed runs are verified and replayed, and the steps of jobs are read. Any number of machines may work on one store. A machine that dies leaves leases that run out,
-/// and others do its work; what it was late with is refused. Ends when nothing is open, or with
-/// --stay when it is stopped.
+/// Sealed runs are verified and replayed, and the steps of jobs are read. Any number of machines
+/// may work on one store. A machine that dies leaves leases that run out, and others do its work;
+/// its late results are refused. Ends when nothing is open, or with --stay when it is stopped.
 ///
 /// Exit 0: all that was done here is valid, reproduced or read. Exit 1: something is not.
 #[derive(Debug, clap::Args)]

@@ -12,8 +12,8 @@ use crate::ui;
 
 /// Print entries with all their parameters and metrics, for spreadsheets and other programs.
 ///
-/// JSON is one array, an entry a line. CSV has a column for every parameter and metric that one of the
-/// entries has.
+/// JSON is one array, with one entry per line. CSV has a column for every parameter and metric that
+/// one of the entries has.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal catalog export --format csv > runs.csv\n  runseal catalog export --format json --where 'engine=FLATS' > flats.json"

@@ -16,7 +16,7 @@ const SHOWN: usize = 50;
 pub enum EntryFormat {
     /// A table.
     Human,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -30,7 +30,7 @@ pub struct ListArgs {
     /// asks about are shown anyway.
     #[arg(long = "columns", value_name = "NAME", value_delimiter = ',')]
     columns: Vec<String>,
-    /// How many at the most; 0 for all. Where not given, 50 in a table.
+    /// The most entries to show; 0 for all. By default 50 in a table.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// How to print.

@@ -18,7 +18,7 @@ use crate::ui;
 /// For tools that sign and store statements themselves, such as cosign attest or witness; `runseal sign --predicate
 /// slsa` signs the same statement here. The bundle is verified first.
 ///
-/// Exit 0: it is written. Exit 2: the bundle cannot be read, does not hold, or is no run bundle.
+/// Exit 0: it is written. Exit 2: the bundle cannot be read, does not hold, or is not a run bundle.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal export slsa RUN_BUNDLE/run_1 -o provenance.json")]
 pub struct Args {

@@ -32,7 +32,7 @@ pub struct Args {
     /// A ledger of packs: each of its lines becomes an entry, in order.
     #[arg(long, value_name = "FILE")]
     ledger: Vec<PathBuf>,
-    /// Log what nobody signed too, by its digests alone.
+    /// Also log what is not signed, by its digests alone.
     #[arg(long)]
     unsigned: bool,
     #[command(flatten)]

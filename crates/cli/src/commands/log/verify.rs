@@ -29,7 +29,7 @@ pub struct Args {
     /// The proof.
     #[arg(value_name = "PROOF")]
     proof: PathBuf,
-    /// What it should be of.
+    /// What the proof should be about.
     #[arg(value_name = "PATH", conflicts_with = "since")]
     path: Option<PathBuf>,
     /// The checkpoint that a consistency proof begins at.

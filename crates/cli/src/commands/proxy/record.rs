@@ -24,8 +24,8 @@ pub struct Args {
     recording: PathBuf,
     #[command(flatten)]
     open: OpenArgs,
-    /// Who is asked, for example http://127.0.0.1:8000; the public address of OpenAI or Anthropic
-    /// where it is not given.
+    /// The API to ask, for example http://127.0.0.1:8000; by default the public address of OpenAI
+    /// or Anthropic.
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
     /// Let only this model be asked; may be given several times. Another one is refused with 403.

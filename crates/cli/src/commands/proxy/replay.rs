@@ -27,7 +27,7 @@ pub struct Args {
     open: OpenArgs,
     #[command(flatten)]
     matching: MatchArgs,
-    /// Who is asked where the recording does not answer.
+    /// The API to ask when the recording does not answer.
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
     #[command(flatten)]

@@ -20,15 +20,15 @@ const BETWEEN: Duration = Duration::from_secs(1);
 
 /// Show how far the queue is: tasks by state, results, rate, workers, the oldest lease, time left.
 ///
-/// On a terminal it goes on showing until nothing is open; Ctrl-C ends it and nothing else.
-/// Anywhere else it is told once.
+/// On a terminal the display is updated until nothing is open; Ctrl-C ends only the display.
+/// Elsewhere the status is printed once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal queue status")]
 pub struct Args {
-    /// Tell once, on a terminal too.
+    /// Print once, even on a terminal.
     #[arg(long)]
     once: bool,
-    /// How to print, where it is told once.
+    /// How to print the status, when it is printed once.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
     #[command(flatten)]
