@@ -82,8 +82,8 @@ pub trait Log: fmt::Debug + Send + Sync {
         tree::prove_consistency(&Tree(self), old, size)
     }
 
-    /// Whether a checkpoint matches this tree: it is not longer, and the root at its size is the
-    /// same.
+    /// Whether a checkpoint matches this tree: it names the same log, is not longer, and has the
+    /// root that the tree had at its size.
     ///
     /// # Errors
     /// When the log cannot be read.
