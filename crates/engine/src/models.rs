@@ -1,8 +1,9 @@
-//! Models that a command asks over its loopback, which leads to whoever the caller put there.
+//! Model calls that a command makes over its loopback interface, answered by a session of the
+//! caller.
 //!
-//! This crate has no network of its own: a [`ModelSession`] takes the listener that the command connects
-//! to, and tells at the end what was said. In namespaces the port is always the same, since nobody else
-//! lives there, so that a recorded environment is the same everywhere.
+//! This crate has no network access of its own: a [`ModelSession`] takes over the listener that the
+//! command connects to, and reports at the end what was exchanged. In a network namespace the port
+//! is always the same, since nobody else uses it, so a recorded environment is the same everywhere.
 
 use std::fmt::Debug;
 use std::io::{self, Read};
@@ -12,21 +13,21 @@ use std::sync::Arc;
 
 use runseal_sandbox::{Isolation, Loopback, Spec};
 
-/// The port of the command's own loopback.
+/// The port on the command's own loopback interface.
 pub const MODEL_PORT: u16 = 4100;
 
-/// What a command has in place of a key: whoever stands between puts the key in.
+/// What a command gets instead of a key: the session inserts the real one.
 pub const KEY_STAND_IN: &str = "runseal-keeps-the-key";
 
-/// Who answers for models during a run.
+/// Answers model calls during a run.
 pub trait ModelSession: Debug + Send + Sync {
-    /// Takes a listener that a command connects to; never waits for clients.
+    /// Takes over a listener that a command connects to; does not block.
     fn take(&self, listener: TcpListener);
 
-    /// Ends: nothing is answered any more.
+    /// Ends the session: nothing is answered any more.
     ///
     /// # Errors
-    /// In words, where what was said cannot be kept.
+    /// When the exchange cannot be stored; the text says why.
     fn finish(&self) -> Result<ModelTraffic, String>;
 
     /// The kind of the first secret in `content`, of those that the session came to know.
@@ -100,14 +101,14 @@ pub(crate) fn search_staged(
     Ok(())
 }
 
-/// What a session came to.
+/// The result of a session.
 #[derive(Debug, Clone, Default)]
 pub struct ModelTraffic {
-    /// The recording that was made, called model_io.json; none where answers came from one.
+    /// The recording that was made, named model_io.json; `None` if answers came from one.
     pub recording: Option<PathBuf>,
-    /// What the recording cannot have seen.
+    /// What the recording may have missed.
     pub gaps: Vec<String>,
-    /// Requests that no recording answered, as the command was told.
+    /// Requests that the recording did not answer, as reported to the command.
     pub misses: Vec<String>,
     /// Requests that were answered from the recording.
     pub answered: u64,
@@ -149,11 +150,12 @@ impl std::fmt::Display for Fork {
 /// Starts a session that answers from a recording.
 pub type StartReplay<'a> = &'a dyn Fn(&Path) -> Result<Arc<dyn ModelSession>, String>;
 
-/// Lets the command of `spec` reach `session` and nothing else, and tells it where; gives the variables
-/// that say so. What the caller gives the command by the same names stands above them.
+/// Lets the command of `spec` reach `session` and nothing else, and tells it the address through
+/// variables, which are returned. Variables that the caller sets under the same names take
+/// precedence.
 ///
 /// # Errors
-/// When there is no port to listen on.
+/// When no port is available.
 pub(crate) fn connect(
     spec: &mut Spec,
     session: &Arc<dyn ModelSession>,
@@ -167,7 +169,7 @@ pub(crate) fn connect(
             }));
             MODEL_PORT
         }
-        // The loopback is the host's, where the port may be anybody's.
+        // The loopback interface is the host's, where the port may be in use.
         Isolation::Landlock | Isolation::None => {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             let port = listener.local_addr()?.port();

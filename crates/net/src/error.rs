@@ -1,25 +1,25 @@
-//! What goes wrong, with a code, a place and advice.
+//! Errors of recording and replaying, each with a code, a place and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::NoCanonicalForm;
 
-/// Why recording or replaying did not work.
+/// Why recording or replaying failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
-    /// The address cannot be listened on.
+    /// The proxy cannot listen on the address.
     #[error("`{address}` cannot be listened on: {source}")]
     Listen {
         /// The address, with its port.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The upstream is no address.
+    /// The upstream is not a valid address.
     #[error("`{url}` is no upstream: {reason}")]
     Upstream {
-        /// The URL as it was given.
+        /// The given URL.
         url: String,
         /// What is wrong with it.
         reason: String,
@@ -27,29 +27,29 @@ pub enum NetError {
     /// A file could not be read.
     #[error("it cannot be read: {source}")]
     Read {
-        /// The file that was to be read.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file could not be written.
     #[error("it cannot be written: {source}")]
     Write {
-        /// The file that was to be written.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A recording is already there.
+    /// A recording with this name exists already.
     #[error("a recording is already there")]
     Exists {
-        /// The file that stands in the way; it is never replaced.
+        /// The existing file, which is never replaced.
         path: PathBuf,
     },
-    /// The file is no recording that can be replayed.
+    /// The file is not a recording that can be replayed.
     #[error("it is no recording that can be replayed: {reason}")]
     Recording {
-        /// The file that was to be replayed.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
@@ -73,9 +73,9 @@ pub enum NetError {
     /// A secret was found in what was written; the output was taken away.
     #[error("a known secret of kind `{kind}` stands at byte {offset}")]
     Secret {
-        /// The output, which no longer exists.
+        /// The deleted output.
         path: PathBuf,
-        /// What the secret is.
+        /// The kind of secret.
         kind: String,
         /// The offset of its first byte in that output.
         offset: usize,
@@ -85,10 +85,10 @@ pub enum NetError {
     Server {
         /// The program as it was given.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system has no threads, signals or random bytes to give.
+    /// The system could not provide a thread, a signal handler or random bytes.
     #[error("the system refuses: {0}")]
     System(String),
 }
@@ -111,7 +111,7 @@ impl NetError {
         }
     }
 
-    /// The file that it is about.
+    /// The file that the error concerns.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read { path, .. }
@@ -127,7 +127,7 @@ impl NetError {
         }
     }
 
-    /// How to go on.
+    /// Advice on how to proceed.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Listen { .. } => "`--listen 127.0.0.1:0` takes a port that is free",

@@ -1,4 +1,5 @@
-//! Waiting for the word to end: a signal, or the end of standard input where a program holds it.
+//! Waits for the request to stop: a signal, or the end of standard input if a program holds it
+//! open.
 
 use std::os::fd::AsFd;
 
@@ -33,7 +34,7 @@ impl EndOfWork {
         })
     }
 
-    /// Returns once SIGINT, SIGTERM or SIGHUP came, or standard input is a pipe that was closed.
+    /// Returns once SIGINT, SIGTERM or SIGHUP arrives, or a pipe on standard input is closed.
     pub fn wait(mut self, runtime: &tokio::runtime::Handle) {
         let is_held = self.is_held;
         let [interrupted, terminated, hung_up] = &mut self.signals;

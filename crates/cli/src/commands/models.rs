@@ -1,5 +1,5 @@
-//! `--proxy`: what a command asks models goes through the recording proxy, which stands outside the
-//! sandbox with the keys and the network; and a replay that answers from what was recorded.
+//! `--proxy`: a command's model calls go through the recording proxy, which runs outside the
+//! sandbox with the keys and the network. A replay answers them from the recording.
 
 use std::io::{self, Read};
 use std::net::TcpListener;
@@ -16,10 +16,10 @@ use super::proxy::{RedactArgs, describe_redacted, net_error, secrets_of_environm
 use crate::error::CliError;
 use crate::ui;
 
-/// The name that a recording has in bundles and packs.
+/// The recording's file name in bundles and packs.
 const RECORDING: &str = "model_io.json";
 
-/// Whether and how a command may ask models.
+/// Whether and how a command may call models.
 #[derive(Debug, clap::Args)]
 pub struct ModelArgs {
     /// Let the command ask models, through a recording proxy that is all it can reach: it finds
@@ -35,8 +35,8 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// A session that asks the upstream and records, none but the `allowed` models where there are any;
-    /// none without `--proxy`.
+    /// Starts a session that records calls to the upstream; `None` without `--proxy`. If `allowed`
+    /// is not empty, only those models may be called.
     pub fn start(&self, allowed: &[String]) -> Result<Option<Arc<dyn ModelSession>>, CliError> {
         if !self.proxy {
             if self.redact.is_given() {
@@ -67,14 +67,14 @@ impl ModelArgs {
     }
 }
 
-/// Where the recording grows. When the program is killed it stays behind, and `runseal proxy finish` makes
-/// a recording of it.
+/// The folder in which the recording grows. If the program is killed the folder stays, and `runseal
+/// proxy finish` turns its content into a recording.
 fn private_folder() -> Result<tempfile::TempDir, CliError> {
     let folder = tempfile::Builder::new().prefix("runseal-models-").tempdir();
     folder.map_err(|error| CliError::internal(format!("no folder for the recording: {error}")))
 }
 
-/// The keys that stay outside.
+/// The API keys in the environment, which never enter the sandbox.
 pub fn keys_of_environment() -> Keys {
     let key = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
     Keys {
@@ -83,7 +83,7 @@ pub fn keys_of_environment() -> Keys {
     }
 }
 
-/// How a replay goes on where the recording ends.
+/// Whether a replay leaves its recording at some call, and how it continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ForkArgs {
     /// Of a recorded run that asked models: answer from the recording before call N and ask the
@@ -144,7 +144,7 @@ impl ForkArgs {
     }
 }
 
-/// A proxy for the time of one run.
+/// A proxy that lives as long as one run.
 #[derive(Debug)]
 struct ProxySession {
     proxy: Mutex<Option<Proxy>>,
@@ -155,7 +155,7 @@ struct ProxySession {
     fork_at: Option<usize>,
     /// Why a listener was not served.
     fault: Mutex<Option<String>>,
-    /// Where the recording is made; gone with the session.
+    /// The folder that the recording grows in, deleted with the session.
     _folder: Option<tempfile::TempDir>,
 }
 

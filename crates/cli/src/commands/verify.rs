@@ -1,4 +1,4 @@
-//! `runseal verify`: whatever it is.
+//! `runseal verify`: verifies evidence of any format.
 
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ pub struct Args {
     /// What to verify; something inside an archive as `evidence.zip!/run`; `-` means standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Accepted and without effect: what is no unit itself is always searched below.
+    /// Accepted without effect: a PATH that is not evidence itself is always searched.
     #[arg(long, short, hide = true)]
     recursive: bool,
     #[command(flatten)]
@@ -122,7 +122,7 @@ fn demands(args: &Args) -> Result<Demands, CliError> {
     Ok(demands)
 }
 
-/// Bytes that a list of what is expected may have.
+/// The most bytes that a file of expectations may have.
 const EXPECTATIONS: u64 = 16 << 20;
 
 /// Runs the command.

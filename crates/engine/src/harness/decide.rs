@@ -85,7 +85,7 @@ pub(super) fn decide(
         return (false, vec![reason.to_owned()]);
     }
     let mut reasons = vec!["accept: every required action and test succeeded".to_owned()];
-    // Acceptance tests are what counts; where nobody named one, a reader should know.
+    // Acceptance tests are what counts; if there are none, the reader should know.
     reasons.push(match tests.is_empty() {
         false => format!(
             "accept: acceptance tests of the outcome passed: {}",
@@ -147,12 +147,12 @@ impl Outcome<'_> {
                     !self.own.says(content)
                 }
                 ActionKind::Validate => match target.split_once(':') {
-                    // That something is not there holds of an empty folder too.
+                    // The absence of something also holds for an empty folder.
                     Some(("absent", _)) => false,
                     Some((_, path)) => self.has_file(path),
                     None => self.has_file(target),
                 },
-                // Its test is asked itself.
+                // Its test is examined itself.
                 ActionKind::Test => false,
                 ActionKind::DeleteFile => true,
                 ActionKind::ExecuteCommand => self.has_printed(step) || self.has_made_files(),

@@ -1,4 +1,4 @@
-//! What keeps the harness from giving a result: RUN_E001-RUN_E007.
+//! What prevents the harness from producing a result: RUN_E001-RUN_E007.
 
 use std::path::PathBuf;
 
@@ -7,24 +7,24 @@ use crate::models::{SECRET_HINT, SecretSearchError};
 /// An error of the harness. A plan that fails is no error but a run that is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum HarnessError {
-    /// The intent, or another file that was named, cannot be read.
+    /// The intent or another given file cannot be read.
     #[error("{0}")]
     Unreadable(String),
-    /// The intent, or another file that was named, is not JSON.
+    /// The intent or another given file is not JSON.
     #[error("{0}")]
     NotJson(String),
-    /// The intent's additions or the proposal that was given are not valid.
+    /// The intent's additions or the given proposal are not valid.
     #[error("{0}")]
     Invalid(String),
     /// The policy forbids what was asked for.
     #[error("POLICY_VIOLATION: {0}")]
     Policy(String),
-    /// The sandbox cannot be put up or failed.
+    /// The sandbox cannot be set up, or it failed.
     #[error("{message}")]
     Sandbox {
         /// The message, which names what is missing.
         message: String,
-        /// How to go on.
+        /// Advice on how to proceed.
         hint: String,
     },
     /// The evidence does not fit the proposal.
@@ -36,13 +36,13 @@ pub enum HarnessError {
     /// The target of the export exists and is not empty.
     #[error("`{}` exists and is not empty", .0.display())]
     TargetExists(PathBuf),
-    /// A fault of ours, with what is known of it.
+    /// A bug in this program, with what is known about it.
     #[error("{0}")]
     Internal(String),
 }
 
 impl HarnessError {
-    /// The code of the companion text.
+    /// The error code defined in the companion text.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable(_) => "RUN_E001",
@@ -55,7 +55,7 @@ impl HarnessError {
         }
     }
 
-    /// How to go on, for the hint line.
+    /// Advice for the hint line.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable(_) => Some("check the name and the right to read it".to_owned()),

@@ -1,6 +1,6 @@
-//! Why a command may not do the same twice, as far as what was seen tells.
+//! Why a command may not do the same twice, as far as observation can tell.
 //!
-//! These are reasons to look into, in the order of how much they explain; none is a proof.
+//! These are leads to follow up, ordered by how much they explain; none is a proof.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::run::replay::Divergence;
 /// Devices that give random bytes.
 const RANDOM: [&str; 2] = ["/dev/urandom", "/dev/random"];
 
-/// Says why what a run gave may vary.
+/// Explains why the results of a run may vary.
 pub(crate) fn explain(
     observation: Option<&Observation>,
     divergences: &[Divergence],
@@ -109,8 +109,8 @@ pub(crate) fn explain(
     reasons
 }
 
-/// Files of /proc and /sys that say something else at every moment. Programs read others of them
-/// at every start, to no effect.
+/// Files of /proc and /sys whose content changes all the time. Programs read others of them at
+/// every start, without consequences.
 fn is_of_the_moment(path: &Path) -> bool {
     let last = path
         .file_name()
@@ -168,7 +168,8 @@ fn looks_like_time(divergence: &Divergence) -> bool {
     })
 }
 
-/// A clock time, a date, or ten digits (or thirteen, or nineteen) that count from 1970.
+/// Whether a line has a time of day, a date, or a number of 10, 13 or 19 digits that may be a count
+/// since 1970.
 fn has_time(line: &str) -> bool {
     let bytes = line.as_bytes();
     let shape = |at: usize, pattern: &[u8]| {

@@ -1,4 +1,4 @@
-//! The files of this machine.
+//! The local files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::archive::{judge_archive_file, read_archive_file, read_archive_stream}
 use crate::directory::{DirectorySource, RootLink, kind_of};
 use crate::input::{open_regular, read_file};
 
-/// The files of this machine, and its standard input.
+/// The local files, and standard input.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalFiles;
 

@@ -1,9 +1,9 @@
-//! From the journal to model_io.json.
+//! Turns the journal into model_io.json.
 //!
-//! Interaction by interaction, so that memory holds one exchange at a time. The response is
-//! `response_content` where it is text of up to a million bytes; larger ones and bytes are files,
-//! named by their hash, and the content is that hash. Before anything is put in place, all of it is
-//! searched for every secret that is known.
+//! Interactions are converted one by one, so that memory holds a single exchange.
+//! `response_content` holds the response if it is text of at most a million bytes; anything larger
+//! or binary becomes a file named by its hash, and `response_content` is that hash. Before anything
+//! is put into place, all of it is searched for every known secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -26,21 +26,21 @@ use crate::NetError;
 use crate::matching::Volatile;
 use crate::redact::Redactor;
 
-/// The version that recordings with readable members have.
+/// The version of recordings with readable members.
 const VERSION: &str = "1.1.0";
 
-/// What finishing needs to know.
+/// What is needed to finish a recording.
 #[derive(Debug, Clone, Copy)]
 pub struct Finishing<'a> {
-    /// The journal to read; it stays until the recording is on disk.
+    /// The journal; it is deleted only when the recording is on disk.
     pub journal: &'a Path,
     /// The recording to make.
     pub output: &'a Path,
-    /// What knows the secrets; none after a crash, when nobody does any more.
+    /// Knows the secrets; `None` after a crash, when they are no longer known.
     pub redactor: Option<&'a Redactor>,
 }
 
-/// What came of it.
+/// The result of finishing a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// Where the recording is.
@@ -49,12 +49,12 @@ pub struct Finished {
     pub interactions: usize,
     /// How many secrets of each kind were replaced.
     pub redacted: BTreeMap<String, u64>,
-    /// What it cannot have seen.
+    /// What it may have missed.
     pub gaps: Vec<String>,
 }
 
-/// Turns a journal into a recording and takes the journal away. Where a secret is found, nothing is
-/// kept, and the error says where it stood.
+/// Turns a journal into a recording and deletes the journal. If a secret is found, nothing is kept,
+/// and the error says where it was.
 pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> {
     let Finishing {
         journal,
@@ -77,14 +77,14 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
     let made = (|| {
         let interactions = tempfile_beside(output)?;
         making.write_interactions(&mut reader, parent.as_ref(), &interactions)?;
-        // Before anything of it gets a name that somebody may rely on.
+        // Before any of it gets its final name.
         making.scan(&interactions.path)?;
         making.write_document(&interactions)
     })();
     if let Err(error) = made {
         making.take_back();
         if matches!(error, NetError::Secret { .. }) {
-            // It holds the same; a secret must not outlive the run that found it.
+            // The journal contains the same secret, which must not remain on disk.
             let _ = fs::remove_file(journal);
         }
         return Err(error);
@@ -98,7 +98,7 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
     })
 }
 
-/// A list of what was not seen, in order and without repetitions.
+/// What was missed, in order and without duplicates.
 pub(super) struct Gaps {
     list: Vec<String>,
 }
@@ -120,7 +120,7 @@ impl Gaps {
     }
 }
 
-/// A file for the interactions while it is not known yet what comes before them.
+/// A temporary file for the interactions: the members before them are not known yet.
 fn tempfile_beside(output: &Path) -> Result<PartFile, NetError> {
     let path = super::beside(output, ".part");
     let file = fs::File::create(&path).map_err(NetError::write(&path))?;
@@ -146,7 +146,8 @@ pub(super) struct Making<'a> {
     pub(super) bodies: BTreeSet<PathBuf>,
     pub(super) models: BTreeSet<String>,
     pub(super) total: usize,
-    /// Bytes of requests so far: beyond a bound they are files, so that the document can be read.
+    /// Bytes of requests so far. Beyond a limit, bodies become files, to keep the document
+    /// readable.
     pub(super) asked: usize,
     pub(super) interactions: usize,
     pub(super) gaps: Gaps,
@@ -167,7 +168,7 @@ impl Making<'_> {
         Ok(Some(recording))
     }
 
-    /// Writes every interaction as a line of its own, to be copied into the list.
+    /// Writes every interaction on a line of its own, to be copied into the list later.
     fn write_interactions(
         &mut self,
         reader: &mut JournalReader,
@@ -207,8 +208,8 @@ impl Making<'_> {
         out.flush().map_err(NetError::write(&part.path))
     }
 
-    /// Large bodies of the parent, which this recording goes on naming. One out of a pack holds them
-    /// itself.
+    /// Copies large bodies of the parent that this recording still refers to. A parent from a pack
+    /// contains them itself.
     fn copy_bodies(&mut self, parent: &Path) -> Result<(), NetError> {
         let bytes = fs::read(parent).map_err(NetError::read(parent))?;
         if let Ok(document) = parse_document(&bytes, &ReadOptions::TEXT) {
@@ -240,7 +241,7 @@ impl Making<'_> {
         Ok(())
     }
 
-    /// Keeps a body as a file; gives its description.
+    /// Stores a body as a file; returns its description.
     pub(super) fn put_body(&mut self, bytes: &[u8]) -> Result<Value, NetError> {
         let folder = bodies_path(self.output);
         fs::create_dir_all(&folder).map_err(NetError::write(&folder))?;
@@ -390,7 +391,7 @@ impl Making<'_> {
     }
 }
 
-/// An error within a writer, whose own errors it takes in.
+/// Carries our error through a writer that only knows its own.
 struct Fault(NetError);
 
 impl From<NetError> for Fault {

@@ -9,7 +9,7 @@ const MOST_PARTS: usize = 64;
 /// A line of base64 that goes on in the next has at least so many characters.
 const LEAST_LINE: usize = 16;
 
-/// Longest runs of bytes that `is_inside` holds for, of at least `least` bytes.
+/// The maximal runs of bytes for which `is_inside` holds, of at least `least` bytes.
 pub(super) fn runs<'b>(
     bytes: &'b [u8],
     is_inside: impl Fn(&u8) -> bool + 'b,
@@ -144,7 +144,8 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Decodes percent-encoding; with each decoded byte's place in the text. None without any.
+/// Decodes percent-encoding; also returns each decoded byte's offset in the text. `None` if there
+/// is nothing to decode.
 pub(super) fn decode_percent(text: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
     if !text.contains(&b'%') {
         return None;

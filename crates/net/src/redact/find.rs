@@ -1,4 +1,4 @@
-//! Finding secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
+//! Finds secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use super::names::{self, LAST_WORDS, Telling};
 use super::shapes::find_shapes;
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// The shortest run of base64 that is decoded and looked into.
+/// The shortest run of base64 that is decoded and searched.
 const LEAST_ENCODED: usize = 22;
 /// The shortest run of hex digits that is decoded and looked into.
 const LEAST_HEX: usize = 32;
@@ -28,13 +28,13 @@ pub(super) const NAMED: &str = "named-secret";
 /// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The bytes that are replaced.
+    /// The bytes to replace.
     pub range: Range<usize>,
-    /// The kind that its placeholder and the tally name.
+    /// The kind, for the placeholder and the counts.
     pub kind: &'static str,
 }
 
-/// The matchers for secrets of a known look.
+/// Matchers for secrets that can be recognized by their form.
 #[derive(Debug)]
 pub struct Finder {
     prefixes: AhoCorasick,
@@ -42,7 +42,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Builds the matchers; none where the tables are too large for them.
+    /// Builds the matchers; `None` if the tables are too large for them.
     pub fn new() -> Option<Self> {
         let prefixes = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostFirst)
@@ -59,7 +59,7 @@ impl Finder {
         })
     }
 
-    /// Adds everything that looks like a secret, in no particular order; they may overlap.
+    /// Adds everything that looks like a secret, in no particular order and possibly overlapping.
     pub fn find(&self, bytes: &[u8], found: &mut Vec<Found>) {
         self.find_at(bytes, 0, found);
     }
@@ -100,7 +100,7 @@ impl Finder {
         }
     }
 
-    /// `"password": "…"`, also within a JSON text that is itself a string, and `password=…`.
+    /// Finds `"password": "…"`, also in JSON within a JSON string, and `password=…`.
     fn find_named(&self, bytes: &[u8], found: &mut Vec<Found>) {
         for hit in self.last_words.find_iter(bytes) {
             if let Some(name) = Name::around(bytes, hit.range())
@@ -178,7 +178,7 @@ impl Finder {
     }
 }
 
-/// Whether a word may begin here: what is in front is no letter or digit, or ends an escape.
+/// Whether a word may begin here: the byte before is not alphanumeric, or ends an escape.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     match before {

@@ -1,10 +1,10 @@
-//! What secrets look like: a table, each row with examples that are its tests.
+//! Known kinds of secrets: a table in which each row has examples that serve as its tests.
 //!
 //! A secret of this table begins with a text that nothing else begins with and goes on with at
 //! least so many characters of an alphabet. What has another shape (private keys, tokens in three
 //! parts, passwords in addresses) has a matcher in `shapes.rs`; telling names are in `names.rs`.
 
-/// The characters that a secret may go on with after its prefix.
+/// The characters that may follow a secret's prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alphabet {
     /// ASCII letters and digits.
@@ -17,12 +17,12 @@ pub enum Alphabet {
     Base64,
     /// Hex digits of either case.
     Hex,
-    /// What may stand in an address: letters, digits, `_`, `-`, `.` and `/`.
+    /// What may stand in a URL: letters, digits, `_`, `-`, `.` and `/`.
     Address,
 }
 
 impl Alphabet {
-    /// Whether the alphabet has this character.
+    /// Whether the alphabet contains this character.
     pub const fn has(self, byte: u8) -> bool {
         byte.is_ascii_alphanumeric() && !matches!(self, Self::Hex)
             || match self {
@@ -36,18 +36,18 @@ impl Alphabet {
     }
 }
 
-/// One kind of secret that a prefix gives away.
+/// A kind of secret with a distinctive prefix.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// The name that its placeholders carry.
+    /// The name in placeholders.
     pub name: &'static str,
-    /// What it begins with.
+    /// The prefix.
     pub prefix: &'static str,
-    /// What it goes on with.
+    /// The characters after the prefix.
     pub alphabet: Alphabet,
-    /// How many characters follow the prefix at least.
+    /// The minimum number of characters after the prefix.
     pub least: usize,
-    /// Whether at least one of them is a digit: tells a key from words with hyphens.
+    /// Whether one of them must be a digit, which distinguishes a key from hyphenated words.
     pub has_digit: bool,
 }
 
@@ -70,7 +70,7 @@ const fn kind(
 use super::names;
 use Alphabet::{Address, Alphanumeric, Base64, Dotted, Hex, Word};
 
-/// The kinds, those with the longer prefix before those that their prefix begins with.
+/// The kinds; a longer prefix comes before any prefix of it.
 pub static KINDS: &[Kind] = &[
     kind("anthropic-key", "sk-ant-", Word, 16, false),
     kind("openrouter-key", "sk-or-", Word, 20, true),

@@ -1,9 +1,9 @@
-//! Secrets never reach the disk: they are replaced by placeholders before the first write.
+//! Keeps secrets off the disk: they are replaced by placeholders before the first write.
 //!
-//! A placeholder is `[redacted:KIND:HEX]`, HEX being the start of an HMAC of the secret under a key
-//! that is made for one recording and kept nowhere: the same secret has the same placeholder
-//! throughout a recording, and nobody can try guesses on it afterwards. Matching looks at the kind
-//! alone, so that a replay with another key finds its recording.
+//! A placeholder is `[redacted:KIND:HEX]`, where HEX is the beginning of an HMAC of the secret. Its
+//! key is generated for one recording and stored nowhere: the same secret has the same placeholder
+//! throughout a recording, but nobody can test guesses against it afterwards. Matching considers
+//! only the kind, so that a replay with another key finds its recording.
 //!
 //! Two sorts of secrets are found: those of a known look (`kinds.rs`, `find.rs`, and the patterns of
 //! a redaction file), and known values, which are learned from headers, from the environment and
@@ -42,14 +42,14 @@ pub use window::{BodyKind, Released, Window};
 use find::{Finder, Found};
 use known::Known;
 
-/// Hex digits of the HMAC that a placeholder shows.
+/// The hex digits of the HMAC in a placeholder.
 const DIGITS: usize = 16;
-/// Bytes of a file that are searched at once.
+/// The most bytes of a file that are searched at once.
 const SCANNED: u64 = 1 << 20;
 /// How often a text within a text is read out of its escapes.
 const DEEPEST_QUOTES: usize = 3;
 
-/// Replaces secrets, and remembers which values are secret and how many were replaced.
+/// Replaces secrets, and keeps track of known values and of how many were replaced.
 #[derive(Debug)]
 pub struct Redactor {
     key: [u8; 32],
@@ -65,7 +65,7 @@ struct State {
 }
 
 impl Redactor {
-    /// A redactor with a key of its own; none where the system gives no random bytes.
+    /// A redactor with its own key; `None` if the system provides no random bytes.
     pub fn new(rules: RedactionRules) -> Option<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).ok()?;
@@ -97,7 +97,7 @@ impl Redactor {
         format!("{PLACEHOLDER}{kind}:{hex}]")
     }
 
-    /// Remembers that a value is secret, wherever it comes up from here on.
+    /// Remembers that a value is secret, wherever it occurs from now on.
     pub fn learn(&self, kind: &str, value: &[u8]) {
         let mut state = self.lock();
         let placeholder = self.placeholder(kind, value);
@@ -109,15 +109,16 @@ impl Redactor {
         self.lock().counts.clone()
     }
 
-    /// The first known secret in `bytes`, in any of its forms: its kind and place. Other than
-    /// [`Redactor::redact`] this looks for values alone, so that it finds what that one missed.
+    /// The first known secret in `bytes`, in any of its encodings: its kind and offset. Unlike
+    /// [`Redactor::redact`] this searches only for known values, so that it can find what that
+    /// missed.
     pub fn find_known(&self, bytes: &[u8]) -> Option<(String, usize)> {
         let state = self.lock();
         let found = state.known.find(bytes).next();
         found.map(|(kind, range, _)| (kind.to_owned(), range.start))
     }
 
-    /// The same for all of `input`, of which a part at a time is held.
+    /// The same for all of `input`, of which only a part is in memory at a time.
     pub fn find_known_in(&self, mut input: impl Read) -> io::Result<Option<(String, usize)>> {
         let overlap = self.lock().known.longest();
         let (mut held, mut base) = (Vec::new(), 0);
@@ -129,7 +130,7 @@ impl Redactor {
             if let Some((kind, at)) = self.find_known(&held) {
                 return Ok(Some((kind, base + at)));
             }
-            // What may be the beginning of one is looked at again with what follows.
+            // The end may be the beginning of a secret, so it is searched again with what follows.
             let passed = held.len().saturating_sub(overlap);
             held.drain(..passed);
             base += passed;
@@ -140,7 +141,7 @@ impl Redactor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every secret in `bytes` with what stands in its place, in order and apart.
+    /// Every secret in `bytes` with its replacement, in order and without overlap.
     fn find(&self, bytes: &[u8]) -> Vec<Edit> {
         let mut found = Vec::new();
         self.finder.find(bytes, &mut found);
@@ -190,8 +191,8 @@ impl Redactor {
         merge(edits)
     }
 
-    /// Whether there is no secret in whole events or lines, looked at together. Patterns of the
-    /// user's own may be about their borders, so with those it never says so.
+    /// Whether several complete events or lines, searched together, contain no secret. The user's
+    /// own patterns may depend on their boundaries, so with those this is never claimed.
     fn finds_nothing(&self, bytes: &[u8]) -> bool {
         self.rules.is_empty() && self.find(bytes).is_empty()
     }
@@ -201,7 +202,7 @@ impl Redactor {
         *self.lock().counts.entry(kind.to_owned()).or_default() += 1;
     }
 
-    /// The edits for `bytes`, counted, and what they replace learned.
+    /// The edits for `bytes`; counts the secrets that they replace and learns their values.
     fn take_edits(&self, bytes: &[u8]) -> Vec<Edit> {
         let edits = self.find(bytes);
         if !edits.is_empty() {
@@ -276,8 +277,8 @@ impl Redactor {
         }
     }
 
-    /// Replaces secrets in every string of `value`, names of members included; whether there
-    /// were any.
+    /// Replaces secrets in every string of `value`, including names of members; returns whether
+    /// there were any.
     pub fn redact_value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(string) => {
@@ -355,7 +356,7 @@ fn apply<'b>(bytes: &'b [u8], edits: &[Edit]) -> Cow<'b, [u8]> {
     Cow::Owned(out)
 }
 
-/// A secret's place in a text, and the placeholder that takes it.
+/// The range of a secret in a text, and its placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Edit {
     range: Range<usize>,
@@ -364,7 +365,7 @@ struct Edit {
     is_new: bool,
 }
 
-/// Where placeholders stand, which are no secrets themselves. Only what is one to the letter counts.
+/// The ranges of placeholders, which are not secrets themselves. Only exact ones count.
 fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -389,10 +390,9 @@ fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Sorts edits and joins those that touch each other's bytes: the first one's placeholder stands
-/// for all of them.
+/// Sorts edits and merges overlapping ones; the first one's placeholder stands for all of them.
 fn merge(mut edits: Vec<Edit>) -> Vec<Edit> {
-    // Known values first among equals: their placeholder does not depend on how they are encoded.
+    // Of equal positions, known values first: their placeholder does not depend on the encoding.
     edits.sort_by_key(|edit| (edit.range.start, edit.is_new));
     let mut merged: Vec<Edit> = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -406,7 +406,7 @@ fn merge(mut edits: Vec<Edit>) -> Vec<Edit> {
     merged
 }
 
-/// Whether a JSON text has escapes that may hide a letter or stand within a secret.
+/// Whether a JSON text has escapes that may hide a letter or occur within a secret.
 fn has_escapes(bytes: &[u8]) -> bool {
     memchr::memchr_iter(b'\\', bytes)
         .any(|at| matches!(bytes.get(at + 1), Some(b'u' | b'/' | b'\\')))

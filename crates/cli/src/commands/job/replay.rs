@@ -1,4 +1,4 @@
-//! `runseal job replay`: every step again, from the bundle alone.
+//! `runseal job replay`: repeats every step from the bundle alone.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the commands of the proxy and of MCP have in common.
+//! Arguments and functions that `proxy` and `mcp` share.
 
 use std::collections::BTreeMap;
 use std::net::TcpListener;
@@ -14,10 +14,10 @@ use runseal_net::{EndOfWork, NetError};
 use crate::error::CliError;
 use crate::ui;
 
-/// The longest redaction file that is read.
+/// The most bytes that a redaction file may have.
 const MAX_RULES_BYTES: u64 = 1 << 20;
 
-/// What is secret, and what does not count.
+/// Which values are secret, and which members matching ignores.
 #[derive(Debug, clap::Args)]
 pub struct RedactArgs {
     /// A file with patterns of your own for secrets, one per line: `NAME = REGULAR EXPRESSION`.
@@ -30,7 +30,7 @@ pub struct RedactArgs {
 }
 
 impl RedactArgs {
-    /// Whether any of it was given.
+    /// Whether any of these options was given.
     pub fn is_given(&self) -> bool {
         self.redact.is_some() || !self.volatile.is_empty()
     }
@@ -60,7 +60,7 @@ impl RedactArgs {
         })
     }
 
-    /// The members that do not count.
+    /// The members that matching ignores.
     pub fn volatile(&self) -> Result<Volatile, CliError> {
         Volatile::parse(&self.volatile).map_err(|pointer| {
             CliError::usage(
@@ -71,7 +71,7 @@ impl RedactArgs {
     }
 }
 
-/// Values of this environment that must not reach a recording.
+/// The values in the environment that must not reach a recording.
 pub fn secrets_of_environment() -> Vec<(String, String)> {
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -96,9 +96,9 @@ pub fn listen(address: &str) -> Result<TcpListener, CliError> {
     })
 }
 
-/// Says where the proxy listens, and waits until it is told to end.
+/// Prints where the proxy listens, and serves until it is told to stop.
 pub fn attend(proxy: &Proxy, listener: TcpListener) -> Result<(), CliError> {
-    // Before anybody knows the address: whoever reads it may say at once that it is enough.
+    // Watch for the end before the address is printed: whoever reads it may end the proxy at once.
     let end = EndOfWork::listen(proxy.handle()).map_err(net_error)?;
     let address = proxy.listen(listener).map_err(net_error)?;
     ui::print_line(&format!("{{\"listening\":\"http://{address}\"}}"))?;
@@ -106,7 +106,7 @@ pub fn attend(proxy: &Proxy, listener: TcpListener) -> Result<(), CliError> {
     Ok(())
 }
 
-/// An error of the network, as it is told.
+/// A network error as the command line reports it.
 pub fn net_error(error: NetError) -> CliError {
     let outcome = match &error {
         NetError::Upstream { .. } | NetError::Fork { .. } => Outcome::Usage,

@@ -8,7 +8,7 @@ impl Window {
     }
 }
 
-/// Everything that comes out for pieces of `size` bytes, and where the pieces end in it.
+/// Everything that is released for pieces of `size` bytes, and where the pieces end in it.
 fn redact(kind: BodyKind, body: &str, size: usize) -> (String, Vec<u64>) {
     let redactor = Redactor::new(RedactionRules::default()).unwrap();
     let mut window = Window::new(kind);
@@ -104,8 +104,8 @@ fn window_holds_a_bounded_part_of_a_stream_however_long_it_is() {
             "data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
         )
     };
-    // Words as models say them; a text without any space; one that stopped in the middle of a word
-    // while another goes on.
+    // Words as models emit them; a text without any space; one that stops in the middle of a word
+    // while another continues.
     for (first, next) in [
         (" word", event(0, " word")),
         ("x", event(0, "abcd")),
