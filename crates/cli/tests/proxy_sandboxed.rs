@@ -20,6 +20,7 @@ use schema_support::check_recording;
 use serde_json::{Value, json};
 
 const KEY: &str = "sk-proj-Zz0123456789abcdefghijKLMNOPQRST";
+const OTHER: &str = "sk-proj-Yy9876543210zyxwvutsrqPONMLKJIHG";
 const JSON: &str = "content-type: application/json\r\n";
 
 /// Asks twice, once as a stream, and writes down what it heard; then tries what it may not.
@@ -319,7 +320,7 @@ fn secret_that_a_model_said_is_in_no_file_of_a_bundle_or_pack() {
         return;
     }
     for (said, kind) in [
-        (format!(r#"{{"c":"{KEY}9"}}"#), "openai-key"),
+        (format!(r#"{{"c":"{OTHER}"}}"#), "openai-key"),
         (r#"{"password":"opaque 8b0e71"}"#.to_owned(), "named-secret"),
     ] {
         let upstream = Upstream::start(move |_| whole("200 OK", JSON, &said));

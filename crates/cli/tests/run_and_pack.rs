@@ -452,7 +452,7 @@ fn run_without_isolation_is_recorded_as_such() {
     let Place { _folder, bench } = place();
     let ran = run_dev(
         &bench,
-        r#"{"commands":["true"]}"#,
+        r#"{"commands":["echo made > made.txt"]}"#,
         &["--sandbox", "none", "--pack", "p"],
     );
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

@@ -5,7 +5,7 @@ use runseal_core::verify::one_line;
 use runseal_kernel::Bundle;
 use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
 
-use super::execute::{Executed, Status, Step};
+use super::execute::{Executed, OutputFile, Status, Step};
 use super::plan::Planned;
 use super::{Options, PlanExecution};
 
@@ -163,10 +163,7 @@ impl Outcome<'_> {
         let is_of_nothing = test.kind == TestKind::FileExists && test.expected == "false";
         test.required
             && !is_of_nothing
-            && match test.kind {
-                TestKind::CommandSuccess => !succeeds_always(&test.target),
-                _ => self.has_file(&test.target),
-            }
+            && (test.kind == TestKind::CommandSuccess || self.has_file(&test.target))
     }
 
     /// Whether a command printed anything but the bundle's own text.
@@ -190,14 +187,19 @@ impl Outcome<'_> {
         let is_gone = |action: &Action| {
             self.planned(&action.target).is_some() && !self.is_there(&action.target)
         };
-        made.any(|file| self.is_new(file.sha256)) || self.proposal.actions.iter().any(is_gone)
+        made.any(|file| self.is_more(file)) || self.proposal.actions.iter().any(is_gone)
     }
 
     /// Whether a file is more than what the plan, or the bundle, has of it.
     fn has_file(&self, path: &str) -> bool {
         let mut outputs = self.done.outputs.iter();
         let here = outputs.find(|file| file.path == path);
-        here.is_some_and(|file| self.planned(path) != Some(file.sha256) && self.is_new(file.sha256))
+        here.is_some_and(|file| self.planned(path) != Some(file.sha256) && self.is_more(file))
+    }
+
+    /// An empty file says nothing, and yet a command made it.
+    fn is_more(&self, file: &OutputFile) -> bool {
+        file.bytes == 0 || self.is_new(file.sha256)
     }
 
     fn is_there(&self, path: &str) -> bool {
@@ -219,13 +221,6 @@ impl Outcome<'_> {
             _ => None,
         }
     }
-}
-
-/// Whether a command ends well whatever there is.
-fn succeeds_always(command: &str) -> bool {
-    let program = command.split_whitespace().next().unwrap_or_default();
-    let is_simple = !command.contains(['|', '&', ';', '>', '<', '$', '`']);
-    is_simple && matches!(program, "true" | ":" | "echo" | "printf" | "/bin/true")
 }
 
 /// The texts that the bundle itself holds, white space and marks of lists and headings aside.
