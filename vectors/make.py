@@ -416,6 +416,10 @@ def make_ledgers():
             made.append(kernel({**json.loads(line), "previous": previous}))
         return made
 
+    case("ld6-clarify-accepted", 1, accepted=True)
+    case("ld6-refuse-accepted", 2, accepted=True)
+    case("ld6-bundle-without-hash", 0, bundle_sha256=None)
+    case("ld6-refuse-with-hash", 2, bundle_sha256=json.loads(lines[0])["bundle_sha256"])
     chain = chained(lines)
     write("ok-chain", chain)
     write("ok-chain-begins-later", [kernel(without(json.loads(lines[0]), "previous")), kernel(
@@ -531,6 +535,26 @@ def make_proxy_recordings():
     case("mi14-chunk-is-negative", put([*first, "response", "chunks"], [cut + 15, -1]))
     case("mi14-encoding-unknown", put(["interactions", 1, "response", "encoding"], "hex"))
     case("mi14-not-base64", put([*first, "response", "encoding"], "base64"))
+
+    core = {member: recording[member] for member in
+            ("model_io_schema_version", "adapter_id", "model_id", "mode")}
+    core["interactions"] = [{member: one[member] for member in
+                             ("i", "prompt_hash", "response_hash", "response_content")}
+                            for one in recording["interactions"]]
+    fork = {"at": 1, "parent_model_io_hash": "sha256:" + "a" * 64, "parent_sha256": "b" * 64}
+    bound = {**fork, "model_io_hash": "sha256:" + sha(kernel(core).encode())}
+    fork["hash"] = "sha256:" + sha(kernel(bound).encode())
+    write_text("model-io", "ok-proxy-fork", kernel({**recording, "fork": fork}) + "\n")
+
+    def fork_case(name, edit):
+        edit_document("model-io", "ok-proxy-fork", name, edit)
+
+    fork_case("ok-proxy-fork-not-bound", drop("fork", "hash"))
+    fork_case("mi17-parent-is-another", put(["fork", "parent_sha256"], "c" * 64))
+    fork_case("mi17-parent-hash-is-bare", put(["fork", "parent_model_io_hash"], "a" * 64))
+    fork_case("mi17-fork-beyond-the-end", put(["fork", "at"], 3))
+    fork_case("mi17-fork-is-a-text", put(["fork"], "parent.json"))
+    fork_case("mi17-fork-of-other-calls", put(["model_id"], "example-9"))
 
     read = copy.deepcopy(recording)
     read["interactions"][0]["reading"] = {"api": "openai.chat", "text": "Hé"}

@@ -12,7 +12,7 @@ use runseal_core::formats::bag::manifest::manifest_name;
 use runseal_core::source::{Algorithm, Algorithms, FileDigests, Hashers};
 
 use crate::catalogue::{Archive, Record};
-use crate::scan::ContentDigester;
+use crate::scan::{ContentDigester, read_pieces};
 
 /// Notes the digests of all files under the functions that manifests use.
 #[derive(Debug)]
@@ -60,19 +60,10 @@ impl ContentDigester for BagDigester {
         see: &mut dyn FnMut(&[u8]),
     ) -> io::Result<(Digest, u64)> {
         let mut hashers = Hashers::new(self.wanted);
-        let mut total = 0;
-        loop {
-            let count = match reader.read(&mut self.buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            };
-            hashers.update(&self.buffer[..count]);
-            see(&self.buffer[..count]);
-            total += count as u64;
-            if count == 0 || total == expected {
-                break;
-            }
-        }
+        read_pieces(reader, &mut self.buffer, expected, &mut |piece| {
+            hashers.update(piece);
+            see(piece);
+        })?;
         let digests = hashers.finish();
         let noted = (digests.sha256, digests.bytes);
         self.found.insert(digests.sha256, digests);

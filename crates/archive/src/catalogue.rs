@@ -10,6 +10,7 @@ use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::lookalike::fold;
 use runseal_core::source::{ContentFact, EntryKind, FileDigests};
 
+use crate::container::Beginning;
 use crate::scan::shown;
 
 /// A file of an archive.
@@ -19,6 +20,8 @@ pub struct FileRecord<'a> {
     pub content: ContentFact,
     /// The bytes themselves, where they were kept.
     pub kept: Option<&'a [u8]>,
+    /// What it is by its first bytes; documents go by their names, and are [`Beginning::Other`].
+    pub beginning: Beginning,
 }
 
 /// An entry of an archive.
@@ -114,6 +117,33 @@ impl Archive {
             .map(move |(name, row)| (&name[prefix.len()..], catalogue.record(row)))
     }
 
+    /// What lies in `folder` itself (empty: at the top), by name. What lies deeper is jumped over, so
+    /// that looking at one folder after the other takes no longer the deeper they lie.
+    pub fn children<'a>(
+        &'a self,
+        folder: &str,
+    ) -> impl Iterator<Item = (&'a [u8], Record<'a>)> + 'a {
+        let prefix = match folder {
+            "" => Vec::new(),
+            folder => format!("{folder}/").into_bytes(),
+        };
+        let catalogue = &self.catalogue;
+        let rows = &catalogue.rows;
+        let mut at = rows.partition_point(|row| catalogue.name(row) < prefix.as_slice());
+        std::iter::from_fn(move || {
+            loop {
+                let row = rows.get(at)?;
+                let name = catalogue.name(row).strip_prefix(prefix.as_slice())?;
+                let Some(slash) = name.iter().position(|byte| *byte == b'/') else {
+                    at += 1;
+                    return Some((name, catalogue.record(row)));
+                };
+                let deeper = [prefix.as_slice(), &name[..=slash]].concat();
+                at += rows[at..].partition_point(|row| catalogue.name(row).starts_with(&deeper));
+            }
+        })
+    }
+
     /// The entry of this name.
     pub fn get(&self, name: &str) -> Option<Record<'_>> {
         let catalogue = &self.catalogue;
@@ -132,6 +162,7 @@ struct Row {
     content: u32,
     length: u16,
     kind: EntryKind,
+    beginning: Beginning,
 }
 
 /// Where a file's bytes are kept.
@@ -183,6 +214,7 @@ impl Catalogue {
             content: u32::try_from(self.contents.len()).unwrap_or(u32::MAX),
             length: u16::try_from(name.len()).unwrap_or(u16::MAX),
             kind,
+            beginning: Beginning::Other,
         };
         self.names.extend_from_slice(name);
         self.rows.push(row);
@@ -193,11 +225,14 @@ impl Catalogue {
     pub(crate) fn add_file(
         &mut self,
         name: &[u8],
-        content: ContentFact,
+        (content, beginning): (ContentFact, Beginning),
         bytes: Vec<u8>,
         is_kept: bool,
     ) -> Vec<u8> {
         self.add(name, EntryKind::File);
+        if let Some(row) = self.rows.last_mut() {
+            row.beginning = beginning;
+        }
         let at = u32::try_from(self.contents.len()).unwrap_or(u32::MAX);
         self.contents.push(content);
         match is_kept {
@@ -249,6 +284,7 @@ impl Catalogue {
             EntryKind::File => Record::File(FileRecord {
                 content: self.contents[row.content as usize],
                 kept: self.kept_bytes(row.content),
+                beginning: row.beginning,
             }),
             kind => Record::Other(kind),
         }
@@ -342,6 +378,7 @@ impl Catalogue {
                     content: 0,
                     length: u16::try_from(at).unwrap_or(u16::MAX),
                     kind: EntryKind::Directory,
+                    beginning: Beginning::Other,
                 });
             }
             before = name;

@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use runseal_core::formats::archive::FaultKind;
 use runseal_core::limits::{ARCHIVE_FREE_BYTES, ARCHIVE_MAX_RATIO};
 
+use crate::foreign::sniff_unread;
 use crate::gz::GzReader;
+use crate::tar::has_checksum;
 use crate::zst::{ZstReader, ZstdDecoder};
 
 /// A kind of archive.
@@ -69,6 +71,77 @@ pub fn sniff(head: &[u8]) -> Option<Container> {
     } else {
         None
     }
+}
+
+/// Bytes of a file's beginning that are enough to unpack the first block of a tar in it.
+pub const PACKED_HEAD: usize = 256 << 10;
+
+/// Whether a file that begins with `head` is an archive that is read here. gzip and Zstandard are
+/// used for single files too, so that the block that comes out of them first decides.
+pub fn is_archive(head: &[u8]) -> bool {
+    match sniff(head) {
+        None => false,
+        Some(Container::Tar | Container::Zip) => true,
+        Some(container) => {
+            let mut block = [0; HEAD];
+            let filled = match container {
+                Container::TarGz => fill(&mut GzReader::new(head), &mut block),
+                _ => fill(&mut ZstReader::new(head, ZstdDecoder::FASTEST), &mut block),
+            };
+            filled.is_ok_and(|filled| filled == HEAD) && has_checksum(&block)
+        }
+    }
+}
+
+/// What a file is by its first bytes, whatever its name says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beginning {
+    /// A JSON object, or a list of them.
+    Json,
+    /// An archive that is read here.
+    Archive,
+    /// An archive of a kind that is not read here.
+    UnreadArchive,
+    /// Anything else.
+    Other,
+}
+
+impl Beginning {
+    /// Of a file that begins with `head`: [`PACKED_HEAD`] bytes of it tell all of them apart.
+    pub fn of(head: &[u8]) -> Self {
+        if is_archive(head) {
+            Self::Archive
+        } else if sniff_unread(head).is_some() {
+            Self::UnreadArchive
+        } else if begins_like_json(head) == Some(true) {
+            Self::Json
+        } else {
+            Self::Other
+        }
+    }
+
+    /// How many bytes of a file have to be seen that begins with `head`.
+    pub(crate) fn wanted(head: &[u8]) -> usize {
+        match sniff(head) {
+            Some(Container::TarGz | Container::TarZst) => PACKED_HEAD,
+            _ => HEAD,
+        }
+    }
+}
+
+/// Whether a text begins like a JSON object or a list of them; `None` where it is too short to tell.
+pub(crate) fn begins_like_json(head: &[u8]) -> Option<bool> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let mut marks = head.iter().filter(|byte| !b" \t\r\n".contains(byte));
+    let first = *marks.next()?;
+    if !matches!(first, b'{' | b'[') {
+        return Some(false);
+    }
+    let second = *marks.next()?;
+    Some(matches!(
+        (first, second),
+        (b'{', b'"' | b'}') | (b'[', b'{')
+    ))
 }
 
 fn is_skippable_frame(head: &[u8]) -> bool {
@@ -240,6 +313,36 @@ mod tests {
         let mut tar = [0; HEAD];
         tar[257..262].copy_from_slice(b"ustar");
         assert_eq!(sniff(&tar), Some(Container::Tar));
+    }
+
+    #[test]
+    fn packed_file_is_an_archive_where_a_tar_comes_out() {
+        use std::io::Write;
+        let pack = |bytes: &[u8]| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        };
+        let mut tar = vec![0; HEAD];
+        tar[0] = b'a';
+        tar[148..156].copy_from_slice(b"000541\0 ");
+        assert!(is_archive(&pack(&tar)));
+        assert!(!is_archive(&pack(b"a,b\n1,2\n")));
+        assert!(!is_archive(b"\x1f\x8b"));
+        assert!(!is_archive(b"text"));
+        assert!(is_archive(b"PK\x03\x04"));
+    }
+
+    #[test]
+    fn beginning_of_a_document_is_told_from_a_log() {
+        for text in ["{\"a\":1}", " {\n \"a\"", "[{\"a\":1}]", "\u{feff}{}"] {
+            assert_eq!(Beginning::of(text.as_bytes()), Beginning::Json, "{text}");
+        }
+        for text in ["[2024-01-01] started", "{a: 1}", "text", "", "{", "[1,2]"] {
+            assert_eq!(Beginning::of(text.as_bytes()), Beginning::Other, "{text}");
+        }
+        assert_eq!(begins_like_json(b"{ "), None);
+        assert_eq!(Beginning::of(b"Rar!\x1a\x07\0"), Beginning::UnreadArchive);
     }
 
     #[test]

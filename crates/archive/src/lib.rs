@@ -18,6 +18,7 @@
 mod bags;
 mod catalogue;
 mod container;
+mod foreign;
 mod gz;
 mod names;
 mod pieces;
@@ -35,7 +36,10 @@ use runseal_core::source::{SourceError, read_bounded};
 
 pub use bags::BagDigester;
 pub use catalogue::{Archive, FileRecord, Record};
-pub use container::{Container, HEAD, PackedBytes, Unpacked, fill, sniff};
+pub use container::{
+    Beginning, Container, HEAD, PACKED_HEAD, PackedBytes, Unpacked, fill, is_archive, sniff,
+};
+pub use foreign::{foreign_ending, sniff_unread};
 pub use pieces::PieceDigester;
 pub use scan::{ContentDigester, InlineDigester};
 pub use source::ArchiveSource;

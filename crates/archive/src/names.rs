@@ -2,6 +2,7 @@
 
 use runseal_core::limits::ARCHIVE_MAX_NAME;
 use runseal_core::path::{has_drive_prefix, is_control};
+use unicode_normalization::UnicodeNormalization as _;
 
 /// What is wrong with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,11 @@ pub(crate) fn check_name(name: &[u8]) -> Option<NameFault> {
         return unsteady("the name begins with a drive letter");
     }
     None
+}
+
+/// Whether accents and their letters are one character each wherever that is possible (NFC).
+pub(crate) fn is_composed(name: &str) -> bool {
+    name.is_ascii() || name.nfc().eq(name.chars())
 }
 
 fn refusal(name: &[u8]) -> Option<&'static str> {

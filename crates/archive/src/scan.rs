@@ -15,7 +15,7 @@ use runseal_core::limits::{
 use runseal_core::source::{ContentFact, EntryKind, EntryName, TextCheck};
 
 use crate::catalogue::{Archive, Catalogue};
-use crate::container::PackedBytes;
+use crate::container::{Beginning, PackedBytes, begins_like_json};
 use crate::names::{NameFault, check_name};
 
 /// Files of other kinds up to this size are kept, as long as there is room.
@@ -65,18 +65,32 @@ impl ContentDigester for InlineDigester {
         see: &mut dyn FnMut(&[u8]),
     ) -> io::Result<(Digest, u64)> {
         let mut hasher = Hasher::new();
-        let mut total = 0;
-        loop {
-            let count = match reader.read(&mut self.buffer) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            };
-            hasher.update(&self.buffer[..count]);
-            see(&self.buffer[..count]);
-            total += count as u64;
-            if count == 0 || total == expected {
-                return Ok((hasher.finish(), total));
-            }
+        let total = read_pieces(reader, &mut self.buffer, expected, &mut |piece| {
+            hasher.update(piece);
+            see(piece);
+        })?;
+        Ok((hasher.finish(), total))
+    }
+}
+
+/// Reads until `expected` bytes were read or nothing is left, and shows every piece to `see`; gives
+/// the number of bytes.
+pub(crate) fn read_pieces(
+    reader: &mut dyn Read,
+    buffer: &mut [u8],
+    expected: u64,
+    see: &mut dyn FnMut(&[u8]),
+) -> io::Result<u64> {
+    let mut total = 0;
+    loop {
+        let count = match reader.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        see(&buffer[..count]);
+        total += count as u64;
+        if count == 0 || total == expected {
+            return Ok(total);
         }
     }
 }
@@ -88,8 +102,11 @@ pub(crate) struct Scan<'d> {
     packed: PackedBytes,
     documents: u64,
     others_left: u64,
+    /// How many bytes are still kept of files that begin like JSON and are called otherwise.
+    unnamed_left: u64,
     digester: &'d mut dyn ContentDigester,
     scratch: Vec<u8>,
+    head: Vec<u8>,
 }
 
 /// Whether there is room for more entries.
@@ -120,8 +137,10 @@ impl<'d> Scan<'d> {
                 true => ARCHIVE_KEPT_OTHERS,
                 false => 0,
             },
+            unnamed_left: ARCHIVE_KEPT_OTHERS,
             digester,
             scratch: Vec::new(),
+            head: Vec::new(),
         }
     }
 
@@ -220,7 +239,7 @@ impl<'d> Scan<'d> {
     ) -> io::Result<ContentFact> {
         let name = self.place_below(raw_name);
         let is_document = is_document(raw_name);
-        let limit = match (name, is_document) {
+        let mut limit = match (name, is_document) {
             (None, _) => 0,
             (_, true) => self.documents_left(),
             // Who only judges asks for signatures too. One that is too long is no fault of the archive:
@@ -228,12 +247,26 @@ impl<'d> Scan<'d> {
             (_, false) if is_signature(raw_name) => self.documents_left().min(SMALL),
             (_, false) => self.others_left.min(SMALL),
         };
+        let unnamed_limit = match name {
+            None => 0,
+            Some(_) => limit.max(self.unnamed_left.min(SMALL)),
+        };
+        let mut head = std::mem::take(&mut self.head);
+        head.clear();
         let mut text = TextCheck::default();
         let mut kept = std::mem::take(&mut self.scratch);
         kept.clear();
         let mut is_kept = true;
         let digest = self.digester.digest(reader, expected, &mut |piece| {
             text.update(piece);
+            if !is_document {
+                let room = Beginning::wanted(&head).saturating_sub(head.len());
+                head.extend_from_slice(&piece[..piece.len().min(room)]);
+                // A piece may be as short as one byte, which says nothing yet.
+                if begins_like_json(&head) != Some(false) {
+                    limit = unnamed_limit;
+                }
+            }
             is_kept = is_kept && (kept.len() + piece.len()) as u64 <= limit;
             if !is_kept {
                 kept = Vec::new();
@@ -242,15 +275,21 @@ impl<'d> Scan<'d> {
             }
         })?;
         let content = text.finish(digest);
+        let beginning = Beginning::of(&head);
+        self.head = head;
         if let Some(name) = name {
             match (is_kept, is_document) {
                 (true, true) => self.documents += content.bytes,
                 (true, false) if is_signature(raw_name) => self.documents += content.bytes,
-                (true, false) => self.others_left -= content.bytes,
+                (true, false) if content.bytes <= self.others_left => {
+                    self.others_left -= content.bytes;
+                }
+                (true, false) => self.unnamed_left -= content.bytes,
                 (false, true) => self.fault_document(name, limit),
                 (false, false) => {}
             }
-            self.scratch = self.catalogue.add_file(name, content, kept, is_kept);
+            let file = (content, beginning);
+            self.scratch = self.catalogue.add_file(name, file, kept, is_kept);
         } else {
             self.scratch = kept;
         }
@@ -399,6 +438,14 @@ mod tests {
         let names: Vec<_> = archive.below("a").map(|(name, _)| shown(name)).collect();
         assert_eq!(names, ["b", "b/c", "d"]);
         assert_eq!(archive.below("").count(), 5);
+        let children = |folder| {
+            let found = archive.children(folder).map(|(name, _)| shown(name));
+            found.collect::<Vec<_>>()
+        };
+        assert_eq!(children(""), ["a", "a-b"]);
+        assert_eq!(children("a"), ["b", "d"]);
+        assert_eq!(children("a/b"), ["c"]);
+        assert_eq!(children("a/b/c"), [""; 0]);
         assert!(matches!(archive.get("a/b"), Some(Record::Folder)));
         assert!(matches!(archive.get("a-b"), Some(Record::File(file)) if file.kept == Some(b"x")));
         assert!(archive.get("b").is_none());

@@ -1,4 +1,4 @@
-//! Now, as commands ask for it.
+//! The current time, as commands ask for it.
 
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_engine::clock::{self, ClockError};
@@ -17,7 +17,7 @@ pub fn fixed_seconds() -> Result<Option<i64>, CliError> {
     clock::fixed_seconds().map_err(clock_error)
 }
 
-/// The time, or the one that SOURCE_DATE_EPOCH fixes.
+/// The current time, or the one that SOURCE_DATE_EPOCH fixes.
 pub fn now() -> Result<Moment, CliError> {
     clock::now().map_err(clock_error)
 }

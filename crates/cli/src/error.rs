@@ -1,4 +1,4 @@
-//! What went wrong, where, and how to go on: `CODE: what is wrong: where`, and a hint.
+//! The errors that the command line reports: `CODE: what is wrong: where`, and a hint.
 
 use std::error::Error as _;
 use std::fmt;
@@ -9,7 +9,7 @@ use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
 use runseal_engine::atomic::WriteError;
 
-/// An error as it is told to a person. How it ends the program depends on the command.
+/// An error as it is reported to people. Its exit code also depends on the command.
 #[derive(Debug)]
 pub struct CliError {
     /// How the command ended.
@@ -21,18 +21,18 @@ pub struct CliError {
 }
 
 impl CliError {
-    /// An error of the command line.
+    /// A misuse of the command line.
     pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::new(Outcome::Usage, "USAGE", message).hint(hint)
     }
 
-    /// A fault of ours.
+    /// A bug in this program.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Outcome::Internal, "INTERNAL", message)
             .hint("this is a fault of runseal: please report it with the input")
     }
 
-    /// An error that a command words itself.
+    /// An error with a code and message of the command's own.
     pub fn new(outcome: Outcome, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             outcome,
@@ -43,7 +43,7 @@ impl CliError {
         }
     }
 
-    /// What is wrong, without place and hint.
+    /// The message, without place and hint.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -60,7 +60,7 @@ impl CliError {
         self
     }
 
-    /// A JSON text that could not be read.
+    /// JSON that could not be parsed.
     pub fn json(error: &JsonError, place: &str) -> Self {
         let kind = &error.kind;
         Self::new(Outcome::Malformed, kind.code(), kind.to_string())
@@ -68,7 +68,7 @@ impl CliError {
             .hint(kind.hint())
     }
 
-    /// A value that a dialect has no form for.
+    /// A value that has no canonical form in a dialect.
     pub fn no_form(error: &NoCanonicalForm, place: &str) -> Self {
         let kind = &error.kind;
         let place = match error.position {
@@ -80,7 +80,7 @@ impl CliError {
             .hint(kind.hint())
     }
 
-    /// A canonical text that could not be made.
+    /// A canonical form that could not be produced.
     pub fn canon(error: &CanonError, place: &str) -> Self {
         match error {
             CanonError::Json(error) => Self::json(error, place),

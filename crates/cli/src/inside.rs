@@ -46,7 +46,7 @@ pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
         .find_map(|above| fs::canonicalize(above).ok());
     let is_sealed = |folder: &&Path| {
         let has = |names: &&[&str]| names.iter().all(|name| folder.join(name).exists());
-        SEALED.iter().any(|names| has(names))
+        SEALED.iter().any(has)
     };
     let Some(found) = found else { return Ok(()) };
     match found.ancestors().find(is_sealed) {

@@ -1,4 +1,4 @@
-//! Reading intents and answers, and writing results, as the kernel's commands share it.
+//! Reading intents and answers and writing results, shared by the kernel's commands.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use runseal_kernel::{Answers, Intent, KernelError, Refusal, parse_intent};
 use crate::error::CliError;
 use crate::ui;
 
-/// Reads an intent: an error where the file is no JSON, a refusal where it is no intent.
+/// Reads an intent. A file that is not JSON is an error; JSON that is not an intent is a refusal.
 pub fn read_intent(path: &Path) -> Result<Result<Intent, Refusal>, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::INTENT;
@@ -22,7 +22,7 @@ pub fn read_intent(path: &Path) -> Result<Result<Intent, Refusal>, CliError> {
     Ok(parse_intent(&document))
 }
 
-/// Reads answers: an object of question ids and texts.
+/// Reads answers: a JSON object that maps question ids to texts.
 pub fn read_answers(path: &Path) -> Result<Answers, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::INTENT;
@@ -63,12 +63,12 @@ fn bad_answers(place: &str, message: &str) -> CliError {
         .hint("{\"q_0123456789abcdef\": \"the answer\"}")
 }
 
-/// Takes a fault inside the kernel for what it is.
+/// Reports an error of the kernel as a bug in this program.
 pub fn internal(error: &KernelError) -> CliError {
     CliError::internal(error.to_string())
 }
 
-/// Prints canonical JSON with one LF, or writes it to a file, whole or not at all.
+/// Prints canonical JSON and one LF, or writes it to a file atomically.
 pub fn put_json(value: &Value, output: Option<&Path>) -> Result<(), CliError> {
     let Some(path) = output.filter(|path| *path != Path::new("-")) else {
         return ui::print_json(value, Dialect::Kernel);

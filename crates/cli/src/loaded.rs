@@ -1,4 +1,4 @@
-//! Loading one thing to show it, for `inspect`, `report` and `diff`.
+//! Loads one thing to show it, for `inspect`, `report` and `diff`.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub fn load_path(path: &Path, level: Level) -> Result<Loaded, CliError> {
     load(files_for([path]), path, level).map_err(|error| load_error(error, &shown))
 }
 
-/// What could not be loaded, as it is told.
+/// A loading error as the command line reports it.
 pub fn load_error(error: LoadError, shown: &str) -> CliError {
     match error {
         LoadError::Source(error) => CliError::from(error),
@@ -38,7 +38,7 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
     }
 }
 
-/// Gives what was loaded, with its signatures, to `show`.
+/// Judges the signatures of what was loaded, and calls `show` with both.
 pub fn with_exhibit<T>(
     loaded: &Loaded,
     trust: &OpenTrust,

@@ -1,7 +1,7 @@
 //! The `runseal` command: makes, seals, verifies and replays run bundles.
 //!
-//! `commands/` has one file a command, `error.rs` what went wrong and how to go on, `ui.rs` how
-//! it is said. Exit codes come from `runseal_core::verify::exit_code` alone.
+//! `commands/` has one file per command, `error.rs` the errors and their hints, `ui.rs` all output.
+//! Exit codes come from `runseal_core::verify::exit_code` alone.
 
 mod clock;
 mod commands;

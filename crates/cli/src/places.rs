@@ -1,7 +1,7 @@
-//! Where what was typed is: on this machine, or elsewhere. One set of files for both, so that a
-//! command need not know.
+//! Where a path that was typed leads: to this machine or elsewhere. Both are behind one set of
+//! files, so that commands need not tell them apart.
 //!
-//! What is elsewhere is named by its scheme, and nothing else opens a socket.
+//! A path leads elsewhere only by its scheme. Nothing else opens a socket.
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,20 @@ use tempfile::TempDir;
 
 use crate::error::CliError;
 
-/// The files that these paths name: of this machine, and elsewhere where one is named.
+/// The files for these paths; without the `remote` feature always local ones.
 #[cfg(not(feature = "remote"))]
 pub fn files_for<'a>(_: impl IntoIterator<Item = &'a Path>) -> &'static dyn Files {
     &LocalFiles
 }
 
-/// The files that one path names, looked up anew: for programs that stay, and must not judge what an
-/// artifact or a run was an hour ago.
+/// The files for one path, without any cache: for long-running programs, which must not judge an
+/// artifact or run as it was an hour ago.
 #[cfg(not(feature = "remote"))]
 pub fn files_anew(_: &Path) -> Box<dyn Files> {
     Box::new(LocalFiles)
 }
 
-/// Brings what a path names to this machine, for commands that need a folder; `None` where it is
-/// here. It is gone with the folder that it came into.
+/// Fetches what a path names if it is elsewhere; without the `remote` feature nothing is.
 #[cfg(not(feature = "remote"))]
 pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
     Ok(None)
@@ -48,8 +47,8 @@ pub fn check_outside_archive(path: &Path) -> Result<(), CliError> {
 #[cfg(feature = "remote")]
 pub use remote::{artifact_error, bring_here, files_anew, files_for, storage_error};
 
-/// A bundle that is being made: in its place, or where it is elsewhere, in a folder of this machine
-/// that is put there once the bundle is whole.
+/// A bundle under construction. If its target is elsewhere, it is built in a temporary folder and
+/// put there once it is complete.
 pub struct Outgoing {
     target: PathBuf,
     here: Option<PathBuf>,
@@ -58,7 +57,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// A bundle that is to be at `target`, or below it.
+    /// Begins a bundle that is to be at `target` or below it.
     ///
     /// # Errors
     /// When `target` is elsewhere and no address of a place that answers, or there is no room here.
@@ -86,12 +85,12 @@ impl Outgoing {
         })
     }
 
-    /// The folder to make the bundle in, under a name of its own.
+    /// The folder to build the bundle in, under a name of its own.
     pub fn folder(&self) -> &Path {
         self.here.as_deref().unwrap_or(&self.target)
     }
 
-    /// The place to make the bundle at.
+    /// The path to build the bundle at, when `target` is the bundle itself.
     pub fn place(&self) -> PathBuf {
         match &self.here {
             None => self.target.clone(),
@@ -99,7 +98,7 @@ impl Outgoing {
         }
     }
 
-    /// Puts what was made at `made` where it belongs; gives the place that people find it at.
+    /// Puts the bundle at `made` into its final place, which is returned.
     ///
     /// # Errors
     /// When it cannot be put there. Nothing can be seen there then, and what was made stays here: a
@@ -126,7 +125,7 @@ impl Outgoing {
         Ok(target)
     }
 
-    /// Whether the bundle is to be elsewhere.
+    /// Whether the target is elsewhere.
     pub fn is_elsewhere(&self) -> bool {
         self.here.is_some()
     }
@@ -148,11 +147,11 @@ fn put(_: &Path, _: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes a file that lies beside what a command read, here or elsewhere; `earlier` is what it held
-/// when it was read.
+/// Writes a file beside something that a command read, here or elsewhere. `earlier` is the file's
+/// content when it was read.
 ///
 /// # Errors
-/// When it cannot be written, or holds something else by now.
+/// When it cannot be written, or has been changed since.
 pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result<(), CliError> {
     #[cfg(feature = "remote")]
     if remote::is_object(path) {
@@ -196,7 +195,7 @@ mod remote {
 
     use super::{CliError, Files, LocalFiles, Path, PathBuf, TempDir};
 
-    /// What addresses of object storage begin with.
+    /// The scheme of addresses in object storage.
     const OBJECTS: &[u8] = b"s3://";
 
     /// Whether a path names something in object storage.
@@ -204,8 +203,8 @@ mod remote {
         path.as_os_str().as_encoded_bytes().starts_with(OBJECTS)
     }
 
-    /// The files that these paths name: of this machine, and elsewhere where one is named. An artifact
-    /// is looked up once in a process: what is shown, judged and asked about signatures is the same one.
+    /// The files for these paths, local or elsewhere. An artifact is looked up once per process, so
+    /// that showing it, judging it and reading its signatures all concern the same one.
     pub fn files_for<'a>(paths: impl IntoIterator<Item = &'a Path>) -> &'static dyn Files {
         static PLACES: OnceLock<Places> = OnceLock::new();
         let mut files: &'static dyn Files = &LocalFiles;
@@ -222,8 +221,8 @@ mod remote {
         files
     }
 
-    /// The files that one path names, looked up anew: for programs that stay, and must not judge what
-    /// an artifact or a run was an hour ago.
+    /// The files for one path, without any cache: for long-running programs, which must not judge
+    /// an artifact or run as it was an hour ago.
     pub fn files_anew(path: &Path) -> Box<dyn Files> {
         let is_artifact = is_artifact(path);
         if !is_artifact && !is_object(path) {
@@ -236,8 +235,8 @@ mod remote {
         Box::new(places)
     }
 
-    /// Brings what a path names to this machine, for commands that need a folder; `None` where it is
-    /// here. It is gone with the folder that it came into.
+    /// Fetches what a path names to this machine, for commands that need a folder; `None` if it is
+    /// local. The copy is deleted when the returned folder is dropped.
     pub fn bring_here(path: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
         if is_artifact(path) {
             return bring_artifact(path).map(Some);
@@ -262,7 +261,7 @@ mod remote {
         })
     }
 
-    /// Brings an artifact to this machine.
+    /// Fetches an artifact to this machine.
     fn bring_artifact(path: &Path) -> Result<(TempDir, PathBuf), CliError> {
         let shown = path.display().to_string();
         let fail = |error: OciError| artifact_error(&error, &shown);
@@ -285,7 +284,7 @@ mod remote {
         Ok((folder, place))
     }
 
-    /// What went wrong with an artifact, as it is told.
+    /// An artifact's error as the command line reports it.
     pub fn artifact_error(error: &OciError, place: &str) -> CliError {
         let outcome = match error {
             OciError::Reference(_) => Outcome::Usage,
@@ -316,7 +315,7 @@ mod remote {
             .map_err(|error| storage_error(&error, &shown))
     }
 
-    /// Writes an object, in place of what was read.
+    /// Writes an object if it still holds what was read earlier.
     pub(super) fn replace(
         path: &Path,
         bytes: &[u8],
@@ -327,7 +326,7 @@ mod remote {
         replaced.map_err(|error| storage_error(&error, &shown))
     }
 
-    /// What went wrong with object storage, as it is told.
+    /// An error of object storage as the command line reports it.
     pub fn storage_error(error: &RemoteError, place: &str) -> CliError {
         let outcome = outcome_of(error);
         told(outcome, (error.code(), error.hint()), error, place)
@@ -362,7 +361,7 @@ mod remote {
         }
     }
 
-    /// Files of this machine, of object storage and of registries.
+    /// Files on this machine, in object storage and in registries.
     struct Places {
         objects: S3Files,
         artifacts: OciFiles,
@@ -406,6 +405,14 @@ mod remote {
 
         fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
             self.at(path).read(path, limit)
+        }
+
+        fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+            self.at(path).head(path, limit)
+        }
+
+        fn link_target(&self, path: &Path) -> Option<PathBuf> {
+            self.at(path).link_target(path)
         }
 
         fn digest(&self, path: &Path) -> Result<Digest, SourceError> {

@@ -10,11 +10,11 @@ use runseal_engine::survey::Tally;
 
 use crate::ui;
 
-/// Short work shows no bar.
+/// How long work must take before a bar is shown.
 const FIRST: Duration = Duration::from_millis(300);
 const BETWEEN: Duration = Duration::from_millis(100);
 
-/// Does `work`; shows how far it is, with rate and time left, where a person looks on.
+/// Does `work`; on a terminal, shows progress with rate and time left.
 pub fn with_progress<T>(tally: &Tally, work: impl FnOnce() -> T) -> T {
     if !ui::shows_progress() {
         return work();
@@ -43,12 +43,12 @@ fn style() -> ProgressStyle {
     let style = ProgressStyle::with_template(template);
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     style.with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
-        // Writing into a terminal's line cannot fail in a way that anybody could mend.
+        // If writing to the terminal fails, nothing can be done about it.
         let _ = out.write_str(&rate(state.per_sec()));
     })
 }
 
-/// A rate as people say it: no thousandths of a thing.
+/// A rate for people: per second with at most one decimal, or per minute if slower than that.
 fn rate(per_second: f64) -> String {
     match per_second {
         fast if fast >= 10.0 => format!("{fast:.0} a second"),

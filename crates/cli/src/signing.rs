@@ -1,4 +1,5 @@
-//! What `sign`, `trust` and `verify` share: key arguments, passphrases, policies and now.
+//! What `sign`, `trust` and `verify` share: key arguments, passphrases, policies and the current
+//! time.
 
 use std::fs::File;
 use std::io::{IsTerminal, Read};
@@ -17,10 +18,10 @@ use zeroize::Zeroizing;
 use crate::error::CliError;
 use crate::ui;
 
-/// The longest passphrase that is read from a file.
+/// The most bytes of a passphrase file that are read.
 const MAX_PASSPHRASE: u64 = 4096;
 
-/// Where a passphrase comes from; asked on the terminal where neither is given.
+/// Where a passphrase comes from; the terminal if neither option is given.
 #[derive(Debug, clap::Args)]
 pub struct PassphraseArgs {
     /// The key's passphrase is the first line of this file.
@@ -32,12 +33,12 @@ pub struct PassphraseArgs {
 }
 
 impl PassphraseArgs {
-    /// Whether one was named beforehand.
+    /// Whether a source was named on the command line.
     pub fn is_given(&self) -> bool {
         self.passphrase_file.is_some() || self.passphrase_fd.is_some()
     }
 
-    /// The passphrase for `what`.
+    /// Reads the passphrase for `what`.
     pub fn read(&self, what: &str) -> Result<Zeroizing<Vec<u8>>, String> {
         let path = match (&self.passphrase_file, self.passphrase_fd) {
             (Some(path), _) => path.clone(),
@@ -82,16 +83,16 @@ pub struct KeyArgs {
     pub passphrase: PassphraseArgs,
 }
 
-/// A signer, and what only a key in memory knows.
+/// An opened key that can sign.
 pub enum OpenKey {
     /// A key in memory.
     Private(Box<PrivateKey>),
-    /// An agent's or a command's.
+    /// A key that an agent or a command holds.
     Remote(Box<dyn Signer>),
 }
 
 impl OpenKey {
-    /// Something that signs.
+    /// What signs with this key.
     pub fn signer(&self) -> &dyn Signer {
         match self {
             Self::Private(key) => key.as_ref(),
@@ -99,7 +100,8 @@ impl OpenKey {
         }
     }
 
-    /// The id that minisign names the key by: the file's own, or the first bytes of the key's id.
+    /// The key id that minisign uses: the one in the key file, or the first bytes of the key's own
+    /// id.
     pub fn minisign_id(&self) -> minisign::MinisignId {
         let own = match self {
             Self::Private(key) => key.minisign_id(),
@@ -113,7 +115,7 @@ impl OpenKey {
     }
 }
 
-/// A key file's error, as it is told.
+/// A key file's error as the command line reports it.
 pub fn key_error(error: &KeyFileError, shown: &str) -> CliError {
     match error {
         KeyFileError::Source(error) => CliError::from(error),
@@ -138,18 +140,18 @@ pub fn key_error(error: &KeyFileError, shown: &str) -> CliError {
     }
 }
 
-/// What a signer said when it did not sign.
+/// Why a signer did not sign, as the command line reports it.
 pub fn sign_error(error: &SignError) -> CliError {
     CliError::new(Outcome::Unreadable, "SIGN", error.to_string()).hint("nothing was written")
 }
 
 impl KeyArgs {
-    /// Opens the key, where one was named.
+    /// Opens the key, if one was named.
     pub fn open_named(&self) -> Result<Option<OpenKey>, CliError> {
         self.key.is_some().then(|| self.open()).transpose()
     }
 
-    /// Opens the key.
+    /// Opens the key; an error if none was named.
     pub fn open(&self) -> Result<OpenKey, CliError> {
         let Some(spec) = &self.key else {
             return Err(CliError::usage("no key was named", "--key FILE names one"));
@@ -176,7 +178,7 @@ impl KeyArgs {
                 }
                 Ok(OpenKey::Private(Box::new(key)))
             }
-            // A public key whose private half is elsewhere.
+            // A public key whose private half an agent holds.
             Err(KeyFileError::Key {
                 error: KeyError::NoPrivateKey,
                 ..
@@ -194,17 +196,17 @@ impl KeyArgs {
     }
 }
 
-/// Reads a public key file that was named.
+/// Reads the public key in a file.
 pub fn open_public_key(path: &Path) -> Result<PublicKey, CliError> {
     read_public_key(path).map_err(|error| key_error(&error, &path.display().to_string()))
 }
 
-/// Reads a policy that was named, at the newest version that its chain proves.
+/// Reads the policy in a file, at the newest version that its chain proves.
 pub fn open_policy(path: &Path) -> Result<LoadedPolicy, CliError> {
     load_policy(path).map_err(|error| policy_error(&error, path))
 }
 
-/// A policy's error, as it is told.
+/// A policy's error as the command line reports it.
 pub fn policy_error(error: &PolicyFileError, path: &Path) -> CliError {
     let shown = path.display().to_string();
     match error {
@@ -226,7 +228,7 @@ pub fn policy_error(error: &PolicyFileError, path: &Path) -> CliError {
     }
 }
 
-/// Whom to ask about trust.
+/// The trust policy and the time at which it is applied.
 #[derive(Debug, clap::Args)]
 pub struct TrustArgs {
     /// The trust policy that must accept it (docs/trust.md); with `<POLICY>.chain` beside it, the
@@ -238,7 +240,7 @@ pub struct TrustArgs {
     at: Option<String>,
 }
 
-/// A policy that was opened, and when it is asked.
+/// An opened policy, and the time at which it is applied.
 #[derive(Default)]
 pub struct OpenTrust {
     /// The policy, where one was named.
@@ -247,7 +249,7 @@ pub struct OpenTrust {
 }
 
 impl TrustArgs {
-    /// Opens the policy. Without one nothing depends on the time, and no clock is asked.
+    /// Opens the policy. Without one, nothing depends on the time and the clock is not read.
     pub fn open(&self) -> Result<OpenTrust, CliError> {
         let policy = self.policy.as_deref().map(open_policy).transpose()?;
         let now = match &policy {
@@ -259,7 +261,7 @@ impl TrustArgs {
 }
 
 impl OpenTrust {
-    /// What is asked about each path.
+    /// The question that is asked about each path.
     pub fn question(&self) -> TrustQuestion<'_> {
         TrustQuestion {
             policy: self.policy.as_ref(),
@@ -270,7 +272,7 @@ impl OpenTrust {
     }
 }
 
-/// Now in milliseconds since 1970, by the system's clock or as `--at` says.
+/// The time that `--at` gives, else the current time, in milliseconds since 1970.
 pub fn trust_time(at: Option<&str>) -> Result<i64, CliError> {
     if let Some(text) = at {
         return parse_utc(text).ok_or_else(|| {
@@ -283,7 +285,7 @@ pub fn trust_time(at: Option<&str>) -> Result<i64, CliError> {
     Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// A clock that cannot be right.
+/// The error for a system clock before 1970.
 pub fn before_1970() -> CliError {
     CliError::new(Outcome::Unreadable, "CLOCK", "the clock stands before 1970")
         .hint("set the clock; a signature with a wrong time is worth less than none")

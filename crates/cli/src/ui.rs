@@ -1,4 +1,4 @@
-//! Saying things: machine output to standard output, everything for people to standard error.
+//! Output: machine-readable results to standard output, everything for people to standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +9,7 @@ use runseal_report::terminal::Screen;
 
 use crate::error::CliError;
 
-/// Writes `bytes` to standard output. A reader that went away is no error: it has what it wanted.
+/// Writes `bytes` to standard output. A closed pipe is not an error: its reader has what it wanted.
 pub fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
     let mut out = io::stdout().lock();
     done(out.write_all(bytes).and_then(|()| out.flush()))
@@ -20,7 +20,7 @@ pub fn print_line(text: &str) -> Result<(), CliError> {
     print_bytes(format!("{text}\n").as_bytes())
 }
 
-/// What standard output is, for what is laid out for people.
+/// The width and colour support of standard output, for layouts meant for people.
 pub fn screen() -> Screen {
     if !io::stdout().is_terminal() {
         return Screen::default();
@@ -33,14 +33,14 @@ pub fn screen() -> Screen {
     }
 }
 
-/// Columns of the terminal; 80 where it does not say.
+/// The terminal's width in columns; 80 if it is unknown or too narrow to use.
 fn terminal_width() -> usize {
     let size = rustix::termios::tcgetwinsize(io::stdout()).map(|size| usize::from(size.ws_col));
     size.ok().filter(|columns| *columns >= 40).unwrap_or(80)
 }
 
-/// Writes an answer that nobody asked for as JSON: one canonical line for programs, laid out for a person
-/// who looks on.
+/// Prints a result for which no format was asked: as indented JSON on a terminal, else as one
+/// canonical line.
 pub fn print_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
     if io::stdout().is_terminal() {
         let mut text = lay_out(value, dialect, 0)?;
@@ -50,7 +50,7 @@ pub fn print_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
     print_asked_json(value, dialect)
 }
 
-/// JSON with a member a line.
+/// JSON with one member per line.
 fn lay_out(value: &Value, dialect: Dialect, depth: usize) -> Result<String, CliError> {
     let (open, close, parts) = match value {
         Value::Object(members) if !members.is_empty() => {
@@ -84,7 +84,7 @@ fn leaf(value: &Value, dialect: Dialect) -> Result<String, CliError> {
     Ok(reveal(&String::from_utf8_lossy(&bytes)).into_owned())
 }
 
-/// Writes a value as canonical JSON and one LF.
+/// Prints a value as canonical JSON and one LF.
 pub fn print_asked_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
     let mut bytes = canonical_bytes(value, dialect)
         .map_err(|error| CliError::no_form(&error, "standard output"))?;
@@ -92,7 +92,7 @@ pub fn print_asked_json(value: &Value, dialect: Dialect) -> Result<(), CliError>
     print_bytes(&bytes)
 }
 
-/// Whether the person asked for silence; set once, before a command runs.
+/// Whether `--quiet` was given; set once, before a command runs.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
 /// Remembers `--quiet`.
@@ -100,29 +100,29 @@ pub fn set_quiet(quiet: bool) {
     QUIET.store(quiet, Ordering::Relaxed);
 }
 
-/// Whether progress may be shown: a person looks at standard error and did not ask for silence.
+/// Whether progress may be shown: standard error is a terminal, and `--quiet` was not given.
 pub fn shows_progress() -> bool {
     !QUIET.load(Ordering::Relaxed) && io::stderr().is_terminal()
 }
 
-/// Tells a person something on standard error. Where even that is closed, nobody listens.
+/// Writes a line for people to standard error; a failure to do so is ignored.
 pub fn tell(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
 }
 
-/// Whether only what was asked for is to be said.
+/// Whether `--quiet` was given.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
 }
 
-/// Tells a person something that changes no verdict; nothing under `--quiet`.
+/// Writes a line that changes no verdict to standard error; nothing under `--quiet`.
 pub fn note(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
         tell(&format!("note: {text}"));
     }
 }
 
-/// Tells a person what went wrong; under `--quiet` without the hint.
+/// Reports an error on standard error; under `--quiet` without its hint.
 pub fn tell_error(error: &CliError) {
     let text = error.to_string();
     tell(match QUIET.load(Ordering::Relaxed) {
@@ -131,7 +131,7 @@ pub fn tell_error(error: &CliError) {
     });
 }
 
-/// Takes a closed pipe for success.
+/// Treats a closed pipe as success.
 pub fn done(result: io::Result<()>) -> Result<(), CliError> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(CliError::output(&error)),

@@ -1,4 +1,4 @@
-//! Verifying one JSON document and printing the verdict, as all document verifiers do it.
+//! Verifies one JSON document and prints the verdict, for all single-document verifiers.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use runseal_engine::input::Input;
 use crate::error::CliError;
 use crate::ui;
 
-/// `--strict`, as the command of every single format has it.
+/// `--strict`, for commands of a single format.
 #[derive(Debug, clap::Args)]
 pub struct StrictArgs {
     /// Check integrity and form as well: not only what the document demands.
@@ -18,7 +18,7 @@ pub struct StrictArgs {
 }
 
 impl StrictArgs {
-    /// What was asked for.
+    /// The level that `--strict` selects.
     pub fn level(&self) -> Level {
         if self.strict {
             Level::Form
@@ -28,7 +28,7 @@ impl StrictArgs {
     }
 }
 
-/// `--strict` and `--lenient`, as the commands for any format have them.
+/// `--strict` and `--lenient`, for commands that take any format.
 #[derive(Debug, clap::Args)]
 pub struct LevelArgs {
     /// Check form as well: stored canonically, no unknown members or files.
@@ -40,7 +40,7 @@ pub struct LevelArgs {
 }
 
 impl LevelArgs {
-    /// What was asked for.
+    /// The level that the options select.
     pub fn level(&self) -> Level {
         match (self.strict, self.lenient) {
             (true, _) => Level::Form,
@@ -50,8 +50,8 @@ impl LevelArgs {
     }
 }
 
-/// Reads the document at `path`, verifies it, prints the verdict as JSON, and tells a person
-/// about findings. A document that cannot be read or parsed prints nothing.
+/// Reads and verifies the document at `path`, prints the verdict as JSON, and reports findings on
+/// standard error. A document that cannot be read or parsed prints nothing.
 pub fn verify_document(
     path: &Path,
     verify: impl FnOnce(Node<'_>) -> Report,
@@ -59,7 +59,7 @@ pub fn verify_document(
     verify_document_with(path, verify, |_| Vec::new())
 }
 
-/// The same, with what a valid verdict says besides.
+/// Like [`verify_document`], with further members for a valid verdict.
 pub fn verify_document_with(
     path: &Path,
     verify: impl FnOnce(Node<'_>) -> Report,
@@ -82,7 +82,7 @@ pub fn verify_document_with(
     Ok(Outcome::Valid)
 }
 
-/// Prints a report as JSON; where it is not valid, for people too.
+/// Prints a report as JSON; if it is not valid, also reports the findings on standard error.
 pub fn print_verdict(report: &Report, shown: &str) -> Result<Outcome, CliError> {
     ui::print_json(&render_json(report), Dialect::Kernel)?;
     if report.is_valid() {
@@ -92,7 +92,7 @@ pub fn print_verdict(report: &Report, shown: &str) -> Result<Outcome, CliError> 
     Ok(Outcome::Invalid)
 }
 
-/// A finding on one line, for people.
+/// A finding on one line.
 pub fn finding_line(finding: &Finding) -> String {
     let place = finding.path().map(|path| format!("{path}: "));
     let place = place.unwrap_or_default();

@@ -175,6 +175,13 @@ fn outputs_are_never_written_into_a_bundle() {
         assert_eq!((code, rules), (0, vec![]), "{line}");
     }
     ok(inside.run(&["report", ".", "-o", "../report.html"]));
+    copy_folder(
+        &vectors("job-bundle").join("ok-handbook/input"),
+        &folder.path().join("job"),
+    );
+    let ran = bench.run(&["job", "replay", "job", "--receipt", "job/receipt.json"]);
+    assert!(ran.stderr.starts_with("INSIDE: "), "{}", ran.stderr);
+    assert!(!bench.path("job/receipt.json").exists());
 }
 
 #[test]

@@ -161,6 +161,59 @@ fn verifier_page_checks_what_is_handed_to_it() {
 }
 
 #[test]
+fn check_names_what_it_checked_and_how_that_ended() {
+    let (_folder, bench) = bench();
+    simple(&bench, "good", "x");
+    copy_vector(&bench, "evidence/ok-failed/input.json", "failed.json");
+    for (path, page) in [("good", "good.html"), ("failed.json", "failed.html")] {
+        ok(&bench, &["report", path, "--embed", "-o", page]);
+    }
+    let mut tar = Command::new("tar");
+    let tar = tar.current_dir(bench.path(""));
+    assert!(
+        tar.args(["-cf", "good.tar", "good"])
+            .status()
+            .unwrap()
+            .success()
+    );
+    ok(&bench, &["report", "--verifier-only", "-o", "verify.html"]);
+    let jobs = json!([
+        {"page": "good.html", "check": true},
+        {"page": "failed.html", "check": true},
+        {"page": "failed.html", "drop": "good.tar"},
+        {"page": "verify.html", "drop": "good.tar"},
+        {"page": "verify.html", "folder": "good"},
+    ]);
+    let Some(seen) = look_at(&bench, &jobs) else {
+        return;
+    };
+    let other = "not what this page is about";
+    let beside = "signatures lie beside a folder";
+    let expected = [
+        ("checked good", "good.", [false, false]),
+        (
+            "checked neutral",
+            "failed.json (outcome: failed).",
+            [false, false],
+        ),
+        ("checked neutral", "good.tar.", [true, false]),
+        ("checked good", "good.tar.", [false, false]),
+        ("checked good", "good.", [false, true]),
+    ];
+    for (seen, (class, named, said)) in seen.iter().zip(expected) {
+        assert_quiet(seen);
+        let checked = seen["checked"].as_str().unwrap();
+        assert_eq!(seen["checked_class"], json!(class), "{checked}");
+        assert!(checked.contains(named), "{checked}");
+        assert_eq!(
+            [other, beside].map(|text| checked.contains(text)),
+            said,
+            "{checked}"
+        );
+    }
+}
+
+#[test]
 fn page_whose_bundle_was_edited_says_so() {
     let (_folder, bench) = bench();
     simple(&bench, "run", "the text that is looked for");

@@ -211,6 +211,16 @@ fn proxy_says_what_is_wrong_with_addresses_and_recordings() {
             1,
             "there is no journal",
         ),
+        (
+            vec!["record", "--recording", "nodir/a.json"],
+            1,
+            "hint: make its folder first",
+        ),
+        (
+            vec!["record", "--recording", "a.json", "--redact", "nofile"],
+            2,
+            "hint: `--redact` names a file",
+        ),
     ] {
         let ran = bench.run(&[&["proxy"], &arguments[..]].concat());
         assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
@@ -267,4 +277,66 @@ fn server_that_leaves_before_its_client_is_a_gap_of_the_recording() {
         "{gaps}"
     );
     assert!(gaps.contains("(x)"), "{gaps}");
+}
+
+#[test]
+fn proxy_recording_that_is_still_being_made_is_told_apart_from_one_left_behind() {
+    let (folder, bench) = folder();
+    let upstream = Upstream::start(answer);
+    let proxy = Service::record(folder.path(), "m.json", &upstream.url);
+    for command in ["finish", "replay"] {
+        let ran = bench.run(&["proxy", command, "--recording", "m.json"]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        for told in ["it is still being recorded", "hint: end the recorder first"] {
+            assert!(ran.stderr.contains(told), "{ran:?}");
+        }
+    }
+    proxy.finish();
+}
+
+#[test]
+fn proxy_whose_input_closes_at_once_ends_and_one_that_nobody_holds_goes_on() {
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+    let (folder, _bench) = folder();
+    let upstream = Upstream::start(answer);
+    let start = |recording: &str, input: Stdio| {
+        Command::new(env!("CARGO_BIN_EXE_runseal"))
+            .args(record_arguments(recording, &upstream.url))
+            .current_dir(folder.path())
+            .stdin(input)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    let mut child = start("m.json", Stdio::piped());
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    drop(child.stdin.take());
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    let code = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status.code(),
+            None if std::time::Instant::now() > deadline => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                panic!("it never ends");
+            }
+            None => std::thread::sleep(std::time::Duration::from_millis(20)),
+        }
+    };
+    assert_eq!(code, Some(0));
+    assert!(folder.path().join("m.json").exists());
+    // A pipe without a writer from the first is no word to end.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(writer);
+    let mut child = start("n.json", reader.into());
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    output.read_line(&mut line).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(child.try_wait().unwrap().is_none());
+    child.kill().unwrap();
+    child.wait().unwrap();
 }

@@ -86,6 +86,9 @@ fn proxy_record_killed_keeps_what_was_answered_and_verifies_as_broken_off() {
     journal.extend_from_slice(b"{\"t\":\"data\",\"x\":5,\"te");
     std::fs::write(bench.path("r.json.journal"), journal).unwrap();
 
+    let verdict = bench.run(&["verify", "."]);
+    let told = "`runseal proxy finish --recording ./r.json` does";
+    assert!(verdict.stderr.contains(told), "{verdict:?}");
     let finished = bench.run(&["proxy", "finish", "--recording", "r.json"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let verdict = bench.run(&["model-io", "verify", "r.json", "--strict"]);
@@ -173,6 +176,23 @@ fn proxy_fork_goes_live_at_the_given_call_and_names_its_parent() {
         parent["model_io_hash"]
     );
     assert_eq!(made["interactions"].as_array().unwrap().len(), 4);
+    let mut forged = made.clone();
+    forged["fork"]["parent_sha256"] = "0".repeat(64).into();
+    bench.write("forged.json", forged.to_string());
+    let verdict = bench.run(&["verify", "forged.json"]);
+    assert_eq!(verdict.code, Some(1), "{verdict:?}");
+    assert!(verdict.stdout.contains("MI17"), "{verdict:?}");
+    let beyond = [
+        "proxy",
+        "replay",
+        "--recording",
+        "parent.json",
+        "--out",
+        "b.json",
+    ];
+    let beyond = bench.run(&[&beyond[..], &["--fork-at", "5"]].concat());
+    assert_eq!(beyond.code, Some(64), "{beyond:?}");
+    assert!(beyond.stderr.contains("it has 4 calls"), "{beyond:?}");
     check_parting(&bench, "parent.json", "fork.json");
     // A fork is a recording like any other.
     let proxy = Service::replay(folder.path(), "fork.json");

@@ -167,6 +167,15 @@ fn recorded_agent_asks_through_the_proxy_alone_and_is_replayed_without_a_model()
         bench.read("RUN_BUNDLE/one/logs/stdout.txt"),
         "refused\nrefused\n"
     );
+    // What it tried past the proxy is listed, what it asked through it is not.
+    let environment: Value =
+        serde_json::from_str(&bench.read("RUN_BUNDLE/one/RUN_ENVIRONMENT.json")).unwrap();
+    let gaps = environment["observation"]["gaps"].to_string();
+    assert!(
+        gaps.contains("asked for IPv4 1.1.1.1:443 and was refused"),
+        "{gaps}"
+    );
+    assert!(!gaps.contains("127.0.0.1:4100"), "{gaps}");
     let made = recording(&bundle.join("model_io.json"));
     check_recording(&made);
     assert_eq!(made["model_id"], "m-1");
@@ -269,6 +278,69 @@ fn replayed_agent_that_asks_something_else_diverges_and_is_told_the_difference()
 }
 
 #[test]
+fn replayed_agent_that_asks_less_often_diverges() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = folder();
+    // How often it asks depends on whether somebody answers from a recording.
+    bench.write(
+        "agent.py",
+        "import json, os, time, urllib.request\n\
+         for n in range(2 if time.time_ns() < int(open('until').read()) else 1):\n    \
+         body = json.dumps({'messages': [{'role': 'user', 'content': str(n)}]}).encode()\n    \
+         urllib.request.urlopen(os.environ['OPENAI_BASE_URL'] + '/chat/completions', body).read()\n",
+    );
+    let until = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    let until = until.duration_since(std::time::UNIX_EPOCH).unwrap();
+    bench.write("until", until.as_nanos().to_string());
+    let upstream = Upstream::start(answer);
+    let ran = record(&bench, &upstream, &[]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let made = recording(&bench.path("RUN_BUNDLE/one/model_io.json"));
+    assert_eq!(made["interactions"].as_array().unwrap().len(), 2);
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    let again = bench.run(&["replay", "RUN_BUNDLE/one"]);
+    assert_eq!(again.code, Some(1), "{again:?}");
+    for told in ["DIVERGED", "2 calls", "1 call"] {
+        assert!(again.stdout.contains(told), "{told}: {again:?}");
+    }
+}
+
+/// Prints what the model said, and writes it down.
+const REPEATS: &str = "import os, urllib.request\n\
+    said = urllib.request.urlopen(os.environ['OPENAI_BASE_URL'] + '/say', b'{}').read().decode()\n\
+    print(said)\n\
+    open('w.txt', 'w').write(said)\n";
+
+#[test]
+fn secret_that_a_model_said_is_in_no_file_of_a_bundle_or_pack() {
+    if !can_run() {
+        return;
+    }
+    for (said, kind) in [
+        (format!(r#"{{"c":"{KEY}9"}}"#), "openai-key"),
+        (r#"{"password":"opaque 8b0e71"}"#.to_owned(), "named-secret"),
+    ] {
+        let upstream = Upstream::start(move |_| whole("200 OK", JSON, &said));
+        let (_folder, bench) = folder();
+        bench.write("agent.py", REPEATS);
+        let ran = record(&bench, &upstream, &[]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        let told = format!("holds a secret of kind `{kind}`");
+        assert!(ran.stderr.contains(&told), "{ran:?}");
+        assert!(ran.stderr.contains("\nhint: nothing was kept"), "{ran:?}");
+        assert!(!bench.path("RUN_BUNDLE").exists());
+        let proposal = json!({"files": [{"path": "agent.py", "content": REPEATS}],
+            "commands": ["python3 agent.py"]});
+        let ran = try_proposal(&bench, &upstream, &proposal);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(&told), "{ran:?}");
+        assert!(!bench.path("p").exists());
+    }
+}
+
+#[test]
 fn recorded_bundle_holds_bodies_that_are_too_large_for_a_document() {
     if !can_run() {
         return;
@@ -325,6 +397,14 @@ fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent(
     );
     // It went another way, which is what a fork is for.
     assert_eq!(forked.code, Some(1), "{forked:?}");
+    let told = "FORKED at call 1: 1 answered from the recording, 1 live; fork.json";
+    assert!(forked.stdout.contains(told), "{forked:?}");
+    let again = run(&bench, &arguments);
+    assert_eq!(again.code, Some(64), "{again:?}");
+    assert!(
+        again.stderr.contains("`fork.json` exists already"),
+        "{again:?}"
+    );
     let made = recording(&bench.path("fork.json"));
     check_recording(&made);
     assert_eq!(made["fork"]["at"], 1);
@@ -341,6 +421,11 @@ fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent(
 
 /// Runs an intent with this proposal in the sandbox, models behind the proxy, into the pack `p`.
 fn run_proposal(bench: &Bench, upstream: &Upstream, proposal: &Value) {
+    let ran = try_proposal(bench, upstream, proposal);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+fn try_proposal(bench: &Bench, upstream: &Upstream, proposal: &Value) -> Ran {
     let clear = runseal_testkit::project_root().join("examples/intents/clear.json");
     let mut intent: Value = serde_json::from_slice(&std::fs::read(clear).unwrap()).unwrap();
     intent["context"] = json!({ "proposal": proposal });
@@ -354,8 +439,7 @@ fn run_proposal(bench: &Bench, upstream: &Upstream, proposal: &Value) {
         "dev",
     ];
     let more = ["--proxy", "--upstream", &upstream.url, "--pack", "p"];
-    let ran = run(bench, &[&arguments[..], &more].concat());
-    assert_eq!(ran.code, Some(0), "{ran:?}");
+    run(bench, &[&arguments[..], &more].concat())
 }
 
 #[test]
@@ -499,6 +583,19 @@ fn record_with_options_that_do_not_go_together_is_refused() {
         ),
         (
             vec!["record", "--proxy", "--upstream", "ftp://x", "--", "true"],
+            "neither http nor https",
+        ),
+        (
+            vec![
+                "replay",
+                "x",
+                "--fork-at",
+                "1",
+                "--fork-out",
+                "f",
+                "--upstream",
+                "ftp://x",
+            ],
             "neither http nor https",
         ),
         (

@@ -610,6 +610,7 @@ fn decision_names_the_acceptance_tests_that_count() {
         told.contains("accept: acceptance tests of the outcome passed: test_"),
         "{told}"
     );
+    assert!(told.contains("(`made.txt`)"), "{told}");
     let (code, told) = reasons(&json!({"commands": ["echo made > made.txt"]}));
     assert_eq!(code, Some(0), "{told}");
     assert!(
@@ -626,11 +627,22 @@ fn decision_names_the_acceptance_tests_that_count() {
     let made = bench.run(&["transform", "intent.json", "-o", "bundle.json"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     let restated = read_json(&bench, "bundle.json")["outputs"][0]["content"].clone();
+    let goal = read_json(&bench, "intent.json")["goal"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     for restating in [
         json!({}),
         json!({"files": [{"path": "copy.md", "content": restated}]}),
         json!({"commands": [{"command": "absent:nothing.txt", "type": "validate"}]}),
         json!({"tests": [{"type": "file_exists", "target": "nothing.txt", "expected": "false"}]}),
+        json!({"files": [{"path": "x.md", "content": format!("# {goal}\n\n")}],
+               "tests": [{"type": "file_exists", "target": "x.md"}]}),
+        json!({"commands": [format!("echo \"{goal}\"")]}),
+        json!({"commands": [format!("echo \"{goal}\" > x.md")],
+               "tests": [{"type": "file_exists", "target": "x.md"}]}),
+        json!({"commands": ["true"]}),
+        json!({"tests": [{"type": "command_success", "target": "true"}]}),
     ] {
         let (code, told) = reasons(&restating);
         assert_eq!(code, Some(1), "{restating}: {told}");

@@ -97,13 +97,135 @@ fn verify_finds_folders_files_and_archives_below_a_folder() {
     assert_eq!(ran.code, Some(0));
     let human = bench.run(&["verify", "-r", "tree"]).stdout;
     assert!(
-        human.contains("3 checked: 3 valid, 0 invalid; 1 other files passed over\n"),
+        human.contains("3 checked: 3 valid, 0 invalid; 1 other file passed over\n"),
         "{human}"
     );
     for format in ["human", "json", "sarif", "junit"] {
         let on =
             |jobs: &str| bench.run(&["verify", "-r", "tree", "--format", format, "--jobs", jobs]);
         assert_eq!(on("1").stdout, on("2").stdout);
+    }
+}
+
+/// The exit code of a search and, of each result, its path and whether it holds.
+fn search(bench: &Bench, folder: &str) -> (Option<i32>, Vec<(String, bool)>, u64) {
+    let ran = bench.run(&["verify", folder, "--format", "json"]);
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let results = answer["results"].as_array().unwrap().iter();
+    let results = results.map(|result| {
+        let path = result["path"].as_str().unwrap().to_owned();
+        (path, result["ok"].as_bool().unwrap())
+    });
+    let passed_over = answer["passed_over"].as_u64().unwrap_or(0);
+    (ran.code, results.collect(), passed_over)
+}
+
+#[test]
+fn verify_judges_evidence_by_its_content_whatever_it_is_called() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "made/job");
+    make_job(&bench, "bad/job");
+    let manifest = fs::read_to_string(bench.path("bad/job/bundle.json")).unwrap();
+    let forged = manifest.replacen("sha256", "sha256x", 1);
+    bench.write("bad/job/bundle.json", &forged);
+    tar(&bench, &["-cf", "bad.tar", "-C", "bad", "job"]);
+    tar(&bench, &["-czf", "bad.tar.gz", "-C", "bad", "job"]);
+    for (from, name) in [
+        ("bad.tar.gz", "EVIDENCE.TAR.GZ"),
+        ("bad.tar", "e.Tar"),
+        ("bad.tar.gz", "evidence"),
+        ("bad.tar", "evidence.bin"),
+    ] {
+        let folder = format!("search-{name}");
+        make_job(&bench, &format!("{folder}/job"));
+        fs::copy(bench.path(from), bench.path(&format!("{folder}/{name}"))).unwrap();
+        let (code, results, _) = search(&bench, &folder);
+        assert_eq!(code, Some(1), "{name}");
+        assert!(
+            results.contains(&(format!("{folder}/{name}"), false)),
+            "{results:?}"
+        );
+    }
+    bench.write("text/a.txt", "{\"hello\":1}");
+    bench.write("text/patch.json5", PATCH);
+    bench.write("text/run.log", "{\"operations\": started\n");
+    bench.write("text/README", "read me");
+    let (code, results, passed_over) = search(&bench, "text");
+    assert_eq!(code, Some(0));
+    assert_eq!(results, [("text/patch.json5".to_owned(), true)]);
+    assert_eq!(passed_over, 3);
+}
+
+#[test]
+fn verify_names_what_a_search_found_and_could_not_look_into() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "elsewhere/job");
+    make_job(&bench, "in/job");
+    symlink("job", bench.path("in/latest")).unwrap();
+    symlink("../in", bench.path("in/itself")).unwrap();
+    let (code, results, _) = search(&bench, "in");
+    assert_eq!((code, results.len()), (Some(2), 2), "{results:?}");
+    fs::remove_file(bench.path("in/itself")).unwrap();
+    assert_eq!(search(&bench, "in").0, Some(0), "`latest` is found itself");
+    let not_read: [(&str, &[u8]); 4] = [
+        ("pack.tar.xz", b"\xfd7zXZ\0\0\x04"),
+        ("pack.7z", b"7z\xbc\xaf\x27\x1c\0\x04"),
+        ("pack.rar", b"Rar!\x1a\x07\x01\0"),
+        ("evidence", b"BZh91AY&SY"),
+    ];
+    for (name, bytes) in not_read {
+        let path = bench.path(&format!("in/{name}"));
+        fs::write(&path, bytes).unwrap();
+        let (code, results, _) = search(&bench, "in");
+        assert_eq!(code, Some(2), "{name}");
+        assert!(
+            results.contains(&(format!("in/{name}"), false)),
+            "{results:?}"
+        );
+        let named = bench.run(&["verify", &format!("in/{name}")]);
+        assert!(
+            named.stdout.contains("which runseal does not read"),
+            "{}",
+            named.stdout
+        );
+        tar(&bench, &["-cf", "in.tar", "in"]);
+        assert_eq!(
+            bench.run(&["verify", "in.tar"]).code,
+            Some(2),
+            "{name} in a tar"
+        );
+        fs::remove_file(path).unwrap();
+    }
+    symlink("../elsewhere", bench.path("in/link")).unwrap();
+    let (code, results, _) = search(&bench, "in");
+    assert_eq!(code, Some(2));
+    assert!(
+        results.contains(&("in/link".to_owned(), false)),
+        "{results:?}"
+    );
+    fs::remove_file(bench.path("in/link")).unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(bench.path("in/p.json"))
+        .status();
+    assert!(made.unwrap().success());
+    let (code, results, _) = search(&bench, "in");
+    assert_eq!(code, Some(2));
+    assert!(
+        results.contains(&("in/p.json".to_owned(), false)),
+        "{results:?}"
+    );
+}
+
+#[test]
+fn verify_of_a_tar_with_the_ending_of_an_image_is_invalid() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "job");
+    tar(&bench, &["-cf", "job.tar", "job"]);
+    for name in ["x.img", "x.ISO", "x.ext4", "x.7z"] {
+        fs::copy(bench.path("job.tar"), bench.path(name)).unwrap();
+        let ran = bench.run(&["verify", name]);
+        assert_eq!(ran.code, Some(1), "{name}");
+        assert!(ran.stdout.contains("its name says"), "{}", ran.stdout);
     }
 }
 

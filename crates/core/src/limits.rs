@@ -101,6 +101,10 @@ pub const fn max_ledger_lines(bytes: usize) -> usize {
     }
 }
 
+/// Labels with their values that a bag's bag-info.txt may have. Stops a text of nothing but very short
+/// lines, each of which would be held many times as large.
+pub const BAG_INFO_ENTRIES: usize = 10_000;
+
 /// Findings of one rule that a report keeps; the rest is counted. Stops a document whose every
 /// element is wrong from being answered with hundreds of times its size.
 pub const FINDINGS_A_RULE: usize = 1_000;

@@ -1,8 +1,8 @@
-//! Opens archives for [`runseal_archive`], which reads them: from a file, or from bytes that
-//! arrive once.
+//! Opens archives for [`runseal_archive`], which reads them: from a file, or from a stream that can
+//! be read only once.
 //!
-//! What this adds is threads: of a file, unpacking goes on while its content is hashed, and the
-//! hash of a large file moves to a thread of its own.
+//! This module adds threads: a file is unpacked on one thread while its content is hashed on
+//! another, and a large file is hashed on a thread of its own.
 
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -22,15 +22,16 @@ use runseal_survey::name_fault;
 use crate::input::open_regular;
 use crate::stream::{BUFFER, digest_through};
 
-/// Reads the archive in the file at `path`, or gives `None` where it is none.
+/// Reads the archive in the file at `path`; `None` if it is not an archive.
 ///
 /// # Errors
-/// When the file cannot be read. An archive that breaks off is no error but a fault of it.
+/// When the file cannot be read. A truncated archive is not an error but a fault of the archive.
 pub fn read_archive_file(path: &Path) -> Result<Option<Archive>, SourceError> {
     read_again_where_needed(path, Purpose::Show)
 }
 
-/// The same where nothing of it is shown: of what no rule reads as a text, only facts are kept.
+/// Like [`read_archive_file`], for archives whose content is not shown: of files that no rule reads
+/// as text, only facts are kept.
 ///
 /// # Errors
 /// When the file cannot be read.
@@ -54,10 +55,10 @@ fn read_again_where_needed(path: &Path, purpose: Purpose) -> Result<Option<Archi
     Ok(Some(archive))
 }
 
-/// The same, with somebody who sees the content of every file.
+/// Like [`read_archive_file`], with an observer that sees the content of every file.
 ///
 /// # Errors
-/// When the file cannot be read, or the one who sees its content fails.
+/// When the file cannot be read, or the observer fails.
 pub(crate) fn read_archive_with(
     path: &Path,
     digester: &mut dyn ContentDigester,
@@ -87,7 +88,7 @@ fn read_container(
     size: u64,
     digester: &mut dyn ContentDigester,
 ) -> io::Result<Archive> {
-    // Known from the start, so that bounds do not depend on how far the other thread has come.
+    // Set from the start, so that limits do not depend on the progress of the other thread.
     let packed = PackedBytes::default();
     packed.add(size);
     match container {
@@ -107,7 +108,7 @@ fn read_container(
     }
 }
 
-/// Reads an archive from bytes that arrive once, such as standard input.
+/// Reads an archive from a stream that can be read only once, such as standard input.
 ///
 /// # Errors
 /// When reading fails.
@@ -120,7 +121,8 @@ pub fn read_archive_stream(
     read_stream(container, reader, shown, &mut digester)
 }
 
-/// The same where nothing of it is shown: of what no rule reads as a text, only facts are kept.
+/// Like [`read_archive_stream`], for archives whose content is not shown: of files that no rule
+/// reads as text, only facts are kept.
 ///
 /// # Errors
 /// When reading fails.
@@ -174,10 +176,10 @@ impl ContentDigester for ThreadedDigester {
     }
 }
 
-/// Bytes of a piece between the thread that unpacks and the one that reads.
+/// The size of a buffer between the unpacking thread and the reading one.
 const PIECE: usize = 128 << 10;
 
-/// Pieces on their way.
+/// Buffers in flight between the two threads.
 const IN_FLIGHT: usize = 8;
 
 type Piece = io::Result<Vec<u8>>;
@@ -192,7 +194,7 @@ fn pipe() -> (SyncSender<Piece>, PipeReader) {
     (sender, reader)
 }
 
-/// Sends everything that `reader` gives, or its error, until nobody takes it any more.
+/// Sends everything from `reader`, or its error, until the receiver is gone.
 fn send_all(mut reader: impl Read, pieces: &SyncSender<Piece>) {
     loop {
         let mut piece = vec![0; PIECE];
@@ -203,7 +205,7 @@ fn send_all(mut reader: impl Read, pieces: &SyncSender<Piece>) {
                 let sent = filled == 0 || pieces.send(Ok(piece)).is_ok();
                 match error {
                     Some(error) => {
-                        // Nobody may be left to hear of it.
+                        // The receiver may be gone.
                         let _ = pieces.send(Err(error));
                         return;
                     }
@@ -217,7 +219,7 @@ fn send_all(mut reader: impl Read, pieces: &SyncSender<Piece>) {
     }
 }
 
-/// Like [`fill`], with what was read before an error.
+/// Like [`fill`], but also returns what was read before an error.
 fn fill_before_error(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Error>) {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,8 +1,8 @@
-//! Asking an assessor: a command of the user's that reads an intent and writes findings.
+//! Asks an assessor: a command of the user that reads an intent and writes findings.
 //!
-//! It runs on the host with the user's own environment, because that is where keys and the network are. Its answer is
-//! bounded in size and time; when the time is over, it ends with everything that it started. What was said is recorded
-//! as model I/O, so that the exchange can be shown and played back.
+//! It runs on the host with the user's own environment, because that is where keys and the network
+//! are. Its answer is bounded in size and time; after a timeout it is killed with everything that
+//! it started. The exchange is recorded as model I/O, so that it can be shown and replayed.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -15,9 +15,9 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::model_io::MAX_RESPONSE_BYTES;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How often a running command is looked at.
+/// How often a running command is polled.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Bytes of what the command writes for people that are passed on.
+/// The most bytes of the command's standard error that are passed on.
 const MOST_STDERR: u64 = 4096;
 
 /// Why there is no answer.
@@ -26,26 +26,27 @@ pub enum AssessError {
     /// The command could not be started or read.
     #[error("the assessor could not be run: {0}")]
     NotRun(#[source] std::io::Error),
-    /// It ended with a failure.
+    /// It exited with a failure.
     #[error("the assessor failed ({status}){stderr}")]
     Failed {
-        /// The exit status that it ended with.
+        /// Its exit status.
         status: ExitStatus,
         /// What it wrote to standard error, if anything.
         stderr: String,
     },
-    /// It did not end in time.
+    /// It did not finish in time.
     #[error("the assessor did not answer within {} seconds", .0.as_secs())]
     TimedOut(Duration),
     /// It wrote more than a recording holds.
     #[error("the assessor's answer is longer than {MAX_RESPONSE_BYTES} bytes")]
     TooLong,
-    /// Its answer is no text.
+    /// Its answer is not text.
     #[error("the assessor's answer is no UTF-8")]
     NotText,
 }
 
-/// Runs `command` with `/bin/sh -c`, writes `prompt` to its standard input, and gives what it wrote to standard output.
+/// Runs `command` with `/bin/sh -c` and `prompt` on its standard input; returns its standard
+/// output.
 pub fn ask_assessor(
     command: &str,
     prompt: &str,
@@ -61,7 +62,7 @@ pub fn ask_assessor(
         .map_err(AssessError::NotRun)?;
     if let Some(mut pipe) = child.stdin.take() {
         let prompt = prompt.to_owned();
-        // A command that answers without reading all of the prompt may do so.
+        // A command may answer without reading the whole prompt.
         std::thread::spawn(move || pipe.write_all(prompt.as_bytes()));
     }
     let answer = collect(child.stdout.take(), MAX_RESPONSE_BYTES as u64 + 1);
@@ -101,7 +102,7 @@ pub fn ask_assessor(
     String::from_utf8(answer).map_err(|_| AssessError::NotText)
 }
 
-/// Reads a pipe to its end in the background, up to `most` bytes; what is beyond is read and dropped.
+/// Reads a pipe to its end in the background; keeps at most `most` bytes and drops the rest.
 fn collect(pipe: Option<impl Read + Send + 'static>, most: u64) -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel();
     if let Some(mut pipe) = pipe {
@@ -127,7 +128,7 @@ fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<Ex
     }
 }
 
-/// Ends the command and everything in its group.
+/// Kills the command and its whole process group.
 fn end_group(child: &mut Child) {
     if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
@@ -158,7 +159,7 @@ pub fn record_exchange(assessor: &str, prompt: &str, answer: &str) -> Value {
     ])
 }
 
-/// The answer that a recording holds for a prompt.
+/// The recorded answer to a prompt.
 pub fn replay_exchange(recording: Node<'_>, prompt: &str) -> Option<String> {
     let wanted = ContentHash::of(prompt.as_bytes()).to_string();
     let interactions = recording.get("interactions")?;

@@ -1,8 +1,8 @@
-//! Files that appear whole or not at all: written beside, flushed, renamed.
+//! Writes files atomically: to a temporary file beside the target, flushed, then renamed.
 //!
-//! Only a regular file, or nothing, is ever replaced. A link is followed first, and the file it
-//! leads to is replaced; the link stays. A device or pipe stays too: what is to be written is made
-//! completely, then written into it. A folder or socket is refused.
+//! Only a regular file, or nothing, is ever replaced. If the path is a link, its target is replaced
+//! and the link stays. A device or pipe stays too: the content is completed first, then written
+//! into it. A folder or socket is refused.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
@@ -13,26 +13,26 @@ use tempfile::NamedTempFile;
 
 use crate::unfinished;
 
-/// How much of what goes to a device or pipe is kept in memory until it is complete; more of it
-/// waits in a temporary file.
+/// How much content for a device or pipe is kept in memory until it is complete; anything beyond
+/// goes to a temporary file.
 const KEPT_IN_MEMORY: usize = 1 << 20;
 
-/// How many links may lead from one to the next, as in the kernel.
+/// How many links may follow each other, as in the kernel.
 const MAX_LINKS: usize = 40;
 
 /// A file could not be written. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 #[error("{} could not be written", name_place(.path))]
 pub struct WriteError {
-    /// The file that was to be written, or the folder that it was to be made in.
+    /// The file to write, or the folder to make it in.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     #[source]
     pub source: io::Error,
 }
 
 impl WriteError {
-    /// Turns the system's errors about `path` into errors that name it.
+    /// Adds `path` to an error of the system.
     pub(crate) fn at(path: &Path) -> impl Fn(io::Error) -> Self + Copy + '_ {
         |source| Self {
             path: path.to_owned(),
@@ -41,7 +41,7 @@ impl WriteError {
     }
 }
 
-/// A path for people. What is in the making has a random name, which no message holds.
+/// A path for messages, without the random name of a temporary file.
 fn name_place(path: &Path) -> String {
     match unfinished::split_unfinished(path) {
         None => format!("`{}`", path.display()),
@@ -56,16 +56,16 @@ fn name_place(path: &Path) -> String {
     }
 }
 
-/// What stands where a file is to be written.
+/// What is at the place where a file is to be written.
 enum Target {
-    /// A regular file or nothing, at this place once all links are resolved.
+    /// A regular file or nothing, at this path once all links are resolved.
     File(PathBuf),
-    /// A device or pipe, to be written into.
+    /// A device or pipe, which is written into.
     Stream,
 }
 
-/// Writes `path` through `fill`: the file appears, or replaces what was there, only once all of
-/// it is on disk. Where `fill` fails, nothing changes.
+/// Writes `path` through `fill`: the file appears, or replaces the old one, only once all of it is
+/// on disk. If `fill` fails, nothing changes.
 pub fn write_file<E: From<WriteError>>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -84,7 +84,7 @@ pub fn write_file<E: From<WriteError>>(
     }
 }
 
-/// Writes beside `place`, which `path` leads to, and renames.
+/// Writes a temporary file beside `place`, the resolved `path`, and renames it.
 fn replace<E: From<WriteError>>(
     path: &Path,
     place: &Path,
@@ -97,15 +97,15 @@ fn replace<E: From<WriteError>>(
     fill(&mut file)?;
     file.as_file().sync_all().map_err(fail)?;
     file.persist(place).map_err(|error| fail(error.error))?;
-    // The rename itself is on disk once its folder is.
+    // The rename is durable only once the folder is flushed.
     sync_folder(folder).map_err(fail)?;
     Ok(())
 }
 
-/// Makes a file in `folder` that is known to be unfinished, and held.
+/// Creates a file in `folder` that is marked as unfinished and locked.
 fn create_beside(folder: &Path) -> io::Result<NamedTempFile> {
     loop {
-        // The mode is what the person's umask leaves, not the private one of temporary files.
+        // The mode follows the user's umask, unlike the private mode of temporary files.
         let file = unfinished::create_named(folder, |path| {
             OpenOptions::new()
                 .read(true)
@@ -120,7 +120,7 @@ fn create_beside(folder: &Path) -> io::Result<NamedTempFile> {
     }
 }
 
-/// Finds what `path` leads to.
+/// Resolves what `path` leads to.
 fn find_target(path: &Path) -> io::Result<Target> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => fs::canonicalize(path).map(Target::File),
@@ -138,8 +138,8 @@ fn find_target(path: &Path) -> io::Result<Target> {
     }
 }
 
-/// Where a file is made that `path` leads to and that does not exist: a link that leads nowhere
-/// gets the file it names.
+/// The path at which to create a file that does not exist yet: for a dangling link, the path that
+/// it names.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut place = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -147,7 +147,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
             Ok(metadata) if metadata.is_symlink() => {
                 place = folder_of(&place).join(fs::read_link(&place)?);
             }
-            // It may have been made meanwhile, which is no reason to refuse a replacement.
+            // It may have been created meanwhile; it can still be replaced.
             Ok(_) => return Ok(place),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(place),
             Err(error) => return Err(error),
@@ -156,7 +156,7 @@ fn follow(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead from one to the next"))
 }
 
-/// Opens a device or pipe for writing. A pipe that nobody reads is waited for, as shells do.
+/// Opens a device or pipe for writing. Waits for a pipe's reader, as shells do.
 fn open_stream(path: &Path) -> io::Result<File> {
     let no_terminal = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
     let stream = OpenOptions::new()
@@ -179,12 +179,12 @@ pub fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Puts the names in a folder on disk.
+/// Flushes the names in a folder to disk.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder).and_then(|folder| folder.sync_all())
 }
 
-/// Writes `bytes` to `path`, whole or not at all.
+/// Writes `bytes` to `path` atomically.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     write_file(path, |file| {
         file.write_all(bytes).map_err(WriteError::at(path))
@@ -304,7 +304,7 @@ mod tests {
             file.write_all(b"half").unwrap();
             Err(WriteError::at(&path)(io::Error::other("stop")))
         });
-        // Had it opened the pipe, it would still wait for a reader.
+        // If it had opened the pipe, it would still be waiting for a reader.
         assert!(failed.is_err());
     }
 

@@ -1,30 +1,30 @@
-//! Now, for the fields that ask for it, and the one reader of SOURCE_DATE_EPOCH.
+//! The current time, for fields that need it, and the only reader of SOURCE_DATE_EPOCH.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use runseal_core::formats::run_bundle::time::Moment;
 
-/// What makes builds repeatable: where it is set, it is now.
+/// Makes builds reproducible: if it is set, it replaces the current time.
 const FIXED: &str = "SOURCE_DATE_EPOCH";
 
-/// Why there is no time to write down.
+/// Why there is no usable time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClockError {
-    /// SOURCE_DATE_EPOCH is set to something else.
+    /// SOURCE_DATE_EPOCH is not an integer.
     #[error("{FIXED} `{0}` is no integer")]
     NoInteger(String),
-    /// The calendar does not reach that far.
+    /// The time is beyond the calendar's range.
     #[error("the time `{0}` is outside the years 0 to 9999")]
     OutOfRange(i64),
-    /// A clock that cannot be right.
+    /// The system clock is before 1970, which cannot be right.
     #[error("the system's clock stands before 1970")]
     Before1970,
 }
 
-/// The seconds since 1970 that SOURCE_DATE_EPOCH fixes, where it is set.
+/// The seconds since 1970 that SOURCE_DATE_EPOCH fixes, if it is set.
 ///
 /// # Errors
-/// When it is set to something that is no time.
+/// When it is not a valid time.
 pub fn fixed_seconds() -> Result<Option<i64>, ClockError> {
     let Some(text) = std::env::var_os(FIXED) else {
         return Ok(None);
@@ -35,10 +35,10 @@ pub fn fixed_seconds() -> Result<Option<i64>, ClockError> {
     moment(seconds).map(|_| Some(seconds))
 }
 
-/// The time, or the one that SOURCE_DATE_EPOCH fixes.
+/// The current time, or the one that SOURCE_DATE_EPOCH fixes.
 ///
 /// # Errors
-/// When there is none that can be written down.
+/// When there is no usable time.
 pub fn now() -> Result<Moment, ClockError> {
     if let Some(seconds) = fixed_seconds()? {
         return moment(seconds);

@@ -7,14 +7,14 @@ use runseal_core::source::{ContentFact, TextCheck};
 
 use crate::stream::digest_through;
 
-/// Scratch space for reading: most files are one read of it.
+/// The size of the scratch buffer; most files fit into one read.
 pub(crate) const SMALL: usize = 32 << 10;
 
-/// Reads a file that was listed as a regular one to its end. `buffer` is scratch space.
+/// Reads a file that was listed as regular to its end. `buffer` is scratch space.
 ///
-/// Another file may have taken its place since. What is read of it is judged by its hash like
-/// anything else, so a small file is not asked again what it is, which would be a fifth of its
-/// cost; but where the buffer was filled it is, because a device has no end.
+/// Another file may have taken its place since. Its bytes are judged by their hash like any others,
+/// so the type of a small file is not checked again: that would be a fifth of the cost. It is
+/// checked if the buffer was filled, because a device has no end.
 pub(crate) fn read_content(file: &File, buffer: &mut [u8]) -> io::Result<ContentFact> {
     let mut text = TextCheck::default();
     let room = buffer.len();

@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use crate::content::{SMALL, read_content};
 use crate::stream::BUFFER;
 
-/// What every file is opened with. A pipe does not block, a terminal does not become ours.
+/// The flags for opening files: a pipe does not block, a terminal does not become ours.
 const OPEN_FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
@@ -35,17 +35,17 @@ const OPEN_FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Files a thread takes at a time: few, so that threads end together.
+/// Files that a thread takes at a time: few, so that all threads finish together.
 const SHARE: usize = 16;
-/// Fewer files than this are read on one thread.
+/// Fewer files than this are read on a single thread.
 const FEW: usize = 64;
 
 /// Whether the folder itself may be reached by a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RootLink {
-    /// The link's target is opened: the path is the user's own word.
+    /// The link's target is opened: the user chose the path.
     Follow,
-    /// A link is no folder, and opening it fails.
+    /// A link is not a folder, so opening it fails.
     Refuse,
 }
 
@@ -71,7 +71,7 @@ impl DirectorySource {
                 shown,
                 threads: None,
             }),
-            // What stands there instead is asked only to say so.
+            // Only for the message: find out what is there instead.
             Err(errno) => Err(match std::fs::symlink_metadata(path) {
                 Ok(metadata) if !metadata.is_dir() => {
                     let kind = entry_kind(FileType::from_raw_mode(mode_of(&metadata)));
@@ -82,16 +82,16 @@ impl DirectorySource {
         }
     }
 
-    /// The same folder, whose files are read on this many threads at the most; as many as there
-    /// are processors where not said.
+    /// The same folder, with its files read on at most this many threads; by default the number of
+    /// processors.
     #[must_use]
     pub fn with_threads(mut self, threads: Option<usize>) -> Self {
         self.threads = threads;
         self
     }
 
-    /// How many threads so many files are worth. With few files a second one has hardly begun
-    /// when the first is done.
+    /// How many threads are worthwhile for this many files. With few files, a second thread has
+    /// hardly started when the first is done.
     fn threads_for(&self, files: usize) -> usize {
         let shares = files.div_ceil(SHARE);
         match self.threads {
@@ -101,7 +101,7 @@ impl DirectorySource {
         }
     }
 
-    /// Opens a regular file and gives its handle, with its size at this moment.
+    /// Opens a regular file; returns its handle and current size.
     pub fn open_file(&self, path: &SafePath) -> Result<(File, u64), SourceError> {
         let handle = open_below(self.root.as_fd(), path.as_str(), OPEN_FILE)
             .map_err(|errno| self.open_error(path, errno))?;
@@ -115,7 +115,7 @@ impl DirectorySource {
         }
     }
 
-    /// Tells a link from other reasons why a file could not be opened.
+    /// Distinguishes a link from other reasons why a file could not be opened.
     fn open_error(&self, path: &SafePath, errno: Errno) -> SourceError {
         if matches!(errno, Errno::LOOP | Errno::MLINK) {
             return SourceError::NotAFile {
@@ -132,7 +132,7 @@ impl DirectorySource {
         error(path.as_str(), errno)
     }
 
-    /// Lists one folder into `entries`; gives the names of the folders in it.
+    /// Lists one folder into `entries`; returns the names of its subfolders.
     fn list(&self, folder: &str, entries: &mut Vec<Entry>) -> Result<Vec<String>, SourceError> {
         let shown = || {
             if folder.is_empty() {
@@ -162,7 +162,7 @@ impl DirectorySource {
                 });
             }
             let file_type = match listed.file_type() {
-                // Some file systems do not say; then the entry itself is asked.
+                // Some file systems do not report the type; then the entry itself is queried.
                 FileType::Unknown => {
                     let stat = rustix::fs::statat(&handle, name, AtFlags::SYMLINK_NOFOLLOW);
                     FileType::from_raw_mode(stat.map_err(fail)?.st_mode)
@@ -215,7 +215,7 @@ impl Source for DirectorySource {
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
         let (file, size) = self.open_file(path)?;
-        // One byte more than a small file has, so that a single read shows its end.
+        // One byte more than a small file has, so that a single read reaches its end.
         let room = usize::try_from(size).map_or(BUFFER, |size| size.saturating_add(1).min(BUFFER));
         read_content(&file, &mut vec![0; room]).map_err(|source| SourceError::Io {
             path: path.to_string(),
@@ -262,7 +262,7 @@ impl Source for DirectorySource {
     }
 }
 
-/// Reads files one after the other, from the handle of their folder while they share one.
+/// Reads files one after another, through the handle of their folder as long as they share it.
 struct Visitor<'a> {
     source: &'a DirectorySource,
     folder: Option<(Box<str>, OwnedFd)>,
@@ -337,7 +337,7 @@ fn open_below(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd
         use rustix::fs::ResolveFlags;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
         match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
-            // An old kernel, or a filter that does not know the call.
+            // An old kernel, or a seccomp filter that does not know the call.
             Err(Errno::NOSYS | Errno::PERM) => {}
             other => return other,
         }
@@ -345,7 +345,7 @@ fn open_below(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd
     open_by_component(root, path, flags)
 }
 
-/// The same where the system has no single call for it: one component after the other.
+/// The same without a single system call: one component at a time.
 fn open_by_component(root: BorrowedFd<'_>, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut components = path.split('/').peekable();
     let mut folder: Option<OwnedFd> = None;

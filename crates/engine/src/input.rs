@@ -1,7 +1,7 @@
-//! Reading one file that a person named, or standard input.
+//! Reads one file that the user named, or standard input.
 //!
-//! A link that a person names is followed, as every tool does; a folder, pipe or device is
-//! refused instead of being waited for.
+//! A link that the user names is followed, as in every tool; a folder, pipe or device is refused
+//! instead of waiting for it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -12,7 +12,7 @@ use runseal_core::source::{SourceError, read_bounded};
 
 use crate::directory::kind_of;
 
-/// What `-` stands for in messages.
+/// The name of standard input in messages.
 const STANDARD_INPUT: &str = "standard input";
 
 /// Where one document comes from.
@@ -25,7 +25,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// What a person typed.
+    /// Interprets an argument.
     pub fn from_argument(argument: Option<&Path>) -> Self {
         match argument {
             None => Self::Standard,
@@ -34,7 +34,7 @@ impl Input {
         }
     }
 
-    /// The name as it is shown.
+    /// The name for messages.
     pub fn shown(&self) -> String {
         match self {
             Self::Standard => STANDARD_INPUT.to_owned(),
@@ -42,7 +42,7 @@ impl Input {
         }
     }
 
-    /// Reads everything, if that is at most `limit` bytes.
+    /// Reads everything; fails if that is more than `limit` bytes.
     pub fn read(&self, limit: u64) -> Result<Vec<u8>, SourceError> {
         match self {
             Self::Standard => read_bounded(io::stdin().lock(), STANDARD_INPUT, 0, limit),
@@ -51,7 +51,7 @@ impl Input {
     }
 }
 
-/// Reads a regular file whole, if it has at most `limit` bytes.
+/// Reads a whole regular file; fails if it has more than `limit` bytes.
 pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
     let shown = path.display().to_string();
     let (file, size) = open_regular(path)?;
@@ -61,7 +61,7 @@ pub fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
     read_bounded(file, &shown, size, limit)
 }
 
-/// Opens a regular file; gives its handle and its size at this moment.
+/// Opens a regular file; returns its handle and current size.
 pub fn open_regular(path: &Path) -> Result<(File, u64), SourceError> {
     let shown = path.display().to_string();
     let fail = |source: io::Error| match source.kind() {

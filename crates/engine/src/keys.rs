@@ -1,19 +1,19 @@
-//! Signing keys: read from what people keep them in, and made from the system's randomness.
+//! Signing keys: parsed from key files, and generated from the system's randomness.
 
 use runseal_core::digest::decode_lower_hex;
 use runseal_core::formats::receipt::attestation::Key;
 use thiserror::Error;
 
-/// The longest key file that is read.
+/// The most bytes of a key file that are read.
 pub const MAX_KEY_BYTES: u64 = 64 << 10;
 
 /// Why there is no key.
 #[derive(Debug, Error)]
 pub enum KeyError {
-    /// The file is none of the forms a key has.
+    /// The file has none of the known key formats.
     #[error("no ed25519 key: expected 32 raw bytes, 64 hex digits, or a PKCS #8 PEM text")]
     Unknown,
-    /// The system has no randomness to give.
+    /// The system provides no random bytes.
     #[error("the system gives no random bytes: {0}")]
     Random(String),
 }
@@ -32,7 +32,7 @@ pub fn parse_key(bytes: &[u8]) -> Result<Key, KeyError> {
     Key::from_pem(text).ok_or(KeyError::Unknown)
 }
 
-/// Random bytes of the system's.
+/// Fills a buffer with random bytes from the system.
 pub fn fill_random(bytes: &mut [u8]) -> Result<(), KeyError> {
     getrandom::fill(bytes).map_err(|error| KeyError::Random(error.to_string()))
 }

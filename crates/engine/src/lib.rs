@@ -1,8 +1,8 @@
 //! The effects of runseal: file sources, atomic writes, stores, sealing and replay.
 //!
-//! What is decided here is how bytes come in and go out; what they mean is decided in
-//! `runseal-core`. Files are opened without following links and judged on the open handle, and
-//! whatever is written appears whole or not at all.
+//! This crate decides how bytes come in and go out; `runseal-core` decides what they mean. Files
+//! are opened without following links and judged on the open handle, and whatever is written
+//! appears atomically.
 
 pub mod archive;
 pub mod assess;

@@ -1,56 +1,161 @@
-//! Models that a command asks over its loopback, which leads to whoever the caller put there.
+//! Model calls that a command makes over its loopback interface, answered by a session of the
+//! caller.
 //!
-//! This crate has no network of its own: a [`ModelSession`] takes the listener that the command connects
-//! to, and tells at the end what was said. In namespaces the port is always the same, since nobody else
-//! lives there, so that a recorded environment is the same everywhere.
+//! This crate has no network access of its own: a [`ModelSession`] takes over the listener that the
+//! command connects to, and reports at the end what was exchanged. In a network namespace the port
+//! is always the same, since nobody else uses it, so a recorded environment is the same everywhere.
 
 use std::fmt::Debug;
-use std::io;
+use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runseal_sandbox::{Isolation, Loopback, Spec};
 
-/// The port of the command's own loopback.
+/// The port on the command's own loopback interface.
 pub const MODEL_PORT: u16 = 4100;
 
-/// What a command has in place of a key: whoever stands between puts the key in.
+/// What a command gets instead of a key: the session inserts the real one.
 pub const KEY_STAND_IN: &str = "runseal-keeps-the-key";
 
-/// Who answers for models during a run.
+/// Answers model calls during a run.
 pub trait ModelSession: Debug + Send + Sync {
-    /// Takes a listener that a command connects to; never waits for clients.
+    /// Takes over a listener that a command connects to; does not block.
     fn take(&self, listener: TcpListener);
 
-    /// Ends: nothing is answered any more.
+    /// Ends the session: nothing is answered any more.
     ///
     /// # Errors
-    /// In words, where what was said cannot be kept.
+    /// When the exchange cannot be stored; the text says why.
     fn finish(&self) -> Result<ModelTraffic, String>;
+
+    /// The kind of the first secret in `content`, of those that the session came to know.
+    ///
+    /// # Errors
+    /// When `content` cannot be read.
+    fn find_secret(&self, content: &mut dyn Read) -> io::Result<Option<String>>;
 }
 
-/// What a session came to.
+/// Why what was staged must not get its name.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretSearchError {
+    /// A secret is in it.
+    #[error("`{file}` holds a secret of kind `{kind}`, which went through the proxy")]
+    Found {
+        /// The file's path in the bundle or pack.
+        file: String,
+        /// What the secret is.
+        kind: String,
+    },
+    /// It could not be looked for.
+    #[error("`{file}` cannot be searched for secrets: {source}")]
+    Read {
+        /// The file's path in the bundle or pack.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// How to go on where a secret was found in what a run left.
+pub const SECRET_HINT: &str = "nothing was kept; let the command neither print nor write it, or leave the file out with `--keep`";
+
+/// Searches every file of a bundle or pack that is about to get its name for the secrets that `session`
+/// knows: what a recording leaves out must not stand beside it.
+///
+/// # Errors
+/// When one is found, or a file cannot be read.
+pub(crate) fn search_staged(
+    session: &dyn ModelSession,
+    folder: &Path,
+) -> Result<(), SecretSearchError> {
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(place) = waiting.pop() {
+        let file = || {
+            let name = place.strip_prefix(folder).unwrap_or(&place);
+            name.display().to_string()
+        };
+        let fault = |source| SecretSearchError::Read {
+            file: file(),
+            source,
+        };
+        let kind = std::fs::symlink_metadata(&place)
+            .map_err(fault)?
+            .file_type();
+        if kind.is_dir() {
+            let mut entries = Vec::new();
+            for entry in std::fs::read_dir(&place).map_err(fault)? {
+                entries.push(entry.map_err(fault)?.path());
+            }
+            // The first by name is told, whatever order the folder lists them in.
+            entries.sort_by(|a, b| b.cmp(a));
+            waiting.extend(entries);
+        } else if kind.is_file() {
+            let mut content = std::fs::File::open(&place).map_err(fault)?;
+            if let Some(kind) = session.find_secret(&mut content).map_err(fault)? {
+                return Err(SecretSearchError::Found { file: file(), kind });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The result of a session.
 #[derive(Debug, Clone, Default)]
 pub struct ModelTraffic {
-    /// The recording that was made, called model_io.json; none where answers came from one.
+    /// The recording that was made, named model_io.json; `None` if answers came from one.
     pub recording: Option<PathBuf>,
-    /// What the recording cannot have seen.
+    /// What the recording may have missed.
     pub gaps: Vec<String>,
-    /// Requests that no recording answered, as the command was told.
+    /// Requests that the recording did not answer, as reported to the command.
     pub misses: Vec<String>,
+    /// Requests that were answered from the recording.
+    pub answered: u64,
     /// Recorded answers that nobody asked for.
     pub unused: u64,
+    /// How the run went on from the recording by itself, where it was to.
+    pub fork: Option<Fork>,
+}
+
+/// A run that parted from its recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fork {
+    /// The call from which on nothing was answered from the recording.
+    pub at: usize,
+    /// Calls that were answered from the recording.
+    pub answered: u64,
+    /// Calls that were answered live.
+    pub live: usize,
+    /// The recording of the fork.
+    pub recording: PathBuf,
+}
+
+impl std::fmt::Display for Fork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            at,
+            answered,
+            live,
+            recording,
+        } = self;
+        let recording = recording.display();
+        write!(
+            f,
+            "FORKED at call {at}: {answered} answered from the recording, {live} live; {recording}"
+        )
+    }
 }
 
 /// Starts a session that answers from a recording.
-pub type StartReplay<'a> = &'a dyn Fn(&std::path::Path) -> Result<Arc<dyn ModelSession>, String>;
+pub type StartReplay<'a> = &'a dyn Fn(&Path) -> Result<Arc<dyn ModelSession>, String>;
 
-/// Lets the command of `spec` reach `session` and nothing else, and tells it where; gives the variables
-/// that say so. What the caller gives the command by the same names stands above them.
+/// Lets the command of `spec` reach `session` and nothing else, and tells it the address through
+/// variables, which are returned. Variables that the caller sets under the same names take
+/// precedence.
 ///
 /// # Errors
-/// When there is no port to listen on.
+/// When no port is available.
 pub(crate) fn connect(
     spec: &mut Spec,
     session: &Arc<dyn ModelSession>,
@@ -64,7 +169,7 @@ pub(crate) fn connect(
             }));
             MODEL_PORT
         }
-        // The loopback is the host's, where the port may be anybody's.
+        // The loopback interface is the host's, where the port may be in use.
         Isolation::Landlock | Isolation::None => {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             let port = listener.local_addr()?.port();

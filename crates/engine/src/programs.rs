@@ -1,4 +1,4 @@
-//! Programs under their bare names, where the sandbox will find them too.
+//! Finds programs by their bare names, as the sandbox will find them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 
 use runseal_sandbox::FIXED_ENVIRONMENT;
 
-/// The first executable file called `name` on the sandbox's PATH. The PATH of whoever calls is
-/// never asked: it says nothing about what a command will meet.
+/// The first executable file called `name` on the sandbox's PATH. The caller's PATH is not used: it
+/// says nothing about what a command will find.
 pub fn find_program(name: &str) -> Option<PathBuf> {
     let (_, path) = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH")?;
     find_program_on(path.as_ref(), name)
 }
 
-/// The first executable file called `name` in the folders of `path`, which are separated by colons.
+/// The first executable file called `name` in the folders of `path`, which is separated by colons.
 pub fn find_program_on(path: &OsStr, name: &str) -> Option<PathBuf> {
     find_program_in(std::env::split_paths(path), name, is_program)
 }
 
-/// The search that every other one is made of: the first place called `name` in `folders` that
-/// `accepts`. What of several places the kernel takes in the end, the sandbox tells.
+/// The search on which all others are based: the first place called `name` in `folders` that
+/// `accepts` approves. The sandbox reports which of several places the kernel actually used.
 pub(crate) fn find_program_in(
     folders: impl IntoIterator<Item = PathBuf>,
     name: &str,

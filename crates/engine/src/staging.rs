@@ -1,9 +1,9 @@
-//! The one way a bundle or pack comes into being: a folder beside its place that takes the place
-//! only once it is complete, on disk and verified.
+//! The only way to create a bundle or pack: a folder beside its target that is moved there once it
+//! is complete, on disk and verified.
 //!
-//! Whatever goes wrong before, nothing stays under the target's name. A kill leaves at most a
-//! folder that [`crate::unfinished`] knows and the next run takes away. Nothing that exists is ever
-//! replaced.
+//! Whatever goes wrong before that, nothing remains under the target's name. A kill leaves at most
+//! a folder that [`crate::unfinished`] recognizes and the next run deletes. Nothing that exists is
+//! ever replaced.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -14,35 +14,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::atomic::{WriteError, folder_of, sync_folder};
 use crate::unfinished::UnfinishedFolder;
 
-/// Up to this many files each is flushed by itself; beyond, one call flushes the file system,
-/// since a call a file would take minutes.
+/// Up to this many files are flushed one by one; beyond that, one call flushes the file system,
+/// because a call per file would take minutes.
 const FLUSHED_ONE_BY_ONE: u64 = 64;
 
-/// Files that are flushed at the same time.
+/// How many files are flushed in parallel.
 const FLUSHED_AT_ONCE: usize = 4;
 
-/// What may stand at the target.
+/// What may exist at the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// The name must be free.
     Free,
-    /// Nothing, or an empty folder, which is then taken away.
+    /// Nothing, or an empty folder, which is replaced.
     FreeOrEmptyFolder,
 }
 
-/// The rights that the files get.
+/// The permissions of the files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
     /// Those of any new file.
     AsUmask,
-    /// Everybody may read, nobody may write a file; the owner can still delete the folder.
+    /// Everybody can read, nobody can write a file; the owner can still delete the folder.
     ReadOnly,
 }
 
-/// Why a folder did not get into its place.
+/// Why a folder could not be published.
 #[derive(Debug, thiserror::Error)]
 pub enum StagingError {
-    /// Something is there already, and is never overwritten.
+    /// Something exists there, and is never overwritten.
     #[error("`{}` exists already and is never overwritten", .0.display())]
     Exists(PathBuf),
     /// Something could not be written.
@@ -50,7 +50,7 @@ pub enum StagingError {
     Write(#[from] WriteError),
 }
 
-/// A bundle or pack in the making.
+/// A bundle or pack under construction.
 #[derive(Debug)]
 pub struct Staging {
     // Dropped in this order: first what is inside.
@@ -62,13 +62,13 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Begins a folder that is to stand in `parent`, which is made where it is missing.
+    /// Begins a folder that will be in `parent`, which is created if it does not exist.
     pub fn begin(parent: &Path) -> Result<Self, WriteError> {
         Self::begin_with(parent, Rights::AsUmask)
     }
 
-    /// The same for a folder whose files get these rights as they are made, which saves going
-    /// over them once more.
+    /// The same for a folder whose files get these permissions when they are created, which saves
+    /// another pass over them.
     pub fn begin_with(parent: &Path, rights: Rights) -> Result<Self, WriteError> {
         let parents = MadeFolders::make(parent)?;
         let folder = UnfinishedFolder::create_in(parent).map_err(WriteError::at(parent))?;
@@ -81,17 +81,17 @@ impl Staging {
         })
     }
 
-    /// Begins a folder that is to be `target`.
+    /// Begins a folder that will be `target`.
     pub fn begin_beside(target: &Path) -> Result<Self, WriteError> {
         Self::begin(folder_of(target))
     }
 
-    /// Where the files are for now.
+    /// The current path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Makes a new file at the relative path `name`, and the folders on the way to it.
+    /// Creates a new file at the relative path `name`, and the folders above it.
     pub fn create(&self, name: &str) -> Result<(File, PathBuf), WriteError> {
         let place = self.path().join(name);
         let fail = WriteError::at(&place);
@@ -115,14 +115,14 @@ impl Staging {
         Ok((file, place))
     }
 
-    /// Stores a file in the folder that is being made.
+    /// Stores a file in the folder.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<(), WriteError> {
         let (mut file, place) = self.create(name)?;
         file.write_all(bytes).map_err(WriteError::at(&place))
     }
 
-    /// Takes a file over, under the relative path `name`. Another name for it may stay where it was;
-    /// where the file system has no second names, it is copied.
+    /// Adds a file under the relative path `name`: as a hard link, or as a copy if the file system
+    /// has none. The original stays where it is.
     pub fn adopt(&self, file: &Path, name: &str) -> Result<(), WriteError> {
         let place = self.path().join(name);
         fs::create_dir_all(folder_of(&place)).map_err(WriteError::at(&place))?;
@@ -133,7 +133,7 @@ impl Staging {
         Ok(())
     }
 
-    /// Copies a file, under the relative path `name`.
+    /// Copies a file in under the relative path `name`.
     pub fn copy(&self, file: &Path, name: &str) -> Result<(), WriteError> {
         let mut from = File::open(file).map_err(WriteError::at(file))?;
         let (mut copy, place) = self.create(name)?;
@@ -141,9 +141,9 @@ impl Staging {
         copied.map(drop).map_err(WriteError::at(&place))
     }
 
-    /// Flushes everything, lets `verify` judge it meanwhile, and puts the folder into its place
-    /// once both are done. There is no other way to publish: what does not verify, or is not on
-    /// disk, never gets a name.
+    /// Flushes everything while `verify` judges it, and publishes the folder once both are done.
+    /// There is no other way to publish: what does not verify, or is not on disk, never gets its
+    /// name.
     pub fn publish<T, E: From<StagingError>>(
         self,
         target: &Path,
@@ -155,7 +155,7 @@ impl Staging {
         check_place(target, place)?;
         let failed = |error| E::from(StagingError::from(fail(error)));
         self.folder.open_up().map_err(failed)?;
-        // With the usual umask everything was made with these rights.
+        // With the usual umask, everything was created with these permissions.
         let has_rights = self.rights == Rights::ReadOnly && self.folder.new_mode() == 0o755;
         if rights == Rights::ReadOnly && !has_rights {
             set_rights(&staged, 0o755, 0o444).map_err(StagingError::from)?;
@@ -169,7 +169,7 @@ impl Staging {
         let verified = verified?;
         flushed.map_err(failed)?;
         if place == Place::FreeOrEmptyFolder {
-            // Fails, as it should, where something is in it, and where there is nothing.
+            // Fails, as it should, if the folder is not empty or does not exist.
             let _ = fs::remove_dir(target);
         }
         match rename_if_free(&staged, target) {
@@ -186,7 +186,7 @@ impl Staging {
     }
 }
 
-/// Fails where `target` is taken, so that nobody works for nothing; publishing asks again.
+/// Fails early if `target` is taken; publishing checks again.
 pub fn check_place(target: &Path, place: Place) -> Result<(), StagingError> {
     let exists = || Err(StagingError::Exists(target.to_owned()));
     match fs::symlink_metadata(target) {
@@ -212,7 +212,7 @@ fn is_taken(error: &io::Error) -> bool {
     )
 }
 
-/// Puts every file and folder below `path` on disk.
+/// Flushes every file and folder below `path` to disk.
 fn flush(path: &Path, files: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     if files > FLUSHED_ONE_BY_ONE {
@@ -235,12 +235,12 @@ fn flush(path: &Path, files: u64) -> io::Result<()> {
             }
         }
     }
-    // A folder's flush writes the file system's journal, with all files that are on their way;
-    // theirs then have little left to do.
+    // Flushing a folder writes the file system's journal with all pending files, which leaves
+    // little to do for their own flushes.
     for folder in folders {
         sync_folder(&folder)?;
     }
-    // Each of them waits for the disk, which does several at once.
+    // Each flush waits for the disk, which handles several in parallel.
     std::thread::scope(|scope| {
         let some = files.len().div_ceil(FLUSHED_AT_ONCE).max(1);
         let sync = |files: &[File]| files.iter().try_for_each(File::sync_all);
@@ -256,8 +256,8 @@ fn flush(path: &Path, files: u64) -> io::Result<()> {
     })
 }
 
-/// Asks the kernel to start writing what the file holds: that it is not needed any more makes it
-/// do so. Only a request: the flush that follows waits for it and is what counts.
+/// Asks the kernel to start writing the file's content, by declaring that it is no longer needed.
+/// This is only a request: the flush that follows is what counts.
 fn begin_writing(file: &File) {
     #[cfg(target_os = "linux")]
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
@@ -271,7 +271,7 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use rustix::io::Errno;
         match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-            // A file system that does not know the flag.
+            // The file system does not support the flag.
             Err(Errno::INVAL | Errno::NOSYS) => {}
             other => return other.map_err(io::Error::from),
         }
@@ -279,8 +279,8 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
     rename_after_asking(from, to)
 }
 
-/// The same where the system has no single call for it. Between asking and renaming an empty
-/// folder may appear and be replaced; anything else makes the rename of a folder fail.
+/// The same without a single system call for it. Between the check and the rename an empty folder
+/// may appear and be replaced; anything else makes the rename of a folder fail.
 fn rename_after_asking(from: &Path, to: &Path) -> io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -289,7 +289,7 @@ fn rename_after_asking(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives every folder and every file below `path` its mode. Everything there is ours.
+/// Sets the mode of every folder and file below `path`. Everything there is ours.
 pub fn set_rights(path: &Path, folder_mode: u32, file_mode: u32) -> Result<(), WriteError> {
     let fail = WriteError::at(path);
     let metadata = fs::symlink_metadata(path).map_err(fail)?;
@@ -309,8 +309,8 @@ pub fn set_rights(path: &Path, folder_mode: u32, file_mode: u32) -> Result<(), W
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
 }
 
-/// The folders that were made on the way to a parent, outermost first; taken away again when
-/// dropped, as far as nothing is in them.
+/// The folders that were created above a target, outermost first; deleted again when dropped, if
+/// they are empty.
 #[derive(Debug)]
 struct MadeFolders(Vec<PathBuf>);
 
@@ -326,7 +326,7 @@ impl MadeFolders {
         Ok(made)
     }
 
-    /// Keeps them, and puts their names on disk.
+    /// Keeps them, and flushes their names to disk.
     fn keep(mut self) -> io::Result<()> {
         for made in std::mem::take(&mut self.0) {
             sync_folder(folder_of(&made))?;
@@ -338,7 +338,7 @@ impl MadeFolders {
 impl Drop for MadeFolders {
     fn drop(&mut self) {
         for made in self.0.iter().rev() {
-            // Fails, as it should, where something is in it.
+            // Fails, as it should, if the folder is not empty.
             let _ = fs::remove_dir(made);
         }
     }
@@ -417,7 +417,7 @@ mod tests {
         staging.put("file", b"1").unwrap();
         staging.publish(&target, PLAIN, accept).unwrap();
         assert_eq!(fs::read(target.join("file")).unwrap(), b"1");
-        // A link to an empty folder is no empty folder.
+        // A link to an empty folder is not an empty folder.
         let link = folder.path().join("link");
         fs::create_dir(folder.path().join("other")).unwrap();
         std::os::unix::fs::symlink("other", &link).unwrap();

@@ -1,10 +1,10 @@
-//! Reading a file once, in memory that does not grow with it: its SHA-256, and what else wants
-//! to see its bytes.
+//! Reads a file once, in bounded memory: computes its SHA-256, and shows its bytes to others that
+//! need them.
 //!
-//! Every reader of file contents goes through here: job bundles, run bundles, archives and
-//! sealing. A small file is one read on the caller's thread. From 8 MiB on the hash moves to
-//! a thread of its own, so that it alone sets the pace; where there is one processor only, it stays:
-//! handing the bytes over would take them out of its cache for nothing.
+//! Every reader of file contents goes through here: job bundles, run bundles, archives and sealing.
+//! A small file is one read on the caller's thread. From 8 MiB on, hashing moves to a thread of its
+//! own, so that it alone sets the pace. With only one processor it stays: handing the bytes over
+//! would only evict them from the cache.
 
 use std::io::{self, Read};
 use std::sync::mpsc;
@@ -12,21 +12,20 @@ use std::thread;
 
 use runseal_core::digest::{Digest, Hasher};
 
-/// One buffer: large enough to make reads cheap, small enough to stay in the cache.
+/// The size of a buffer: large enough for cheap reads, small enough to stay in the cache.
 pub const BUFFER: usize = 256 << 10;
 
-/// Buffers on their way between the two threads of a large file.
+/// Buffers in flight between the two threads of a large file.
 const IN_FLIGHT: usize = 4;
 
-/// From this many bytes on a second thread pays.
+/// From this many bytes on, a second thread pays off.
 const LARGE: u64 = 8 << 20;
 
-/// Reads `reader` to its end, shows every piece to `see`, and gives the digest and the number of
+/// Reads `reader` to its end and calls `see` with every piece; returns the digest and the number of
 /// bytes.
 ///
-/// `expected` is the size it is believed to have, 0 where that is not known; it decides nothing
-/// but the way of reading. `buffer` is scratch space of at least one byte, kept by the caller
-/// from file to file.
+/// `expected` is the presumed size, 0 if unknown; it only affects how the file is read. `buffer` is
+/// scratch space of at least one byte, which the caller reuses from file to file.
 pub fn digest_through(
     reader: &mut (impl Read + ?Sized),
     expected: u64,
@@ -41,8 +40,8 @@ pub fn digest_through(
         hasher.update(&buffer[..count]);
         see(&buffer[..count])?;
         total += count as u64;
-        // A read that stops short of the buffer at the known size is the end of the file; one
-        // more call to hear so would be a quarter of the cost of a small file.
+        // A short read that reaches the known size is the end of the file; another call to confirm
+        // that would be a quarter of the cost of a small file.
         if count == 0 || (total == expected && count < buffer.len()) {
             return Ok((hasher.finish(), total));
         }
@@ -56,7 +55,7 @@ fn is_one_processor() -> bool {
     thread::available_parallelism().is_ok_and(|count| count.get() == 1)
 }
 
-/// The caller's thread reads and shows, the other one hashes.
+/// The caller's thread reads and shows; the other one hashes.
 fn digest_rest(
     reader: &mut (impl Read + ?Sized),
     mut hasher: Hasher,
@@ -65,20 +64,20 @@ fn digest_rest(
     let (full, filled) = mpsc::sync_channel::<(Vec<u8>, usize)>(IN_FLIGHT);
     let (empty, emptied) = mpsc::channel::<Vec<u8>>();
     for _ in 0..IN_FLIGHT {
-        // The other end is alive: it is in this function.
+        // Cannot fail: the receiver is in this function.
         let _ = empty.send(vec![0; BUFFER]);
     }
     thread::scope(|scope| {
         let hashing = scope.spawn(move || {
             for (buffer, count) in &filled {
                 hasher.update(&buffer[..count]);
-                // Nobody takes it any more once everything is read.
+                // Fails only after everything was read, when the buffer is no longer needed.
                 let _ = empty.send(buffer);
             }
             hasher.finish()
         });
         let mut total = 0;
-        // Moved into the scope, so that leaving it early also ends the hashing.
+        // Moved into the scope, so that leaving it early also ends the hashing thread.
         let (full, emptied) = (full, emptied);
         while let Ok(mut buffer) = emptied.recv() {
             let count = read_some(reader, &mut buffer)?;

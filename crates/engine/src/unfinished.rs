@@ -1,9 +1,9 @@
-//! What a killed process leaves behind: files and folders that were being made.
+//! What a killed process leaves behind: files and folders under construction.
 //!
-//! Their names begin with [`PREFIX`], and whoever makes one holds a lock on it for as long as it
-//! lives. The kernel lets go of the lock when the process ends, however it ends; so what is not
-//! locked belongs to nobody, and the next run in the same folder takes it away. A name alone proves
-//! nothing: what is locked stays, and so does everything of another name.
+//! Their names begin with [`PREFIX`], and their creator holds a lock on them as long as it runs.
+//! The kernel releases the lock when the process ends, however it ends; so what is not locked is
+//! abandoned, and the next run in the same folder deletes it. A name alone proves nothing: what is
+//! locked stays, and so does everything with another name.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io;
@@ -15,23 +15,23 @@ use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
-/// What every name of something unfinished begins with.
+/// The prefix of every unfinished file or folder.
 pub const PREFIX: &str = ".runseal-unfinished-";
 
 pub use runseal_survey::is_unfinished;
 
-/// Marks the open file or folder at `path` as owned by this process until it is closed. False
-/// where somebody who swept came between making and marking it, and it is gone.
+/// Marks the open file or folder at `path` as owned by this process until it is closed. Returns
+/// false if another process swept it away between its creation and this call.
 pub(crate) fn hold(file: &File, path: &Path) -> io::Result<bool> {
     match rustix::fs::flock(file, FlockOperation::LockExclusive) {
         Ok(()) => is_named(file, path),
-        // Such a file system has no locks, so nobody takes anything away there either.
+        // This file system does not support locks, so nobody deletes anything here either.
         Err(Errno::OPNOTSUPP | Errno::NOLCK) => Ok(true),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Whether what is open is what has the name `path`.
+/// Whether the open file is the one that has the name `path`.
 fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     match fs::symlink_metadata(path) {
@@ -41,8 +41,8 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Makes something under a name that nobody has yet. Unlike the errors of ready-made temporary files,
-/// those of `make` come back as they are: the name is random, and no message may hold it.
+/// Creates something under an unused random name. Unlike with ready-made temporary files, errors of
+/// `make` are returned unchanged, because no message may contain the random name.
 pub(crate) fn create_named<T>(
     folder: &Path,
     make: impl FnMut(&Path) -> io::Result<T>,
@@ -52,7 +52,8 @@ pub(crate) fn create_named<T>(
         .make_in(folder, make)
 }
 
-/// Where something unfinished lies, and the path below it; nothing for all other paths.
+/// Splits a path at an unfinished file or folder, and what is below that; `None` for all other
+/// paths.
 pub(crate) fn split_unfinished(path: &Path) -> Option<(&Path, &Path)> {
     let is_unfinished = |part: &Path| {
         let name = part.file_name();
@@ -62,8 +63,8 @@ pub(crate) fn split_unfinished(path: &Path) -> Option<(&Path, &Path)> {
     Some((top.parent()?, path.strip_prefix(top).ok()?))
 }
 
-/// Takes away what ended processes left unfinished in `folder`. What cannot be taken away stays:
-/// it is in nobody's way, and the next run tries again.
+/// Deletes what ended processes left unfinished in `folder`. What cannot be deleted stays: it does
+/// no harm, and the next run tries again.
 pub(crate) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -75,7 +76,7 @@ pub(crate) fn sweep(folder: &Path) {
     }
 }
 
-/// Removes the file or folder at `path`, if no process holds it.
+/// Deletes the file or folder at `path`, if no process holds it.
 fn take_away(path: &Path) -> io::Result<()> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = OpenOptions::new()
@@ -93,7 +94,7 @@ fn take_away(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a folder and what is in it, read-only folders too. No link is followed.
+/// Deletes a folder with its content, including read-only folders. Follows no links.
 fn remove_folder(path: &Path) -> io::Result<()> {
     let mut waiting = vec![path.to_owned()];
     while let Some(folder) = waiting.pop() {
@@ -108,22 +109,22 @@ fn remove_folder(path: &Path) -> io::Result<()> {
     fs::remove_dir_all(path)
 }
 
-/// A folder that is being made; gone, with all in it, when dropped, unless it was handed over.
+/// A folder under construction; deleted with its content when dropped, unless it was kept.
 #[derive(Debug)]
 pub(crate) struct UnfinishedFolder {
     path: PathBuf,
-    /// The mode that any new folder has in this place.
+    /// The mode that any new folder would have here.
     new_mode: u32,
     _held: File,
     is_kept: bool,
 }
 
 impl UnfinishedFolder {
-    /// Makes one in `folder`, after taking away what others left there.
+    /// Creates one in `folder`, after deleting what others left there.
     pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
         sweep(folder);
         loop {
-            // What the umask leaves of its mode is what a new folder has here.
+            // The mode after applying the umask is that of any new folder here.
             let made = create_named(folder, |path| fs::create_dir(path))?;
             let made = made.into_temp_path().keep().map_err(|error| error.error)?;
             let held = match File::open(&made) {
@@ -133,7 +134,7 @@ impl UnfinishedFolder {
             };
             if hold(&held, &made)? {
                 let new_mode = held.metadata()?.mode() & 0o777;
-                // Nobody else is to see what is in the making.
+                // Nobody else may see unfinished content.
                 held.set_permissions(Permissions::from_mode(0o700))?;
                 return Ok(Self {
                     path: made,
@@ -150,7 +151,7 @@ impl UnfinishedFolder {
         &self.path
     }
 
-    /// The mode that any new folder has in this place, by the umask.
+    /// The mode that any new folder would have here, by the umask.
     pub(crate) fn new_mode(&self) -> u32 {
         self.new_mode
     }
@@ -160,7 +161,7 @@ impl UnfinishedFolder {
         fs::set_permissions(&self.path, Permissions::from_mode(self.new_mode))
     }
 
-    /// Says that it has another name now, and is nobody's to take away.
+    /// Records that it has been renamed and must not be deleted.
     pub(crate) fn keep(mut self) {
         self.is_kept = true;
     }
@@ -169,14 +170,14 @@ impl UnfinishedFolder {
 impl Drop for UnfinishedFolder {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What stays is swept by the next run.
+            // If this fails, the next run deletes it.
             let _ = remove_folder(&self.path);
         }
     }
 }
 
-/// A name in a folder that this process is about to give to something, so that another one that
-/// chooses a name at the same time chooses a different one. Given up when dropped.
+/// A name in a folder that this process is about to use, reserved so that another process which
+/// chooses a name at the same time chooses a different one. Released when dropped.
 #[derive(Debug)]
 pub(crate) struct ClaimedName {
     path: PathBuf,
@@ -184,7 +185,7 @@ pub(crate) struct ClaimedName {
 }
 
 impl ClaimedName {
-    /// Claims `name` in `folder`; nothing where another process has.
+    /// Reserves `name` in `folder`; `None` if another process has reserved it.
     pub(crate) fn claim(folder: &Path, name: &str) -> io::Result<Option<Self>> {
         let path = folder.join(format!("{PREFIX}{name}"));
         loop {
@@ -197,11 +198,12 @@ impl ClaimedName {
                 .open(&path)?;
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => return Ok(None),
-                // Such a file system has no locks; renaming without replacing is what is left.
+                // This file system does not support locks; only renaming without replacing protects
+                // then.
                 Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK) => {}
                 Err(errno) => return Err(errno.into()),
             }
-            // Whoever had it may have taken it away before the lock was ours.
+            // The previous holder may have deleted it before we got the lock.
             if is_named(&file, &path)? {
                 return Ok(Some(Self { path, _held: file }));
             }
@@ -211,7 +213,7 @@ impl ClaimedName {
 
 impl Drop for ClaimedName {
     fn drop(&mut self) {
-        // What stays is swept by the next run.
+        // If this fails, the next run deletes it.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -232,7 +234,7 @@ mod tests {
         drop(first);
         let again = claim("run_1").unwrap();
         drop((again, other));
-        // What a killed process left is nobody's.
+        // What a killed process left belongs to nobody.
         fs::write(folder.path().join(format!("{PREFIX}run_3")), "").unwrap();
         assert!(claim("run_3").is_some());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);

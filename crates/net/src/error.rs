@@ -1,25 +1,25 @@
-//! What goes wrong, with a code, a place and advice.
+//! Errors of recording and replaying, each with a code, a place and advice.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::NoCanonicalForm;
 
-/// Why recording or replaying did not work.
+/// Why recording or replaying failed.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
-    /// The address cannot be listened on.
+    /// The proxy cannot listen on the address.
     #[error("`{address}` cannot be listened on: {source}")]
     Listen {
         /// The address, with its port.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The upstream is no address.
+    /// The upstream is not a valid address.
     #[error("`{url}` is no upstream: {reason}")]
     Upstream {
-        /// The URL as it was given.
+        /// The given URL.
         url: String,
         /// What is wrong with it.
         reason: String,
@@ -27,39 +27,55 @@ pub enum NetError {
     /// A file could not be read.
     #[error("it cannot be read: {source}")]
     Read {
-        /// The file that was to be read.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file could not be written.
     #[error("it cannot be written: {source}")]
     Write {
-        /// The file that was to be written.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// A recording is already there.
+    /// A recording with this name exists already.
     #[error("a recording is already there")]
     Exists {
-        /// The file that stands in the way; it is never replaced.
+        /// The existing file, which is never replaced.
         path: PathBuf,
     },
-    /// The file is no recording that can be replayed.
+    /// The file is not a recording that can be replayed.
     #[error("it is no recording that can be replayed: {reason}")]
     Recording {
-        /// The file that was to be replayed.
+        /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
+    /// The recording has fewer calls than it is to be forked after.
+    #[error("it has {calls} calls, so it cannot be forked at call {at}")]
+    Fork {
+        /// The recording.
+        path: PathBuf,
+        /// Where it was to be forked.
+        at: usize,
+        /// How many calls it has.
+        calls: usize,
+    },
+    /// Somebody is still making the recording.
+    #[error("it is still being recorded")]
+    Live {
+        /// The journal, which its recorder holds.
+        path: PathBuf,
+    },
     /// A secret was found in what was written; the output was taken away.
     #[error("a known secret of kind `{kind}` stands at byte {offset}")]
     Secret {
-        /// The output, which no longer exists.
+        /// The deleted output.
         path: PathBuf,
-        /// What the secret is.
+        /// The kind of secret.
         kind: String,
         /// The offset of its first byte in that output.
         offset: usize,
@@ -69,10 +85,10 @@ pub enum NetError {
     Server {
         /// The program as it was given.
         program: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The system has no threads, signals or random bytes to give.
+    /// The system could not provide a thread, a signal handler or random bytes.
     #[error("the system refuses: {0}")]
     System(String),
 }
@@ -87,19 +103,23 @@ impl NetError {
             Self::Write { .. } => "WRITE",
             Self::Exists { .. } => "EXISTS",
             Self::Recording { .. } => "RECORDING",
+            Self::Fork { .. } => "FORK",
+            Self::Live { .. } => "LIVE",
             Self::Secret { .. } => "SECRET",
             Self::Server { .. } => "SERVER",
             Self::System(_) => "SYSTEM",
         }
     }
 
-    /// The file that it is about.
+    /// The file that the error concerns.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read { path, .. }
             | Self::Write { path, .. }
             | Self::Exists { path }
             | Self::Recording { path, .. }
+            | Self::Fork { path, .. }
+            | Self::Live { path }
             | Self::Secret { path, .. } => Some(path),
             Self::Listen { .. } | Self::Upstream { .. } | Self::Server { .. } | Self::System(_) => {
                 None
@@ -107,19 +127,25 @@ impl NetError {
         }
     }
 
-    /// How to go on.
+    /// Advice on how to proceed.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Listen { .. } => "`--listen 127.0.0.1:0` takes a port that is free",
             Self::Upstream { .. } => "name it as `https://host[:port][/path]`",
             Self::Read { .. } => "check the name and the right to read it",
-            Self::Write { path, .. }
-                if path.extension().is_some_and(|ending| ending == "journal") =>
+            Self::Write { path, source }
+                if source.kind() != io::ErrorKind::NotFound
+                    && path.extension().is_some_and(|ending| ending == "journal") =>
             {
                 "make room; `runseal proxy finish --recording FILE` then keeps what was answered before"
             }
+            Self::Write { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                "make its folder first"
+            }
             Self::Write { .. } => "check the folder, its rights and its space",
             Self::Exists { .. } => "recordings are not overwritten: name another file",
+            Self::Fork { .. } => "calls are counted from 0: N answers come from the recording",
+            Self::Live { .. } => "end the recorder first; it finishes the recording itself",
             Self::Recording { .. } => "`runseal model-io verify` says what is wrong with it",
             Self::Secret { .. } => {
                 "add a pattern for it with `--redact FILE` and record again; nothing was kept"

@@ -1,12 +1,13 @@
-//! Effects beyond this machine: records and replays what agents say to models and to tools.
+//! Effects beyond this machine: records and replays what agents exchange with models and tools.
 //!
-//! `proxy/` stands between an HTTP client and a model's API (or an MCP server over HTTP), `mcp/`
+//! `proxy/` sits between an HTTP client and a model's API (or an MCP server over HTTP), `mcp/`
 //! between an MCP client and a server on standard input and output. Both write a `recording/`:
-//! first a journal, line by line, then model_io.json. `redact/` takes secrets out before the first
-//! byte reaches the disk, `matching` finds the recorded answer to a request, `otel` turns a recording
-//! into spans. What the known APIs say is read in `runseal_core`, so that reports can show it too.
+//! first a journal, line by line, then model_io.json. `redact/` removes secrets before the first
+//! byte reaches the disk, `matching` finds the recorded answer to a request, and `otel` turns a
+//! recording into spans. The formats of the known APIs are parsed in `runseal_core`, so that
+//! reports can show them too.
 //!
-//! This crate opens sockets. The crates that verify do not depend on it, and a test looks.
+//! This crate opens sockets. The crates that verify do not depend on it, which a test checks.
 
 mod error;
 pub mod matching;

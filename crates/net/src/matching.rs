@@ -1,7 +1,8 @@
-//! Which recorded answer belongs to a request.
+//! Finds the recorded answer to a request.
 //!
-//! The key is the hash of the form that `runseal_core` gives a request, which is also a recording's
-//! `prompt_hash`. Where nothing matches, the nearest recording and the first difference are named.
+//! The key is the hash of a request's normal form as `runseal_core` defines it, which is also a
+//! recording's `prompt_hash`. If nothing matches, the most similar recorded request and the first
+//! difference are reported.
 
 use runseal_core::canon::{Dialect, JsonPath, Step, Value, canonical_bytes};
 pub use runseal_core::formats::model_io::asked::{Asked, BodyForm, Volatile, compute_key};
@@ -9,14 +10,14 @@ pub use runseal_core::formats::model_io::asked::{Asked, BodyForm, Volatile, comp
 /// The most characters of a value that a difference shows.
 const SHOWN: usize = 120;
 
-/// Where two values part.
+/// The place where two values differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// A JSON Pointer into both.
     pub pointer: String,
-    /// What the recording has there; none where it has nothing.
+    /// The recorded value there; `None` if there is none.
     pub recorded: Option<String>,
-    /// What was asked; none where it has nothing.
+    /// The requested value there; `None` if there is none.
     pub asked: Option<String>,
 }
 
@@ -65,7 +66,7 @@ fn differ(recorded: &Value, asked: &Value, path: &mut JsonPath) -> Option<Differ
     }
 }
 
-/// A request in a few words; those of MCP on standard input have no path.
+/// A short name for a request; those of MCP on standard input have no path.
 pub fn name_request(method: &str, path: &str) -> String {
     format!("{method} {path}").trim_end().to_owned()
 }
@@ -80,7 +81,7 @@ fn show(value: &Value) -> String {
     format!("{start}… ({} bytes)", bytes.len())
 }
 
-/// How much two forms have in common: their equal leaves, method and path above all.
+/// How similar two forms are: the number of equal leaves, with extra weight for method and path.
 pub fn likeness(recorded: &Value, asked: &Value) -> usize {
     let same = |name: &str| recorded.get(name) == asked.get(name);
     let weight = usize::from(same("method")) * 100_000 + usize::from(same("path")) * 1_000_000;

@@ -1,7 +1,7 @@
-//! A recording as OpenTelemetry spans, in the JSON of OTLP, with the attributes of the conventions for
-//! generative AI (which are still in development).
+//! Exports a recording as OpenTelemetry spans in OTLP JSON, with the attributes of the conventions
+//! for generative AI (which are still in development).
 //!
-//! Ids are derived from the recording's hash, so that the same recording gives the same spans. A
+//! Ids are derived from the recording's hash, so the same recording always gives the same spans. A
 //! recording has no clock: spans begin at zero and follow each other by their latency.
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
@@ -11,9 +11,9 @@ use crate::matching::BodyForm;
 use crate::recording::{End, Recorded, Recording};
 use runseal_core::formats::model_io::reading::Api;
 
-/// What a span is of: OTLP's number for a client.
+/// OTLP's number for a client span.
 const KIND_CLIENT: u32 = 3;
-/// OTLP's number for a status that is an error.
+/// OTLP's number for an error status.
 const STATUS_ERROR: u32 = 2;
 
 /// The spans of a recording.
@@ -169,7 +169,7 @@ fn error_of(recorded: &Recorded) -> Option<String> {
     }
 }
 
-/// What was asked, as the conventions write messages.
+/// The request's messages in the form of the conventions.
 fn input_messages(body: &Value) -> Option<Value> {
     let mut messages = Vec::new();
     if let Some(system) = body.get("system").or_else(|| body.get("instructions")) {
@@ -203,7 +203,7 @@ fn message(role: &str, content: &Value) -> Value {
     Value::object([("role", Value::from(role)), ("parts", Value::Array(parts))])
 }
 
-/// The answer's messages in OpenTelemetry's form; nothing where the reading has none.
+/// The answer's messages in the form of the conventions; `None` if the answer has none.
 fn output_messages(reading: &Value) -> Option<Value> {
     let mut parts = Vec::new();
     if let Some(said) = reading.get("text").and_then(Value::as_str) {

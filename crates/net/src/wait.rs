@@ -1,21 +1,20 @@
-//! Waiting for the word to end: a signal, or the end of standard input where a program holds it.
+//! Waits for the request to stop: a signal, or the end of standard input if a program holds it
+//! open.
 
 use std::os::fd::AsFd;
-use std::time::{Duration, Instant};
 
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::NetError;
 
-/// Standard input that is at its end this early was never held by anybody.
-const NEVER_HELD: Duration = Duration::from_millis(200);
-
 /// Listens for the word to end, from the moment it is made: what comes before anybody waits is not
 /// lost.
 #[derive(Debug)]
 pub struct EndOfWork {
     signals: [Signal; 3],
+    /// Whether somebody holds standard input open, so that its end means something.
+    is_held: bool,
 }
 
 impl EndOfWork {
@@ -29,34 +28,47 @@ impl EndOfWork {
             listen(SignalKind::terminate())?,
             listen(SignalKind::hangup())?,
         ];
-        Ok(Self { signals })
+        Ok(Self {
+            signals,
+            is_held: is_pipe() && !has_ended(),
+        })
     }
 
-    /// Returns once SIGINT, SIGTERM or SIGHUP came, or standard input is a pipe that was closed.
+    /// Returns once SIGINT, SIGTERM or SIGHUP arrives, or a pipe on standard input is closed.
     pub fn wait(mut self, runtime: &tokio::runtime::Handle) {
+        let is_held = self.is_held;
         let [interrupted, terminated, hung_up] = &mut self.signals;
         runtime.block_on(async {
             tokio::select! {
                 _ = interrupted.recv() => {}
                 _ = terminated.recv() => {}
                 _ = hung_up.recv() => {}
-                () = input_closed() => {}
+                () = input_closed(), if is_held => {}
             }
         });
     }
 }
 
 async fn input_closed() {
-    if !is_pipe() {
-        return std::future::pending().await;
-    }
-    let begun = Instant::now();
     let mut input = tokio::io::stdin();
     let mut buffer = [0; 256];
     while input.read(&mut buffer).await.is_ok_and(|count| count > 0) {}
-    if begun.elapsed() < NEVER_HELD {
-        std::future::pending::<()>().await;
-    }
+}
+
+/// Whether standard input is at its end already: then it was never held by anybody. Asked before anybody
+/// is told that the work has begun, so that every later end is a word to end it.
+fn has_ended() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let input = std::io::stdin();
+    let mut polled = [PollFd::new(&input, PollFlags::IN)];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let found = poll(&mut polled, Some(&now));
+    let [polled] = polled;
+    let flags = polled.revents();
+    found.is_ok_and(|count| count > 0) && flags.contains(PollFlags::HUP)
 }
 
 fn is_pipe() -> bool {

@@ -1,7 +1,7 @@
-//! The address of a server: what `postgres://…` says, and how it is shown.
+//! The address of a server: parsing `postgres://…`, and showing it without its password.
 //!
-//! Understood is what libpq understands of the same URL, as far as it concerns us. A password
-//! never leaves this module but for the server: not in messages, not in debug output.
+//! The URL is understood as libpq understands it, as far as it matters here. The password never
+//! leaves this module except to the server: not in messages, not in debug output.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -13,28 +13,28 @@ use postgres::config::{Host, SslMode};
 use runseal_engine::store::{ServerFault, StoreError};
 use thiserror::Error;
 
-/// How long a connection may take to come about.
+/// The longest time that connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
-/// A peer that answers nothing for this long is gone.
+/// A peer that does not answer for this long counts as gone.
 const SILENCE: Duration = Duration::from_secs(15);
 
-/// How far the server has to prove who it is, as libpq has it.
+/// How the server has to prove its identity, as libpq defines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Proof {
-    /// No TLS, or TLS with whoever answers (`disable`, `prefer`, `require`).
+    /// Not at all: no TLS, or TLS with an unchecked certificate (`disable`, `prefer`, `require`).
     None,
-    /// A certificate that leads to a known root (`verify-ca`).
+    /// By a certificate that chains to a known root (`verify-ca`).
     Authority,
-    /// The same, for this host (`verify-full`).
+    /// By such a certificate for this very host (`verify-full`).
     Host,
 }
 
-/// Where the server is and how it is spoken to.
+/// Where the server is, and how to connect to it.
 #[derive(Clone)]
 pub(crate) struct Address {
     pub(crate) config: Config,
     pub(crate) proof: Proof,
-    /// Certificates to go by instead of the system's.
+    /// A file of root certificates to use instead of the system's.
     pub(crate) roots: Option<PathBuf>,
     shown: String,
 }
@@ -45,7 +45,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// What is wrong with an address; never quotes it.
+/// What is wrong with an address; it is never quoted.
 #[derive(Debug, Error)]
 enum AddressFault {
     #[error("expected postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?OPTION=VALUE&…]")]
@@ -57,7 +57,7 @@ enum AddressFault {
 }
 
 impl Address {
-    /// Reads a `postgres://` URL. Its errors never repeat the password.
+    /// Parses a `postgres://` URL. Errors never repeat the password.
     pub(crate) fn parse(url: &str) -> Result<Self, StoreError> {
         let (rest, query) = url.split_once('?').unwrap_or((url, ""));
         // A scheme is the same in capital letters.
@@ -85,7 +85,7 @@ impl Address {
                 _ => kept.push(pair),
             }
         }
-        // As in libpq: whoever names a root wants it to be looked at.
+        // As in libpq: if a root is named, the certificate is checked against it.
         if roots.is_some() && mode == SslMode::Require && proof == Proof::None {
             proof = Proof::Authority;
         }
@@ -93,7 +93,7 @@ impl Address {
             true => rest.clone(),
             false => format!("{rest}?{}", kept.join("&")),
         };
-        // What the parser says may quote parts of the address, so it is not repeated.
+        // The parser's error may quote parts of the address, so it is not repeated.
         let mut config = Config::from_str(&url).map_err(|_| refuse(AddressFault::Form))?;
         if config.get_hosts().is_empty() {
             return Err(refuse(AddressFault::NoHost));
@@ -126,7 +126,7 @@ impl Address {
         })
     }
 
-    /// The address for people, without a password.
+    /// The address for messages, without the password.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }

@@ -1,7 +1,7 @@
-//! Claiming steps: one statement that locks what nobody else has locked and passes over the rest.
+//! Claims steps with one statement that locks free steps and skips those that others have locked.
 //!
-//! A job's run, key and limits are asked for once and kept: they never change after the job was
-//! posted, and joining three more tables for every share costs a tenth of the throughput.
+//! A job's run, key and limits are read once and cached: they never change after the job was
+//! posted, and joining three more tables for every claim costs a tenth of the throughput.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use runseal_engine::store::{
 use crate::error::Trouble;
 use crate::jobs::storable;
 
-/// Jobs that are kept; with more, all are asked for again.
+/// The most jobs that are cached; beyond that the cache is emptied.
 const MOST_KNOWN: usize = 10_000;
 
-/// What is claimed of everything: first what nobody had, then what somebody had too long.
+/// The steps to claim: first those that nobody has claimed, then those whose lease has expired.
 const READY: &str = "
     SELECT step_id FROM cassette_steps WHERE status = 'PENDING' AND $4::text IS NULL
     ORDER BY job_id, ordinal, step_id LIMIT $3 FOR UPDATE SKIP LOCKED";
@@ -27,7 +27,7 @@ const EXPIRED: &str = "
     ORDER BY lease_expires_at LIMIT $3 - (SELECT count(*) FROM ready)
     FOR UPDATE SKIP LOCKED";
 
-/// The same of one run, job after job, each by its own part of the index.
+/// The same for one run, job by job, so that each job uses its own part of the index.
 const READY_OF_RUN: &str = "
     SELECT s.step_id FROM (SELECT j.job_id FROM cassette_jobs j
         JOIN cassette_messages m USING (message_id) WHERE m.run_id = $4 ORDER BY j.job_id) j,
@@ -42,7 +42,7 @@ const EXPIRED_OF_RUN: &str = "
     ORDER BY lease_expires_at LIMIT $3 - (SELECT count(*) FROM ready)
     FOR UPDATE SKIP LOCKED";
 
-/// Who claims, for how long, and how much at the most.
+/// Who claims steps, for how long, and how many at most.
 #[derive(Clone, Copy)]
 pub(crate) struct Claim<'a> {
     pub(crate) run_id: Option<&'a JobRunId>,
@@ -51,7 +51,7 @@ pub(crate) struct Claim<'a> {
     pub(crate) limit: usize,
 }
 
-/// What every step of a job shares.
+/// What all steps of a job share.
 #[derive(Debug)]
 struct KnownJob {
     run_id: JobRunId,
@@ -59,12 +59,12 @@ struct KnownJob {
     limits: JobLimits,
 }
 
-/// Jobs that this connection has met.
+/// The jobs that this connection has cached.
 #[derive(Debug, Default)]
 pub(crate) struct KnownJobs(BTreeMap<String, KnownJob>);
 
 impl KnownJobs {
-    /// Asks for those of `ids` that are not known.
+    /// Loads those of `ids` that are not cached yet.
     fn learn(&mut self, client: &mut Client, ids: BTreeSet<String>) -> Result<(), Trouble> {
         let unknown = |id: &String| !self.0.contains_key(id);
         let ids: Vec<String> = ids.into_iter().filter(unknown).collect();
@@ -128,7 +128,7 @@ pub(crate) fn claim_steps(
             (&run_id, Type::TEXT),
         ],
     )?;
-    // Where this fails, what was claimed is claimed again once its lease is over.
+    // If this fails, the claimed steps become available again when their leases expire.
     known.learn(client, rows.iter().map(|row| row.get(1)).collect())?;
     let claimed = rows.iter().map(|row| -> Result<ClaimedStep, Trouble> {
         let job_id: String = row.get(1);

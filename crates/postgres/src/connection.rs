@@ -1,8 +1,8 @@
-//! One connection to the server, made again when it is lost.
+//! One connection to the server, re-established when it is lost.
 //!
 //! Work is done by functions that may be called several times: after a serialization failure or a
-//! deadlock, and after the connection was lost. Whether what was lost had been done is for each
-//! of them to find out; those that cannot are never called twice.
+//! deadlock, and after the connection was lost. Each has to find out by itself whether a lost
+//! attempt took effect; those that cannot are never called twice.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -16,21 +16,20 @@ use crate::address::Address;
 use crate::error::{Remedy, Trouble, remedy, report, report_given_up};
 use crate::tls::connector;
 
-/// How long a lost server is waited for, and how often the same is tried where others are in the
-/// way.
+/// How long to wait for a lost server, and how often to retry when others are in the way.
 const PATIENCE: Duration = Duration::from_secs(60);
 const TRIES: u32 = 30;
-/// Between two tries, at first and at last.
+/// The first and the longest pause between two tries.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// A way to the server.
+/// A connection that re-establishes itself.
 pub(crate) struct Connection {
     address: Arc<Address>,
     client: Mutex<Option<Client>>,
 }
 
 impl Connection {
-    /// Connects. A server that is not there is told at once; one that is starting is waited for.
+    /// Connects. Fails at once if no server answers, but waits for one that is starting.
     pub(crate) fn open(address: Arc<Address>) -> Result<Self, StoreError> {
         let connection = Self {
             client: Mutex::new(None),
@@ -58,7 +57,7 @@ impl Connection {
         }
     }
 
-    /// Another one to the same server.
+    /// A second connection to the same server.
     pub(crate) fn again(&self) -> Result<Self, StoreError> {
         Self::open(self.address.clone())
     }
@@ -74,11 +73,11 @@ impl Connection {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Client>> {
-        // What a thread left behind when it ended is found out by the next statement.
+        // If a panic left the connection in a bad state, the next statement notices.
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work`, and again where that may help; it is told how often it was tried before.
+    /// Calls `work`, and calls it again if that may help. It gets the number of earlier tries.
     pub(crate) fn run<T>(
         &self,
         mut work: impl FnMut(&mut Client, u32) -> Result<T, Trouble>,
@@ -99,7 +98,7 @@ impl Connection {
             let remedy = match slot.as_ref() {
                 Some(client) if client.is_closed() => Remedy::Reconnect,
                 Some(_) => remedy(&error),
-                // It was lost before, and is not back.
+                // The connection was lost earlier and could not be re-established.
                 None => Remedy::Reconnect,
             };
             match remedy {
@@ -119,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// Does `work` once: where it fails in the middle, that is told.
+    /// Calls `work` only once: a failure is returned even if a second try could succeed.
     pub(crate) fn run_once<T>(
         &self,
         work: impl FnOnce(&mut Client) -> Result<T, Trouble>,
@@ -152,15 +151,15 @@ impl Connection {
         done
     }
 
-    /// Waits until somebody says there is work, and never longer than `at_most`. Behind a pooler
-    /// nobody may ever be heard: it is a hint, and whoever waits looks again anyway.
+    /// Waits until there may be work, but at most `at_most`. Behind a connection pooler no
+    /// notification may ever arrive; it is only a hint, and callers have to look again anyway.
     pub(crate) fn wait(&self, channel: &str, at_most: Duration) {
         let begun = Instant::now();
         let mut slot = self.lock();
         if let Some(client) = slot.as_mut().filter(|client| !client.is_closed())
             && client.batch_execute(&format!("LISTEN {channel}")).is_ok()
         {
-            // Whatever came, and however it ended: the next statement finds out.
+            // Ignore the result: if the connection was lost, the next statement notices.
             let _ = client.notifications().timeout_iter(at_most).next();
             let _ = client.batch_execute(&format!("UNLISTEN {channel}"));
             return;
@@ -177,7 +176,7 @@ impl Connection {
     }
 }
 
-/// Whether no waiting will help: a server that is back may have changed its mind about us.
+/// Whether waiting cannot help, because the server is up but rejects us.
 fn is_final(error: &postgres::Error) -> bool {
     let code = error.code().map(postgres::error::SqlState::code);
     code.is_some_and(|code| code.starts_with("28") || code == "3D000")

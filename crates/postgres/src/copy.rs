@@ -1,4 +1,4 @@
-//! Reading every row for a copy, and taking one in.
+//! Copies whole stores: reads every row of one, and imports another's.
 
 use postgres::types::{ToSql, Type};
 use postgres::{Client, Transaction};
@@ -6,10 +6,10 @@ use runseal_engine::store::{Cell, ColumnKind, Copied, StoreError, StoreReader, T
 
 use crate::error::Trouble;
 
-/// Rows that are sent or asked for at once.
+/// Rows per request.
 const CHUNK: usize = 1000;
 
-/// The rows behind the one with the key `last`, as many as make a page.
+/// The next page of rows after the one with the key `last`.
 pub(crate) fn rows_page(
     client: &mut Client,
     table: &Table,
@@ -68,7 +68,7 @@ pub(crate) fn key_of(table: &Table, row: &[Cell]) -> Vec<String> {
     key.collect()
 }
 
-/// Takes over every row of another store in one transaction.
+/// Imports every row of another store in one transaction.
 pub(crate) fn import(client: &mut Client, from: &dyn StoreReader) -> Result<Copied, Trouble> {
     let mut transaction = client.transaction()?;
     let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
@@ -82,8 +82,8 @@ pub(crate) fn import(client: &mut Client, from: &dyn StoreReader) -> Result<Copi
             return Err(Trouble::Store(StoreError::NotEmpty(table.name)));
         }
     }
-    // The triggers say how a step comes to be where it is. Here it comes as it is; they are back
-    // before anybody else can write.
+    // The triggers enforce how steps change, but imported steps arrive in their final state. The
+    // triggers are enabled again before anybody else can write.
     for table in &TABLES {
         transaction.batch_execute(&format!("ALTER TABLE {} DISABLE TRIGGER USER", table.name))?;
     }
@@ -131,7 +131,7 @@ fn import_table(
     Ok(count)
 }
 
-/// A column of several rows, as the server takes it.
+/// The values of one column in several rows, in the server's type.
 enum Column {
     Text(Vec<Option<String>>),
     Integer(Vec<Option<i64>>),
@@ -201,7 +201,7 @@ fn integer(cell: &Cell) -> Option<i64> {
     }
 }
 
-/// A moment as the server reads it; none where a store made elsewhere wrote something else there.
+/// A time in the server's format; `None` if another store holds something else there.
 fn time(cell: &Cell) -> Option<String> {
     let Cell::Text(text) = cell else { return None };
     let whole = text.get(..19)?.replacen('T', " ", 1);

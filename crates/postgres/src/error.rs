@@ -1,4 +1,4 @@
-//! What a server's errors mean, and which of them are worth another try.
+//! Classifies the server's errors: what they mean, and which are worth a retry.
 
 use std::error::Error as _;
 use std::io;
@@ -7,12 +7,12 @@ use postgres::Error;
 use runseal_engine::store::{ServerFault, StoreError};
 use thiserror::Error as ThisError;
 
-/// What can go wrong within a piece of work on the server.
+/// What can go wrong during work on the server.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The server's, which may be worth another try.
+    /// An error of the server, which may be worth a retry.
     Sql(Error),
-    /// Ours, which is not.
+    /// An error of ours, which is not.
     Store(StoreError),
 }
 
@@ -28,18 +28,18 @@ impl From<StoreError> for Trouble {
     }
 }
 
-/// What to do about an error.
+/// How to react to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Nothing: it will be the same next time.
+    /// Report it: it would be the same next time.
     Tell,
-    /// The same again, on the same connection: others were in the way.
+    /// Try again on the same connection: others were in the way.
     Again,
-    /// The same again, on a new connection.
+    /// Try again on a new connection.
     Reconnect,
 }
 
-/// What an error asks for.
+/// How to react to this error.
 pub(crate) fn remedy(error: &Error) -> Remedy {
     let Some(code) = error.code() else {
         return match error.is_closed() || is_broken(error) {
@@ -50,15 +50,15 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
     match code.code() {
         // Serialization failure, deadlock, lock not available in time.
         "40001" | "40P01" | "55P03" => Remedy::Again,
-        // Shut down, crashed, starting; ended for being idle in a transaction; too many
-        // connections for the moment.
+        // Shut down, crashed, starting; terminated for idling in a transaction; too many
+        // connections at the moment.
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53300" => Remedy::Reconnect,
         code if code.starts_with("08") => Remedy::Reconnect,
         _ => Remedy::Tell,
     }
 }
 
-/// Whether the connection broke, rather than never came about.
+/// Whether an established connection was lost.
 fn is_broken(error: &Error) -> bool {
     let mut source = error.source();
     while let Some(inner) = source {
@@ -70,12 +70,12 @@ fn is_broken(error: &Error) -> bool {
     false
 }
 
-/// What the server said, in one line and without what we sent it.
+/// The server's message on one line, without the data that we sent.
 #[derive(Debug, ThisError)]
 #[error("{0}")]
 struct Said(String);
 
-/// An error as stores report it.
+/// Converts an error to a store's error.
 pub(crate) fn report(place: &str, error: &Error) -> StoreError {
     let (fault, problem) = meaning(error);
     StoreError::Server {
@@ -86,7 +86,7 @@ pub(crate) fn report(place: &str, error: &Error) -> StoreError {
     }
 }
 
-/// The same for one that was tried again until the time was up.
+/// The same for an error that persisted through all tries.
 pub(crate) fn report_given_up(place: &str, error: &Error) -> StoreError {
     let (fault, problem) = match meaning(error) {
         (ServerFault::Failed, _) if remedy(error) == Remedy::Again => (
@@ -138,8 +138,8 @@ fn tls_failed(error: &Error) -> bool {
     error.to_string().contains("TLS handshake")
 }
 
-/// The server's words; else those of the system. Parameters are never among them: details of a
-/// row, which may be anybody's text, are left out.
+/// The server's message, or the system's. Details about a row are left out, because they may quote
+/// anybody's data.
 fn said(error: &Error) -> String {
     if let Some(database) = error.as_db_error() {
         let code = database.code().code();

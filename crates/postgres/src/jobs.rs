@@ -1,4 +1,4 @@
-//! Messages, jobs and steps: posting a plan, and reading a job back for building.
+//! Messages, jobs and steps: posts a plan, and reads a job back for building.
 
 use postgres::types::Type;
 use postgres::{Client, GenericClient, Row};
@@ -8,16 +8,16 @@ use runseal_engine::store::{
 
 use crate::error::Trouble;
 
-/// Steps that are sent at once.
+/// Steps per insert.
 const CHUNK: usize = 2000;
-/// Steps that are asked for at once.
+/// Steps per page.
 const PAGE: i64 = 2000;
-/// From how many new steps on the planner is told of them at once.
+/// From this many new steps on, the planner's statistics are updated at once.
 const MANY: usize = 1000;
-/// Who waits for work hears of a new job by this name. It is a hint and nothing more.
+/// The channel on which waiting workers are notified of new jobs. It is only a hint.
 pub(crate) const CHANNEL: &str = "runseal_work";
 
-/// Text that the server has a place for.
+/// Checks that the server can store a text.
 pub(crate) fn storable<'t>(what: &str, text: &'t str) -> Result<&'t str, StoreError> {
     match text.contains('\0') {
         false => Ok(text),
@@ -49,7 +49,7 @@ pub(crate) fn job(
     }))
 }
 
-/// The steps behind the last one seen, as many as make a page.
+/// The next page of steps after `last`.
 pub(crate) fn steps_page(
     client: &mut Client,
     job_id: &JobId,
@@ -93,7 +93,7 @@ pub(crate) fn failure_of(client: &mut Client, step_id: &StepId) -> Result<Option
     Ok(row.map(|row| row.get(0)))
 }
 
-/// The job of a run and key, if there is one, and whether it was posted with this content.
+/// The job for this run and key, if there is one, and whether its content is the same.
 pub(crate) fn posted(
     client: &mut impl GenericClient,
     (run_id, idempotency_key): (&JobRunId, &str),
@@ -120,7 +120,7 @@ pub(crate) fn posted(
     }))
 }
 
-/// Records a plan, or finds the job its key already has; all in one transaction.
+/// Stores a plan, or finds the job that its key already has; all in one transaction.
 pub(crate) fn post_job(
     client: &mut Client,
     job: &NewJob<'_>,
@@ -134,7 +134,7 @@ pub(crate) fn post_job(
     if let Some(posted) = posted(&mut transaction, key, &job.payload_json)? {
         return Ok(posted);
     }
-    // Whoever posts the same at the same time waits here for the one who came first.
+    // A concurrent post of the same plan waits here for the first one.
     let added = transaction.execute_typed(
         "INSERT INTO cassette_messages(message_id, run_id, source, idempotency_key, payload_json)
          VALUES($1, $2, 'USER', $3, $4) ON CONFLICT (message_id) DO NOTHING",
@@ -181,8 +181,8 @@ pub(crate) fn post_job(
     transaction.batch_execute(&format!("NOTIFY {CHANNEL}"))?;
     transaction.commit()?;
     if steps.count >= MANY {
-        // Plans that were made for an empty table would read all of it for each claim. Nothing
-        // depends on this but speed.
+        // Plans made while the table was empty would scan all of it for each claim. Only speed
+        // depends on this.
         let _ = client.batch_execute("ANALYZE cassette_steps");
     }
     Ok(Posted {
@@ -232,7 +232,7 @@ fn add_steps(
     )?;
     let (step_id, owner) = match taken.first() {
         Some(row) => (row.get::<_, String>(0), row.get::<_, String>(1)),
-        // The plan itself names one twice.
+        // The plan itself contains a step id twice.
         None => (first_repeated(&ids), job_id.to_owned()),
     };
     Err(Trouble::Store(StoreError::StepTaken {

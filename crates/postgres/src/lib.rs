@@ -1,11 +1,11 @@
 //! The job store, transparency logs and the catalogue on a PostgreSQL server, for many machines.
 //!
-//! It does what `runseal_engine::store` says a store does. Claims and commits are one statement
-//! each, so that no worker holds locks while it is away: one that is stopped or cut off keeps
-//! nobody waiting. Statements are not prepared under names and nothing is kept in a session, so
-//! that it works behind pgbouncer in transaction mode. The clock is the server's.
+//! Implements the contract of `runseal_engine::store`. Claims and commits are single statements, so
+//! a worker that is stopped or cut off holds no locks and keeps nobody waiting. No statement is
+//! prepared under a name and no state is kept in a session, so it works behind pgbouncer in
+//! transaction mode. All times are those of the server's clock.
 //!
-//! Only what talks to a server is here. The verifier does not link this crate.
+//! This crate contains only what talks to a server. The verifier does not link it.
 
 mod address;
 mod catalog;

@@ -1,4 +1,4 @@
-//! Tasks on the server: the same way of claiming and ending as steps have.
+//! Tasks on the server, claimed and ended in the same way as steps.
 
 use postgres::types::Type;
 use postgres::{Client, Row};
@@ -10,7 +10,7 @@ use runseal_engine::store::{
 use crate::error::Trouble;
 use crate::jobs::{CHANNEL, storable};
 
-/// Tasks that are sent or asked for at once.
+/// Tasks per request.
 const CHUNK: usize = 2000;
 
 fn names(kinds: &[TaskKind]) -> Vec<&'static str> {
@@ -136,8 +136,8 @@ pub(crate) fn extend_task(
     Ok(extended == 1)
 }
 
-/// Ends a task or gives it back. `tries` tells whether the same may have been done already by a
-/// try whose answer was lost.
+/// Ends a task or returns it to the queue. `tries` tells whether an earlier try, whose answer was
+/// lost, may have done so already.
 pub(crate) fn end_task(
     client: &mut Client,
     worker_id: &str,
@@ -321,7 +321,7 @@ pub(crate) fn queue_status(client: &mut Client, seconds: f64) -> Result<QueueSta
     Ok(status)
 }
 
-/// The tasks behind the last one seen, as many as make a page.
+/// The next page of tasks after the last one seen.
 pub(crate) fn tasks_page(
     client: &mut Client,
     with_reports: bool,

@@ -1,13 +1,13 @@
-//! The tables on the server, and what the server itself forbids.
+//! The tables on the server, and what the server itself enforces.
 //!
-//! Names and columns are those of the SQLite store; texts that are ordered compare byte by byte,
-//! whatever language the database is set to. Migrations are append-only, and one program at a time
-//! applies them, under a lock that ends with the transaction.
+//! Names and columns are those of the SQLite store; texts that are ordered compare bytewise,
+//! whatever the database's locale. Migrations are append-only, and one program at a time applies
+//! them, under a lock that ends with the transaction.
 //!
-//! What holds for every program that writes: messages, jobs, receipts and results are append-only;
-//! a step goes PENDING → LEASED → COMMITTED and nowhere else; each new lease raises the fencing
-//! token by one, and only its holder may make it last longer; a step has at most one receipt, and is
-//! committed by the same statement that adds it; a log only grows.
+//! Enforced for every program that writes: messages, jobs, receipts and results are append-only; a
+//! step goes PENDING → LEASED → COMMITTED and nowhere else; each new lease raises the fencing token
+//! by one, and only its holder may extend it; a step has at most one receipt, and the statement
+//! that adds it also commits the step; a log only grows.
 
 use postgres::Client;
 use runseal_engine::store::StoreError;
@@ -17,10 +17,10 @@ use crate::error::Trouble;
 /// One entry a schema version, in order.
 const MIGRATIONS: [&str; 4] = [V1, V2, V3, V4];
 
-/// Any number, as long as it is always this one.
+/// An arbitrary number that must never change.
 const LOCK: i64 = 0x7275_6e73_6561_6c31;
 
-/// Makes the tables, or adds what later versions have.
+/// Creates the tables, or applies the missing migrations.
 pub(crate) fn migrate(client: &mut Client) -> Result<(), Trouble> {
     if version(client)? == Some(known()) {
         return Ok(());
@@ -49,7 +49,7 @@ pub(crate) fn migrate(client: &mut Client) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Says whether there is a store that this program knows.
+/// Fails unless there is a store of a version that this program knows.
 pub(crate) fn check(client: &mut Client, place: &str) -> Result<(), Trouble> {
     match version(client)? {
         None | Some(0) => Err(StoreError::NoStore(place.to_owned()).into()),
@@ -69,7 +69,7 @@ fn refuse_newer(found: i64) -> Result<(), StoreError> {
     }
 }
 
-/// The version that was applied last; none where there are no tables of ours.
+/// The version that was applied last; `None` if our tables do not exist.
 fn version(client: &mut Client) -> Result<Option<i64>, Trouble> {
     let table = client.query_typed_one("SELECT to_regclass('runseal_schema') IS NOT NULL", &[])?;
     if !table.get::<_, bool>(0) {
@@ -262,7 +262,7 @@ CREATE TRIGGER receipts_added AFTER INSERT ON cassette_receipts
     REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION runseal_receipts_added();
 "#;
 
-/// Transparency logs. `last` is the place of the entry that completes the subtree.
+/// Transparency logs. `last` is the index of the entry that completes the subtree.
 const V2: &str = r#"
 CREATE TABLE logs(
     log_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -300,8 +300,8 @@ CREATE TRIGGER logs_grow BEFORE UPDATE ON logs
     EXECUTE FUNCTION runseal_refuse('a log only grows');
 "#;
 
-/// The catalogue. What is not there is an empty text, so that everything has its place in the order; a
-/// value is compared by `number` and `text`, and a flag has both.
+/// The catalogue. A missing value is the empty text, so that everything can be ordered. Values are
+/// compared by `number` and `text`; a boolean has both.
 const V3: &str = r#"
 CREATE TABLE catalog_runs(
     run bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

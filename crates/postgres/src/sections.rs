@@ -1,4 +1,4 @@
-//! Sections on the server: what the index found, and how a section is looked up.
+//! Sections on the server: stores what the index found, and looks sections up.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use runseal_engine::store::{IndexedFile, SectionRecord};
 use crate::error::Trouble;
 use crate::jobs::storable;
 
-/// Rows that are sent at once.
+/// Rows per insert.
 const CHUNK: usize = 2000;
 
 fn section_from_row(row: &Row) -> SectionRecord {
@@ -137,7 +137,7 @@ fn add_sections(
     let starts: Vec<_> = all().map(|section| line(section.line_start)).collect();
     let ends: Vec<_> = all().map(|section| line(section.line_end)).collect();
     let hashes: Vec<_> = all().map(|section| &section.content_hash).collect();
-    // A heading over a whole file is the same section under another name: the first one stays.
+    // A heading that covers a whole file gives the same section as the file: keep the first.
     transaction.execute_typed(
         "INSERT INTO sections(section_id, file_path, heading_path, line_start, line_end,
              content_hash)

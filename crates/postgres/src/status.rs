@@ -13,7 +13,7 @@ pub(crate) fn job_status(
     run_id: Option<&JobRunId>,
     job_id: Option<&JobId>,
 ) -> Result<Vec<JobStatus>, Trouble> {
-    // One moment for all of it.
+    // Read everything at the same moment.
     let mut transaction = client
         .build_transaction()
         .read_only(true)

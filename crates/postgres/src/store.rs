@@ -1,4 +1,4 @@
-//! What a store does, by what this one has.
+//! Implements the store traits with the functions of this crate's modules.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,8 +18,8 @@ use crate::claim::{Claim, KnownJobs, claim_steps};
 use crate::connection::Connection;
 use crate::{copy, jobs, queue, schema, sections, status, symbols, work};
 
-/// The most steps that a worker holds at once: each claim and each commit is a round trip and a
-/// flush of the server's log, whatever it is of.
+/// The most steps that a worker holds at once. Each claim and each commit costs a round trip and a
+/// flush of the server's write-ahead log, however many steps it covers.
 const LARGEST_SHARE: usize = 128;
 
 /// A store on a server.
@@ -35,7 +35,7 @@ impl fmt::Debug for PostgresStore {
 }
 
 impl PostgresStore {
-    /// Makes the store in the database at this address, or opens the one that is there.
+    /// Creates the store in the database at this address, or opens the existing one.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
@@ -45,7 +45,7 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Opens a store to write, and brings it up to date.
+    /// Opens a store for writing, and applies missing migrations.
     ///
     /// # Errors
     /// When there is none, or the server cannot be reached or refuses.
@@ -55,7 +55,7 @@ impl PostgresStore {
         Ok(store)
     }
 
-    /// Opens a store to look at it.
+    /// Opens a store for reading.
     ///
     /// # Errors
     /// When there is none, or the server cannot be reached or refuses.
@@ -95,7 +95,7 @@ impl StoreReader for PostgresStore {
         job_id: &JobId,
         see: &mut dyn FnMut(StepRecord) -> bool,
     ) -> Result<(), StoreError> {
-        // A page at a time: nothing is held on the server between them, and `see` may ask for more.
+        // Page by page: the server holds nothing in between, and `see` may use the store itself.
         let mut last = None;
         loop {
             let page = self
@@ -140,7 +140,7 @@ impl StoreReader for PostgresStore {
     }
 
     fn sections(&self, ids: &[&str]) -> Result<Vec<SectionRecord>, StoreError> {
-        // What has a NUL is no id of a section here.
+        // PostgreSQL cannot store NUL, so no such id exists here.
         let ids: Vec<_> = ids
             .iter()
             .copied()
@@ -383,7 +383,7 @@ impl Store for PostgresStore {
     }
 
     fn import(&mut self, from: &dyn StoreReader) -> Result<Copied, StoreError> {
-        // Never twice: the first try may have gone through though its answer was lost.
+        // Never retried: the first try may have succeeded although its answer was lost.
         self.connection
             .run_once(|client| copy::import(client, from))
     }

@@ -1,4 +1,4 @@
-//! TLS as the address asks for it.
+//! TLS as the address demands it.
 
 use std::fs;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{Address, Proof};
 
-/// What makes connections secure for this address.
+/// The TLS connector for this address.
 pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreError> {
     let insecure = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Server {
         place: address.shown().to_owned(),
@@ -50,12 +50,12 @@ pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreErr
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// The certificates that count: those of the file that the address names, else the system's.
+/// The trusted root certificates: those of the file in the address, else the system's.
 fn roots(address: &Address) -> Result<RootCertStore, Box<dyn std::error::Error + Send + Sync>> {
     let mut store = RootCertStore::empty();
     let Some(path) = &address.roots else {
         for certificate in rustls_native_certs::load_native_certs().certs {
-            // The system's store may hold some that we cannot read; the others count.
+            // Some of the system's certificates may be unreadable; the others are enough.
             let _ = store.add(certificate);
         }
         return Ok(store);
@@ -68,12 +68,12 @@ fn roots(address: &Address) -> Result<RootCertStore, Box<dyn std::error::Error +
     Ok(store)
 }
 
-/// What is less than a certificate of a known root for this very host.
+/// Verifiers that demand less than a certificate from a known root for this very host.
 #[derive(Debug)]
 enum LessProof {
-    /// Encrypts and asks for no proof: what `sslmode=require` means to libpq.
+    /// Encrypts without any proof of identity: `sslmode=require` as libpq defines it.
     Nothing(Arc<CryptoProvider>),
-    /// A certificate of a known root, whatever host it is for: `sslmode=verify-ca`.
+    /// Demands a certificate from a known root, but for any host: `sslmode=verify-ca`.
     AnyHost(Arc<WebPkiServerVerifier>, Arc<CryptoProvider>),
 }
 
@@ -96,7 +96,7 @@ impl ServerCertVerifier for LessProof {
         let Self::AnyHost(strict, _) = self else {
             return Ok(ServerCertVerified::assertion());
         };
-        // The name is looked at last: where it is all that is wrong, the rest is right.
+        // The name is checked last: if only that is wrong, everything else is right.
         match strict.verify_server_cert(certificate, between, name, ocsp, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },

@@ -1,9 +1,9 @@
-//! Committing steps in one statement, and holding on to them until then.
+//! Commits steps in one statement, and extends their leases until then.
 //!
-//! A commit takes the token in the condition of its UPDATE: who was overtaken changes no row, and a
-//! receipt is added for rows that changed and no others. Only where a job has a budget must commits
-//! of it take turns; that is a transaction of a few statements, which the server ends itself if its
-//! worker goes away.
+//! The UPDATE that commits a step has the fencing token in its condition: a worker whose lease was
+//! taken over changes no row, and receipts are added only for changed rows. Only commits of a job
+//! with a budget must take turns; that takes a transaction of a few statements, which the server
+//! ends by itself if the worker disappears.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub(crate) fn has_open_steps(
     client: &mut Client,
     run_id: Option<&JobRunId>,
 ) -> Result<bool, Trouble> {
-    // Each by its own partial index; a plan for both at once may read the whole table.
+    // Query each status through its own partial index; one query for both may scan the whole table.
     let row = match run_id {
         None => client.query_typed_one(
             "SELECT EXISTS(SELECT 1 FROM cassette_steps WHERE status = 'PENDING')
@@ -66,7 +66,7 @@ pub(crate) fn extend_leases(
     Ok(ids.iter().map(|id| held.contains(*id)).collect())
 }
 
-/// A result ready to be written.
+/// A result that is ready to be written.
 struct Ready<'r> {
     result: &'r StepResult,
     receipt_id: ReceiptId,
@@ -95,8 +95,8 @@ impl<'r> Ready<'r> {
     }
 }
 
-/// Commits what is still held. `tries` tells whether the same may have been committed already by
-/// a try whose answer was lost.
+/// Commits the steps that the worker still holds. `tries` tells whether an earlier try, whose
+/// answer was lost, may have committed them already.
 pub(crate) fn commit_steps(
     client: &mut Client,
     worker_id: &str,
@@ -133,7 +133,7 @@ pub(crate) fn commit_steps(
     Ok(commits.collect())
 }
 
-/// Which of these this worker has committed under the same leases.
+/// Which of these steps this worker has already committed under the same leases.
 fn committed_before(
     client: &mut Client,
     worker_id: &str,
@@ -160,8 +160,8 @@ fn committed_before(
     Ok(commits.collect())
 }
 
-/// The one statement that commits: steps under the tokens they still have, and a receipt for each
-/// that changed.
+/// The single statement that commits: changes the steps whose tokens still match, and adds a
+/// receipt for each.
 fn write(
     client: &mut impl GenericClient,
     worker_id: &str,
@@ -210,8 +210,7 @@ fn write(
     Ok(commits.filter(|(id, _)| won.contains(id)).collect())
 }
 
-/// Commits results of jobs that may read only so much: in the order they are given, and one
-/// worker after the other.
+/// Commits results of jobs with a read budget: in the order given, and one worker at a time.
 fn commit_limited(
     client: &mut Client,
     worker_id: &str,
@@ -219,7 +218,7 @@ fn commit_limited(
     describe: DescribeReceipt<'_>,
 ) -> Result<BTreeMap<String, Commit>, Trouble> {
     let mut transaction = client.transaction()?;
-    // A worker that is stopped in here is thrown out, so that others can go on.
+    // The server ends this transaction if the worker stops in the middle, so that others can go on.
     transaction.batch_execute("SET LOCAL idle_in_transaction_session_timeout = '5s'")?;
     let jobs: BTreeSet<_> = results.iter().map(|one| one.step.job_id.as_str()).collect();
     let jobs: Vec<_> = jobs.into_iter().collect();
@@ -268,7 +267,7 @@ fn commit_limited(
     Ok(done)
 }
 
-/// The steps that the worker still holds; they stay so until the transaction ends.
+/// The steps that the worker still holds; they stay locked until the transaction ends.
 fn live_steps(
     transaction: &mut postgres::Transaction<'_>,
     worker_id: &str,

@@ -1,5 +1,5 @@
-//! Reading the content of files from a server that is not trusted: what arrives is hashed, bounded
-//! by what was declared, and asked for again from where it broke off.
+//! Reads the content of files from an untrusted server: the bytes are hashed and bounded by the
+//! declared size, and an interrupted transfer is resumed where it broke off.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use crate::error::RemoteError;
 use crate::manifest::{Blob, RunManifest};
 use crate::parallel;
 
-/// How often in a row reading goes on after a loss without a single byte.
+/// How often in a row an interrupted read is resumed without receiving a single byte.
 const RESUMPTIONS: u32 = 4;
 
-/// Where contents are kept by their digests.
+/// A store that keeps contents by their digests.
 pub trait BlobStore: Send + Sync {
-    /// The bytes of a blob from an offset on, as they arrive. Whoever reads checks them.
+    /// The bytes of a blob from an offset on, as they arrive. They are not yet checked.
     ///
     /// # Errors
-    /// When they cannot be had, or the server declares another size than `blob` has.
+    /// When they cannot be read, or the server declares a size other than that of `blob`.
     fn open_blob(&self, blob: Blob, from: u64) -> Result<Box<dyn Read + Send>, RemoteError>;
 
     /// The name of a blob for messages.
     fn blob_name(&self, blob: Blob) -> String;
 }
 
-/// A blob as it arrives. It gives at most the declared bytes, and its end only where they have
-/// the declared digest: whoever reads to the end has the right bytes, or an error.
+/// A blob as it arrives. It yields at most the declared number of bytes, and reports its end only
+/// if they have the declared digest: reading to the end gives the right bytes or an error.
 pub(crate) struct BlobReader {
     store: Arc<dyn BlobStore>,
     blob: Blob,
@@ -41,12 +41,12 @@ pub(crate) struct BlobReader {
 }
 
 impl BlobReader {
-    /// Begins to read.
+    /// Starts reading at the beginning.
     pub(crate) fn open(store: &Arc<dyn BlobStore>, blob: Blob) -> Result<Self, RemoteError> {
         Self::go_on(store, blob, 0, Hasher::new())
     }
 
-    /// Goes on behind `from` bytes that `hasher` has seen.
+    /// Continues after the first `from` bytes, which `hasher` has already seen.
     pub(crate) fn go_on(
         store: &Arc<dyn BlobStore>,
         blob: Blob,
@@ -74,12 +74,12 @@ impl BlobReader {
         })
     }
 
-    /// Nothing more is to come: says whether what came is right.
+    /// Checks the digest once all declared bytes have arrived.
     fn finish(&mut self) -> io::Result<usize> {
         let Some(hasher) = self.hasher.take() else {
             return Ok(0);
         };
-        // The end is asked for too: then the connection can be used again.
+        // Also read the end of the response, so that the connection can be reused.
         let goes_on = self.arriving.take().is_some_and(|mut arriving| {
             let after = arriving.read(&mut [0]);
             after.is_ok_and(|count| count > 0)
@@ -94,7 +94,7 @@ impl BlobReader {
         }
     }
 
-    /// The connection broke off: asks for the rest.
+    /// Requests the rest after the connection broke off.
     fn resume(&mut self, error: io::Error) -> io::Result<()> {
         self.losses += 1;
         if self.losses > RESUMPTIONS {
@@ -152,7 +152,7 @@ fn corrupt(error: RemoteError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// A remote error where only an error of input and output fits; its words are kept.
+/// Wraps a remote error as an I/O error; its message is kept.
 pub(crate) fn into_io(error: RemoteError) -> io::Error {
     let kind = match &error {
         RemoteError::NotFound { .. } => io::ErrorKind::NotFound,
@@ -166,11 +166,11 @@ pub(crate) fn into_io(error: RemoteError) -> io::Error {
     io::Error::new(kind, error)
 }
 
-/// A run whose files are read from a server as they are asked for; nothing is kept on disk.
+/// A run whose files are read from a server on demand; nothing is written to disk.
 pub struct RunSource {
     manifest: Arc<RunManifest>,
     store: Arc<dyn BlobStore>,
-    /// Where in the run this source is rooted; empty for the run itself.
+    /// The folder of the run that this source is rooted at; empty for the run itself.
     folder: String,
     connections: usize,
 }
@@ -186,7 +186,7 @@ impl RunSource {
         }
     }
 
-    /// A folder of the run.
+    /// The same run, rooted at one of its folders.
     #[must_use]
     pub fn below(mut self, folder: &SafePath) -> Self {
         self.folder = format!("{folder}/");
@@ -268,7 +268,7 @@ impl Source for RunSource {
     }
 }
 
-/// The digest of everything a reader has, and how much that is.
+/// The digest and the length of everything in a reader.
 pub(crate) fn digest_all(mut reader: impl Read) -> io::Result<(Digest, u64)> {
     let mut hasher = Hasher::new();
     let mut buffer = vec![0; 64 << 10];

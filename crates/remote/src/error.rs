@@ -1,7 +1,7 @@
-//! What can go wrong with a remote place, in words that hold for any kind of server.
+//! Errors of remote places, in words that fit any kind of server.
 //!
-//! No message holds a credential: keys, tokens and signatures never enter an error, and addresses
-//! are shown without what stands before an `@` or after a `?`.
+//! No message contains a credential: keys, tokens and signatures never enter an error, and
+//! addresses are shown without the part before an `@` or after a `?`.
 
 use std::io;
 
@@ -15,10 +15,10 @@ use crate::verified::Objection;
 /// Why a remote place could not be read or written.
 #[derive(Debug, Error)]
 pub enum RemoteError {
-    /// What was given is no address of a remote place.
+    /// The text is not the address of a remote place.
     #[error("`{address}` is no remote address that can be used: {problem}")]
     Address {
-        /// The address, without anything secret.
+        /// The address, without its secret parts.
         address: String,
         /// What is wrong with it.
         problem: &'static str,
@@ -29,7 +29,7 @@ pub enum RemoteError {
         /// The server.
         host: String,
     },
-    /// A file of credentials that cannot be used.
+    /// A credentials file cannot be used.
     #[error("the credentials in `{path}` cannot be used: {problem}")]
     Credentials {
         /// The file.
@@ -37,15 +37,15 @@ pub enum RemoteError {
         /// What is wrong, without quoting the file.
         problem: String,
     },
-    /// The server knows the credentials not at all, or they are wrong.
+    /// The server does not know the credentials, or they are wrong.
     #[error("`{host}` refuses the credentials: {answer}")]
     Unauthorized {
         /// The server.
         host: String,
-        /// The server's code for it.
+        /// The server's error code.
         answer: String,
     },
-    /// The credentials were right once.
+    /// The credentials have expired.
     #[error("the credentials for `{host}` have expired")]
     Expired {
         /// The server.
@@ -62,15 +62,15 @@ pub enum RemoteError {
     /// The credentials are right and not enough for this.
     #[error("`{place}` may not be used with these credentials: {answer}")]
     Forbidden {
-        /// What was asked for.
+        /// What was requested.
         place: String,
-        /// The server's code for it.
+        /// The server's error code.
         answer: String,
     },
-    /// Nothing is there.
+    /// There is nothing at this place.
     #[error("`{place}` does not exist")]
     NotFound {
-        /// What was asked for.
+        /// What was requested.
         place: String,
     },
     /// The bucket or repository itself is missing.
@@ -88,16 +88,16 @@ pub enum RemoteError {
     Full {
         /// The server.
         host: String,
-        /// The server's code for it.
+        /// The server's error code.
         answer: String,
     },
-    /// Something else stands at this name already.
+    /// Something else already has this name.
     #[error("`{place}` exists already, with other content")]
     Taken {
         /// The name.
         place: String,
     },
-    /// What the server holds is not what it, or we, declared it to be.
+    /// What the server holds differs from what it or we declared.
     #[error("`{place}` is not what was declared: {problem}")]
     Corrupt {
         /// What was read.
@@ -105,7 +105,7 @@ pub enum RemoteError {
         /// What differs.
         problem: String,
     },
-    /// The server answered something that its protocol does not have.
+    /// The server's answer violates its protocol.
     #[error("`{host}` answered in a way that is not understood: {problem}")]
     Protocol {
         /// The server.
@@ -113,17 +113,17 @@ pub enum RemoteError {
         /// What was wrong with the answer.
         problem: String,
     },
-    /// The server refused, and none of the other kinds fits.
+    /// The server refused for a reason that no other variant covers.
     #[error("`{host}` answered {status}: {answer}")]
     Refused {
         /// The server.
         host: String,
         /// The HTTP status.
         status: u16,
-        /// The server's code or words for it.
+        /// The server's error code or message.
         answer: String,
     },
-    /// The server could not be spoken to.
+    /// Communication with the server failed.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// Something that does not verify, or is not one thing.
@@ -139,34 +139,34 @@ pub enum RemoteError {
     Unfit {
         /// The run.
         path: String,
-        /// What it holds.
+        /// What it contains.
         problem: String,
     },
-    /// Something is at the place that a run is to be brought to.
+    /// The target of a pull already exists.
     #[error("`{path}` exists already and is never overwritten")]
     Occupied {
-        /// The place.
+        /// The target.
         path: String,
     },
-    /// Another process brings the same run to the same place.
+    /// Another process is fetching the same run to the same place.
     #[error("another process is at work in `{path}`")]
     Busy {
-        /// The folder that it has.
+        /// The folder that it has locked.
         path: String,
     },
-    /// A file of this machine could not be read or written.
+    /// A local file could not be read or written.
     #[error("`{path}` could not be used")]
     Local {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 }
 
 impl RemoteError {
-    /// The error that reading a remote place failed with; itself where it was one of these.
+    /// Recovers the remote error inside an I/O error; any other becomes an error about `place`.
     pub fn from_io(error: io::Error, place: &str) -> Self {
         match error.downcast::<Self>() {
             Ok(remote) => remote,
@@ -177,7 +177,7 @@ impl RemoteError {
         }
     }
 
-    /// The code that people are shown before the message.
+    /// The code that is shown before the message.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Address { .. } => "REMOTE_ADDRESS",
@@ -203,7 +203,7 @@ impl RemoteError {
         }
     }
 
-    /// What to do about it, where that can be said.
+    /// Advice, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Address { .. } => {

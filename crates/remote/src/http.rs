@@ -1,11 +1,11 @@
 //! One HTTP client for every kind of server.
 //!
-//! Requests are repeated, a bounded number of times and with growing pauses, where the connection
-//! is lost or the server is overwhelmed; so only requests that may be repeated are made through it.
-//! Redirects are followed where a request says so, and what authorizes a request goes to the host
-//! that it was meant for and to no other. Responses are read within a bound that the caller gives.
+//! A request is repeated a bounded number of times, with growing pauses, if the connection is lost
+//! or the server is overloaded; so only requests that are safe to repeat may be sent through it.
+//! Redirects are followed only if the request allows it, and credentials are sent only to the
+//! origin that they are meant for. Responses are read within a bound that the caller gives.
 //!
-//! It knows nothing of what any server means by a status; it gives the status back.
+//! What a status means is left to the caller.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -22,38 +22,38 @@ use ureq::http::{Method, StatusCode, Uri};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, BodyReader, SendBody};
 
-/// How long a connection may take to come about.
+/// The longest time that connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
-/// A server that sends or takes nothing for this long is gone.
+/// A server that neither sends nor accepts anything for this long counts as gone.
 const SILENCE: Duration = Duration::from_secs(60);
-/// How often a request is made at the most.
+/// How often a request is attempted at most.
 const ATTEMPTS: u32 = 5;
 /// The pause after the first failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// A server that asks for a longer pause is not waited for that long.
+/// The longest pause. A server that asks for a longer one is asked again after this.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Redirects that are followed in a row.
+/// The most redirects that are followed in a row.
 const REDIRECTS: usize = 5;
-/// Connections that are kept open for the next request.
+/// How many idle connections are kept for later requests.
 const IDLE_CONNECTIONS: usize = 64;
-/// Bytes that a connection buffers each way.
+/// Bytes that a connection buffers in each direction.
 const BUFFER: usize = 64 << 10;
 
-/// Why a server could not be spoken to. Addresses in here are hosts with ports, nothing more.
+/// Why a request failed. Addresses in messages are only host and port.
 #[derive(Debug, Error)]
 pub enum HttpError {
-    /// No name service knows the host.
+    /// The host name cannot be resolved.
     #[error("the host `{host}` is not known")]
     UnknownHost {
         /// The host.
         host: String,
     },
-    /// Nobody answers there.
+    /// No connection can be made.
     #[error("`{host}` cannot be reached: {problem}")]
     Unreachable {
         /// The host.
         host: String,
-        /// What the system said.
+        /// The system's message.
         problem: String,
     },
     /// The server was silent for too long.
@@ -62,48 +62,48 @@ pub enum HttpError {
         /// The host.
         host: String,
     },
-    /// The connection broke off, and again on every further attempt.
+    /// The connection broke off, on every attempt.
     #[error("the connection to `{host}` was lost: {problem}")]
     Lost {
         /// The host.
         host: String,
-        /// What the system said.
+        /// The system's message.
         problem: String,
     },
-    /// TLS could not be agreed on, or the certificate is not trusted.
+    /// The TLS handshake failed, or the certificate is not trusted.
     #[error("`{host}` cannot be spoken to securely: {problem}")]
     Insecure {
         /// The host.
         host: String,
-        /// What TLS said.
+        /// The TLS library's message.
         problem: String,
     },
-    /// A redirect without an end, to nowhere, or away from TLS.
+    /// A redirect loop, an invalid redirect, or one from HTTPS to plain HTTP.
     #[error("`{host}` redirects in a way that is not followed: {problem}")]
     Redirect {
         /// The host that redirects.
         host: String,
-        /// What is wrong with it.
+        /// What is wrong with the redirect.
         problem: &'static str,
     },
-    /// The response has more bytes than it may have.
+    /// The response is longer than the caller allows.
     #[error("`{host}` answers with more than {limit} bytes")]
     TooLarge {
         /// The host.
         host: String,
-        /// Bytes that are read at the most.
+        /// The most bytes that are read.
         limit: u64,
     },
-    /// What was to be sent could not be read.
+    /// The request's body could not be read.
     #[error("what is sent to `{host}` could not be read")]
     Body {
         /// The host.
         host: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// Anything else that is no HTTP.
+    /// Any other violation of HTTP.
     #[error("`{host}` does not speak HTTP that is understood: {problem}")]
     Protocol {
         /// The host.
@@ -114,7 +114,7 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    /// The code that people are shown before the message.
+    /// The code that is shown before the message.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::UnknownHost { .. } | Self::Unreachable { .. } => "UNREACHABLE",
@@ -128,7 +128,7 @@ impl HttpError {
         }
     }
 
-    /// What to do about it, where that can be said.
+    /// Advice, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::UnknownHost { .. } | Self::Unreachable { .. } => {
@@ -153,12 +153,12 @@ impl HttpError {
     }
 }
 
-/// A body that can be sent again when a connection is lost.
+/// A request body that can be sent again after the connection was lost.
 pub trait RepeatableBody: Sync {
-    /// Its exact number of bytes.
+    /// The exact length in bytes.
     fn length(&self) -> u64;
 
-    /// A reader at its beginning.
+    /// Opens a reader at the beginning.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -175,12 +175,12 @@ impl RepeatableBody for [u8] {
     }
 }
 
-/// Whether a redirect is followed.
+/// What happens to a redirect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Redirects {
-    /// It is given back to the caller like any other response.
+    /// It is returned to the caller like any other response.
     Return,
-    /// It is followed; away from the first origin without credentials.
+    /// It is followed; to another origin without credentials.
     Follow,
 }
 
@@ -196,14 +196,14 @@ pub struct Request<'a> {
 }
 
 impl fmt::Debug for Request<'_> {
-    /// Without credentials and without the query, which may hold a signature.
+    /// Omits credentials, and the query, which may contain a signature.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}{}", self.method, host(&self.uri), self.uri.path())
     }
 }
 
 impl<'a> Request<'a> {
-    /// A request without a body that follows no redirect.
+    /// A request without a body that does not follow redirects.
     pub fn new(method: Method, uri: Uri) -> Self {
         Self {
             method,
@@ -216,21 +216,21 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The same, made once: for what must not be done twice.
+    /// The same request, attempted only once: for requests that are not safe to repeat.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.attempts = 1;
         self
     }
 
-    /// The same with a header that anybody may see.
+    /// The same request with a header that is not secret.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// The same with a header that only the origin of this request may see.
+    /// The same request with a header that is sent to this request's origin only.
     #[must_use]
     pub fn credential(mut self, name: HeaderName, mut value: HeaderValue) -> Self {
         value.set_sensitive(true);
@@ -238,14 +238,14 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// The same with a body.
+    /// The same request with a body.
     #[must_use]
     pub fn body(mut self, body: &'a dyn RepeatableBody) -> Self {
         self.body = Some(body);
         self
     }
 
-    /// The same with redirects followed or given back.
+    /// The same request, with redirects followed or returned.
     #[must_use]
     pub fn redirects(mut self, redirects: Redirects) -> Self {
         self.redirects = redirects;
@@ -253,13 +253,13 @@ impl<'a> Request<'a> {
     }
 }
 
-/// What a server answered. The body is read as it arrives.
+/// A response. Its body is read as it arrives.
 pub struct Response {
     /// The status, whatever it is.
     pub status: StatusCode,
     /// The headers.
     pub headers: HeaderMap,
-    /// Where the response came from, after redirects.
+    /// Where the response came from, after any redirects.
     pub uri: Uri,
     body: BodyReader<'static>,
 }
@@ -271,24 +271,24 @@ impl fmt::Debug for Response {
 }
 
 impl Response {
-    /// A header that is text.
+    /// A header's value, if it is text.
     pub fn text_header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The length that the server declares for the body.
+    /// The length of the body, if the server declares it.
     pub fn declared_length(&self) -> Option<u64> {
         self.text_header(CONTENT_LENGTH.as_str())?.parse().ok()
     }
 
-    /// The body as it arrives, bounded by nothing: the caller has to stop.
+    /// The body as it arrives, without a bound: the caller has to limit it.
     pub fn into_reader(self) -> impl Read + Send + 'static {
         self.body
     }
 
-    /// Reads what there is of a body that nobody wants, so that the connection can be used again.
+    /// Reads the rest of an unwanted body, so that the connection can be reused.
     pub fn discard(self) {
-        // Where it is longer, or breaks off, the next request gets another connection.
+        // If the body is longer or breaks off, the next request uses another connection.
         let _ = io::copy(&mut self.body.take(BUFFER as u64), &mut io::sink());
     }
 
@@ -311,7 +311,7 @@ impl Response {
     }
 }
 
-/// The client. Cheap to share between threads, and meant to be: it keeps connections open.
+/// The client. It is cheap to clone, and clones share its open connections.
 #[derive(Debug, Clone)]
 pub struct Http {
     agent: Agent,
@@ -355,11 +355,11 @@ impl Http {
         }
     }
 
-    /// Sends a request and gives back what was answered, whatever the status: the last answer
-    /// where the server stayed overwhelmed.
+    /// Sends a request and returns the response, whatever its status. If the server stays
+    /// overloaded, that is its last response.
     ///
     /// # Errors
-    /// When no answer was got.
+    /// When there was no response.
     pub fn send(&self, request: &Request<'_>) -> Result<Response, HttpError> {
         let mut pause = self.first_pause;
         for attempt in 1.. {
@@ -453,7 +453,7 @@ impl Http {
     }
 }
 
-/// What is said where a loop that always returns did not.
+/// The result if the loop of attempts ends without returning, which it cannot.
 fn unreachable_attempts(uri: &Uri) -> Result<Response, HttpError> {
     Err(HttpError::Timeout { host: host(uri) })
 }
@@ -472,7 +472,7 @@ fn asked_pause(response: &Response) -> Option<Duration> {
     text.parse().ok().map(Duration::from_secs)
 }
 
-/// Host and port of an address, as messages show it: without a user, a path or a query.
+/// Host and port of an address for messages, without user, path and query.
 pub fn host(uri: &Uri) -> String {
     let shown = uri.authority().map(|authority| match authority.port() {
         Some(port) => format!("{}:{port}", authority.host()),
@@ -493,8 +493,8 @@ pub fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     one.scheme() == other.scheme() && name(one) == name(other) && port(one) == port(other)
 }
 
-/// The address that a `Location` stands for, seen from `base`; `None` where it is none, or has a
-/// scheme other than HTTP's.
+/// Resolves a `Location` header against `base`; `None` if it is invalid or its scheme is neither
+/// HTTP nor HTTPS.
 pub fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next()?;
     if location.is_empty() {
@@ -534,7 +534,7 @@ fn without_user(authority: &Authority) -> Option<Authority> {
     plain.parse().ok()
 }
 
-/// What became of a request, without anything that the request held.
+/// Converts an error of the HTTP library, without quoting anything of the request.
 fn failure(host: String, error: ureq::Error) -> HttpError {
     match error {
         ureq::Error::HostNotFound => HttpError::UnknownHost { host },
@@ -562,12 +562,12 @@ fn failure(host: String, error: ureq::Error) -> HttpError {
             host,
             limit: limit as u64,
         },
-        // The connection closed before the response was whole.
+        // The connection closed before the response was complete.
         ureq::Error::Protocol(error) => HttpError::Lost {
             host,
             problem: error.to_string(),
         },
-        // Others may quote the address of the request, which is not repeated.
+        // Other errors may quote the request's address, so their text is not shown.
         _ => HttpError::Protocol {
             host,
             problem: "the request could not be made".to_owned(),
@@ -583,7 +583,7 @@ fn failed_io(host: String, error: &io::Error) -> HttpError {
     {
         return HttpError::Insecure { host, problem };
     }
-    // The system's own words: there is no kind for it.
+    // No error kind exists for this, only the system's message.
     if problem.starts_with("failed to lookup address information") {
         return HttpError::UnknownHost { host };
     }

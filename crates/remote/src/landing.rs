@@ -1,4 +1,4 @@
-//! Brings a run from a server into a folder of this machine.
+//! Fetches a run from a server into a local folder.
 //!
 //! Contents arrive in a folder beside the target, each under its digest; what was killed goes on
 //! there, from the byte where it stopped. Once every content is whole and has its digest, the run
@@ -21,9 +21,9 @@ use crate::manifest::Blob;
 use crate::parallel;
 use crate::place::RemoteRun;
 
-/// Contents that are fetched at once.
+/// How many contents are fetched in parallel.
 const CONNECTIONS: usize = 8;
-/// Bytes that are read at once.
+/// Bytes per read.
 const BUFFER: usize = 64 << 10;
 
 /// Brings `run` to `target`, where nothing may be yet. What is laid out beside it is shown to `judge`
@@ -71,7 +71,7 @@ fn bring(
     let mut used = BTreeSet::new();
     for (path, blob) in &run.manifest.files {
         let arrived = arrivals.whole(blob.sha256);
-        // Files with the same content stay files of their own.
+        // Only the first file may take the download over; others with the same content need copies.
         let laid = match used.insert(blob.sha256) {
             true => staging.adopt(&arrived, path.as_str()),
             false => staging.copy(&arrived, path.as_str()),
@@ -93,16 +93,16 @@ fn local(path: &Path) -> impl Fn(io::Error) -> RemoteError {
     }
 }
 
-/// The folder that contents arrive in. One process at a time has it.
+/// The folder that contents are downloaded into, locked by one process at a time.
 struct Arrivals {
     folder: PathBuf,
     _held: File,
 }
 
 impl Arrivals {
-    /// The folder for a run that is to stand at `target`, with what an earlier attempt left in it.
+    /// Opens the download folder for `target`, with whatever an earlier attempt left in it.
     fn open(target: &Path, run: Digest) -> Result<Self, RemoteError> {
-        // A name that searching for evidence passes over.
+        // A search for evidence skips names of this form.
         let name = format!(".runseal-pull-{}", run.hex_prefix(16));
         let folder = folder_of(target).join(name);
         fs::create_dir_all(&folder).map_err(local(&folder))?;
@@ -114,7 +114,7 @@ impl Arrivals {
                     path: folder.display().to_string(),
                 });
             }
-            // Such a file system has no locks.
+            // This file system does not support locks.
             Err(TryLockError::Error(_)) => {}
         }
         Ok(Self {
@@ -127,11 +127,11 @@ impl Arrivals {
         self.folder.join(sha256.to_string())
     }
 
-    /// Gets one content, unless it is there.
+    /// Downloads one content, unless it is complete already.
     fn fetch(&self, store: &Arc<dyn BlobStore>, blob: Blob) -> Result<(), RemoteError> {
         let whole = self.whole(blob.sha256);
         if let Ok(file) = File::open(&whole) {
-            // It was whole once; a disk that was full or a machine that lost power may say otherwise.
+            // It was complete once, but a full disk or a power failure may have damaged it since.
             let found = digest_all(file).map_err(local(&whole))?;
             if found == (blob.sha256, blob.bytes) {
                 return Ok(());
@@ -157,7 +157,7 @@ impl Arrivals {
             file.rewind().map_err(local(&part))?;
         }
         match self.append(store, blob, &mut file, (from, hasher)) {
-            // What lay here may be the fault: once more, from the beginning.
+            // The part from an earlier attempt may be damaged: start over.
             Err(RemoteError::Corrupt { .. }) if from > 0 => {
                 file.set_len(0).map_err(local(&part))?;
                 file.rewind().map_err(local(&part))?;
@@ -191,7 +191,7 @@ impl Arrivals {
 
     /// Nothing in it is needed any more: takes the folder away.
     fn remove(self) {
-        // What cannot be taken away is in nobody's way.
+        // If this fails, the folder stays but does no harm.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,13 +1,12 @@
-//! Run bundles that are kept elsewhere: in object storage (`s3://…`) and in OCI registries
-//! (`oci://…`).
+//! Run bundles stored remotely: in object storage (`s3://…`) and in OCI registries (`oci://…`).
 //!
-//! Everything here blocks; where several requests go at once, several threads make them. What
-//! arrives is hashed and bounded by what was declared of it, so a server is trusted with nothing
-//! but keeping bytes. What is sent becomes visible with its last request: whoever is cut off
-//! before leaves blobs that nothing refers to, and never half a run.
+//! Everything here blocks; parallel requests are made by several threads. What arrives is hashed
+//! and bounded by its declared size, so a server is trusted with nothing but storage. What is sent
+//! becomes visible with the last request: an interruption before that leaves unreferenced blobs,
+//! never half a run.
 //!
-//! Nothing that verifies a local path calls this crate, and it opens no socket before it is asked
-//! for a remote one.
+//! Verifying a local path never calls this crate, and it opens no socket until it is asked for a
+//! remote one.
 
 mod beside;
 pub mod blobs;

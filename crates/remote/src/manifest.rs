@@ -1,8 +1,8 @@
-//! What a run consists of, wherever it is kept: its files by path, size and digest.
+//! The content of a run, wherever it is stored: its files by path, size and digest.
 //!
-//! The manifest is canonical JSON and says nothing of when, where or by whom it was written, so the
-//! same run has the same manifest, and the manifest's digest names the run. It is no evidence by
-//! itself: what a run claims is in its files, and is verified like any other run's.
+//! The manifest is canonical JSON and does not say when, where or by whom it was written, so the
+//! same run has the same manifest, and its digest identifies the run. It is not evidence itself:
+//! the claims of a run are in its files, which are verified like those of any other run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,13 +12,13 @@ use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use thiserror::Error;
 
-/// What the member `format` says.
+/// The value of the member `format`.
 pub const FORMAT: &str = "runseal.run_manifest.v1";
 
-/// Bytes that a manifest may have: enough for a million files with long names.
+/// The most bytes that a manifest may have: enough for a million files with long names.
 pub const MAX_MANIFEST_BYTES: u64 = 256 << 20;
 
-/// The content of a file: how many bytes, and which.
+/// The content of a file, identified by digest and size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Blob {
     /// The digest.
@@ -32,23 +32,23 @@ pub struct Blob {
 pub struct RunManifest {
     /// Every regular file.
     pub files: BTreeMap<SafePath, Blob>,
-    /// Folders that no file implies.
+    /// Folders that contain nothing, so that no file implies them.
     pub empty_folders: BTreeSet<SafePath>,
 }
 
-/// Why bytes are no manifest.
+/// Why bytes are not a manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ManifestError {
-    /// No strict JSON.
+    /// They are not strict JSON.
     #[error("it is no JSON: {0}")]
     Json(String),
-    /// Another document, or another version of this one.
+    /// They are a different document, or another version of this one.
     #[error("it is no {FORMAT}")]
     Format,
-    /// A member is missing, or is something else.
+    /// A member is missing or has the wrong type.
     #[error("it has no valid `{0}`")]
     Member(&'static str),
-    /// A path that could leave its folder.
+    /// A path could lead out of its folder.
     #[error("the path `{shown}` is refused: {problem}")]
     Path {
         /// The path, escaped.
@@ -56,25 +56,25 @@ pub enum ManifestError {
         /// What is wrong with it.
         problem: String,
     },
-    /// A path that stands there twice, or as a file and as a folder.
+    /// A path occurs twice, or both as a file and as a folder.
     #[error("the path `{0}` stands there twice")]
     Twice(String),
-    /// One digest with several sizes.
+    /// One digest occurs with several sizes.
     #[error("the digest `{0}` has two sizes")]
     TwoSizes(Digest),
-    /// More files than any source may have.
+    /// There are more files than any source may have.
     #[error("it lists more than {MAX_ENTRIES} files")]
     TooMany,
-    /// The same content in another spelling, which would have another digest.
+    /// The content is the same but not in canonical form, so it would have another digest.
     #[error("it is not in its canonical form")]
     Form,
 }
 
 impl RunManifest {
-    /// Its bytes, which are the same for the same run.
+    /// The canonical bytes: the same run always has the same ones.
     ///
     /// # Errors
-    /// Never for a manifest that was parsed or made of safe paths.
+    /// Never for a manifest that was parsed or built from safe paths.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ManifestError> {
         let files = self.files.iter().map(|(path, blob)| {
             Value::object([
@@ -93,10 +93,10 @@ impl RunManifest {
         bytes.map_err(|error| ManifestError::Json(error.to_string()))
     }
 
-    /// Reads one, strictly: bytes that parse are the bytes that are written.
+    /// Parses a manifest strictly: writing the result gives back the same bytes.
     ///
     /// # Errors
-    /// When they are no manifest.
+    /// When the bytes are not a manifest.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         let document = parse_document(bytes, &ReadOptions::default())
             .map_err(|error| ManifestError::Json(error.to_string()))?;
@@ -142,7 +142,7 @@ impl RunManifest {
         }
     }
 
-    /// What no single line of it shows: a path that is a file and a folder, a digest with two sizes.
+    /// Checks what no single entry shows: no path is both file and folder, no digest has two sizes.
     fn check(&self) -> Result<(), ManifestError> {
         let folders = self.folders();
         let taken = self
@@ -155,7 +155,7 @@ impl RunManifest {
         self.blobs().map(drop)
     }
 
-    /// Every folder, those that paths imply included.
+    /// Every folder, including those that only paths imply.
     pub fn folders(&self) -> BTreeSet<&str> {
         let mut folders = BTreeSet::new();
         for path in self.files.keys() {
@@ -168,10 +168,10 @@ impl RunManifest {
         folders
     }
 
-    /// The contents of its files, each once.
+    /// The contents of all files, each once.
     ///
     /// # Errors
-    /// When a digest has two sizes, of which one is a lie.
+    /// When a digest has two sizes, one of which must be wrong.
     pub fn blobs(&self) -> Result<BTreeMap<Digest, u64>, ManifestError> {
         let mut blobs = BTreeMap::new();
         for blob in self.files.values() {
@@ -185,14 +185,14 @@ impl RunManifest {
         Ok(blobs)
     }
 
-    /// The bytes of all its files.
+    /// The total size of all files in bytes.
     pub fn total_bytes(&self) -> u64 {
         let sizes = self.files.values().map(|blob| blob.bytes);
         sizes.fold(0, u64::saturating_add)
     }
 }
 
-/// Adds every folder above a path, up to one that is there already.
+/// Adds every folder above a path, up to the first that is already there.
 fn insert_above<'a>(folders: &mut BTreeSet<&'a str>, mut path: &'a str) {
     while let Some((above, _)) = path.rsplit_once('/') {
         if !folders.insert(above) {

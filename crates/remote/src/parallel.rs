@@ -1,12 +1,12 @@
-//! Does the same to many things on several threads, up to the first failure.
+//! Processes many items on several threads, until the first failure.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Calls `work` with every item, on up to `threads` threads at once. After a failure no further
-/// item is begun; of several failures, the one of the first item in order is given back, so that
-/// the message does not depend on which thread was faster.
+/// Calls `work` with every item, on up to `threads` threads. After a failure no further item is
+/// started. Of several failures, that of the first item in order is returned, so that the message
+/// does not depend on timing.
 ///
 /// # Errors
 /// When `work` fails for an item.

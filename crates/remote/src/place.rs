@@ -1,4 +1,4 @@
-//! A place for runs beyond this machine, whatever kind of server keeps it.
+//! A remote place for runs, whatever kind of server it is on.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,69 +9,69 @@ use crate::blobs::BlobStore;
 use crate::error::RemoteError;
 use crate::manifest::RunManifest;
 
-/// How hard a locked object is to remove before its time.
+/// Who may delete a locked object before its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RetentionMode {
-    /// Those with a special permission may still remove it.
+    /// Users with a special permission.
     Governance,
-    /// Nobody may.
+    /// Nobody.
     Compliance,
 }
 
-/// Until when what is put may not be removed.
+/// Until when what is put may not be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
     /// How strictly.
     pub mode: RetentionMode,
-    /// The end, as `2027-12-31T00:00:00Z`.
+    /// The end of the lock, such as `2027-12-31T00:00:00Z`.
     pub until: String,
 }
 
-/// How a run is put.
+/// Options for putting a run.
 #[derive(Debug, Clone, Default)]
 pub struct PutOptions {
-    /// Lock everything that belongs to the run.
+    /// Locks everything that belongs to the run.
     pub retention: Option<Retention>,
 }
 
-/// A run that was put.
+/// The result of putting a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
-    /// The digest of the manifest: the same run has the same one, wherever it is kept.
+    /// The digest of the manifest; the same for the same run, wherever it is stored.
     pub digest: Digest,
-    /// The address under which it can be read, with its digest.
+    /// The address at which it can be read, pinned to its digest.
     pub reference: String,
-    /// Files of the run.
+    /// The number of files.
     pub files: u64,
-    /// Bytes of those files.
+    /// The total size of the files in bytes.
     pub bytes: u64,
-    /// Bytes that had to be sent; the others were there already.
+    /// Bytes that were sent; the rest was there already.
     pub sent: u64,
     /// The endings of the signatures that went along.
     pub attached: Vec<&'static str>,
 }
 
-/// A run on a server, found and not yet read.
+/// A run on a server that was looked up, but not yet read.
 pub struct RemoteRun {
     /// Its files.
     pub manifest: Arc<RunManifest>,
     /// The digest of the manifest.
     pub digest: Digest,
-    /// Where its contents are.
+    /// The store of its contents.
     pub blobs: Arc<dyn BlobStore>,
 }
 
-/// One address that a run is put at or got from.
+/// An address at which a run can be put or read.
 pub trait RunPlace: Sync {
     /// Puts the run in a folder here, with the signatures beside it; a single file as a folder that
     /// holds it. It can be read once everything of it has arrived, and not before. A run that is here
     /// already is left as it is.
     ///
     /// # Errors
-    /// When it cannot be read or put, or another run has this name.
+    /// When it cannot be read or stored, or another run has this name.
     fn put_run(&self, folder: &Path, options: &PutOptions) -> Result<Pushed, RemoteError>;
 
-    /// Finds the run that is here.
+    /// Looks up the run at this address.
     ///
     /// # Errors
     /// When there is none, or it is not the one that the address pins.

@@ -161,7 +161,7 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
     let findings = exhibit.findings().count();
     if findings > 0 {
         let what = counted(findings, "finding");
-        return answer(Tone::Bad, "Not intact", format!("{what}, told below"));
+        return answer(Tone::Bad, "Not intact", format!("{what}, listed below"));
     }
     if !exhibit.is_valid() {
         let results = exhibit.report.results().iter();

@@ -179,7 +179,9 @@ impl Report {
     /// # Errors
     /// When a text of it has no canonical form.
     pub fn to_sarif(&self) -> Result<String, Error> {
-        json_text(&render_survey_sarif(&self.survey))
+        let folder = std::env::current_dir().ok();
+        let folder = folder.as_deref().and_then(Path::to_str);
+        json_text(&render_survey_sarif(&self.survey, folder))
     }
 
     /// The same as JUnit XML, for CI systems.

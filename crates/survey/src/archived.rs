@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::definition::{
     Beside, Claim, FolderNames, Identity, Judgement, SourceFiles, definition,
 };
-use runseal_core::formats::detect::{Detected, detect_folder, detect_leftover, is_candidate};
+use runseal_core::formats::detect::{
+    Detected, detect_folder, detect_leftover, is_candidate, is_ordinary_zip,
+};
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
@@ -18,7 +21,7 @@ use super::signing::read_beside_entry;
 use super::walk::detect_bytes;
 use super::witness::Noted;
 use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
-use runseal_archive::{Archive, ArchiveSource, Record};
+use runseal_archive::{Archive, ArchiveSource, Beginning, FileRecord, Record};
 
 /// Judges everything in an archive.
 pub(super) fn judge_archive(
@@ -35,10 +38,14 @@ pub(super) fn judge_archive(
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
+        above: Vec::new(),
     };
     search.find_top();
     let top = search.top.clone();
     search.judge_below(&top);
+    for name in std::mem::take(&mut search.above) {
+        search.judge_document(&name);
+    }
     finish(search, "", found, judge)
 }
 
@@ -57,6 +64,7 @@ pub(super) fn judge_in_archive(
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
+        above: Vec::new(),
     };
     match archive.get(&inside.name) {
         Some(Record::Folder) => search.judge_below(&inside.name),
@@ -128,6 +136,7 @@ pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
+        above: Vec::new(),
     };
     search.find_top();
     let listed = search.list(&search.top);
@@ -145,6 +154,7 @@ pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: String::new(),
+        above: Vec::new(),
     };
     let is_known = |name: &String| {
         let file_name = name.rsplit('/').next().unwrap_or(name);
@@ -183,6 +193,7 @@ pub fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
         results: UnitResults::default(),
         bundles: Vec::new(),
         top: folder.to_owned(),
+        above: Vec::new(),
     };
     let listed = search.list(folder);
     search.detect(folder, &listed.names).0
@@ -238,13 +249,24 @@ struct Search<'a> {
     bundles: Vec<(String, Format)>,
     /// The folder that stands for the archive: its top, or its only folder.
     top: String,
+    /// Files above that folder that begin like a document or an archive.
+    above: Vec<String>,
 }
 
 /// The names in one folder of the archive.
 struct Listed {
     names: FolderNames,
     candidates: Vec<String>,
+    /// Files that begin like a document or an archive, and are called otherwise.
+    unnamed: Vec<String>,
     folders: Vec<String>,
+    /// How many other files there are.
+    others: u64,
+}
+
+/// Whether a file whose name says nothing begins like a document or an archive.
+fn looks_like_evidence(name: &[u8], file: &FileRecord<'_>) -> bool {
+    file.beginning != Beginning::Other && !is_ordinary_zip(name)
 }
 
 impl Search<'_> {
@@ -252,10 +274,12 @@ impl Search<'_> {
         let mut listed = Listed {
             names: FolderNames::default(),
             candidates: Vec::new(),
+            unnamed: Vec::new(),
             folders: Vec::new(),
+            others: 0,
         };
-        for (name, record) in self.archive.below(folder) {
-            let (Ok(text), false) = (str::from_utf8(name), name.contains(&b'/')) else {
+        for (name, record) in self.archive.children(folder) {
+            let Ok(text) = str::from_utf8(name) else {
                 continue;
             };
             let full = match folder {
@@ -266,7 +290,9 @@ impl Search<'_> {
             match record {
                 Record::Folder => listed.folders.push(full),
                 Record::File(_) if is_candidate(name) => listed.candidates.push(full),
-                _ => {}
+                Record::File(file) if looks_like_evidence(name, &file) => listed.unnamed.push(full),
+                Record::File(_) => listed.others += 1,
+                Record::Other(_) => {}
             }
         }
         listed
@@ -297,6 +323,8 @@ impl Search<'_> {
                     if listed.folders.is_empty() && !is_bundle && listed.candidates.is_empty() =>
                 {
                     self.top = only;
+                    self.above.append(&mut listed.unnamed);
+                    self.results.passed_over += listed.others;
                 }
                 _ => return,
             }
@@ -350,7 +378,8 @@ impl Search<'_> {
                     self.results.results.push(result);
                     self.bundles.push((folder, format));
                     if !definition(format).is_whole() {
-                        for name in &listed.candidates {
+                        // A list of sums speaks of the others.
+                        for name in listed.candidates.iter().chain(&listed.unnamed) {
                             self.judge_document(name);
                         }
                         waiting.extend(listed.folders);
@@ -362,9 +391,10 @@ impl Search<'_> {
                     self.results.results.push(result);
                 }
                 Detected::Unknown => {
-                    for name in &listed.candidates {
+                    for name in listed.candidates.iter().chain(&listed.unnamed) {
                         self.judge_document(name);
                     }
+                    self.results.passed_over += listed.others;
                     waiting.extend(listed.folders);
                 }
             }
@@ -380,8 +410,12 @@ impl Search<'_> {
         let level = judge.options.level;
         let shown = self.shown(name);
         let file_name = name.rsplit('/').next().unwrap_or(name);
-        let is_document = file_name.to_ascii_lowercase().contains(".json");
+        let is_named = file_name.to_ascii_lowercase().contains(".json");
+        let is_document = is_named || file.beginning == Beginning::Json;
+        let is_text = |bytes: &[u8]| parse_document(bytes, &ReadOptions::default()).is_err();
         let result = match file.kept {
+            // A text like any other, though it begins like a document.
+            Some(bytes) if is_document && !is_named && is_text(bytes) => None,
             Some(bytes) if is_document => {
                 let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
                 let source = ArchiveSource::new(self.archive, folder);

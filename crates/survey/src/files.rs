@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use runseal_archive::{
     Archive, BagDigester, Container, ContentDigester, HEAD, InlineDigester, PackedBytes,
-    PieceDigester, Unpacked, read_stream, read_tar, read_zip, sniff,
+    PieceDigester, Unpacked, foreign_ending, read_stream, read_tar, read_zip, sniff,
 };
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
@@ -44,6 +44,20 @@ pub trait Files: Sync {
     /// # Errors
     /// When it cannot be read, is larger, or is no regular file.
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError>;
+
+    /// The first bytes of a regular file, at most `limit`. `None` where that is too costly to be done
+    /// for every file that a search comes across; such files are then told by their names only.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no regular file.
+    fn head(&self, _path: &Path, _limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        Ok(None)
+    }
+
+    /// Where a link leads, as it is written in it.
+    fn link_target(&self, _path: &Path) -> Option<PathBuf> {
+        None
+    }
 
     /// The SHA-256 of a regular file of any size.
     ///
@@ -137,13 +151,16 @@ impl FilesBeside for FolderFiles<'_> {
 /// go by the name may find another archive in them.
 pub fn name_fault(path: &Path, container: Container) -> Option<ArchiveFault> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let promised = Container::of_file_name(&name)?;
-    (promised != container).then(|| ArchiveFault {
+    let promised = match Container::of_file_name(&name) {
+        Some(promised) if promised == container => return None,
+        Some(promised) => promised.ending().to_owned(),
+        None => format!(".{}", foreign_ending(&name)?),
+    };
+    Some(ArchiveFault {
         kind: FaultKind::Ambiguous,
         path: None,
         message: format!(
-            "its name says {} and its content says {}; rename it",
-            promised.ending(),
+            "its name says {promised} and its content says {}; rename it",
             container.ending()
         ),
     })
@@ -355,6 +372,11 @@ impl Files for MemoryFiles<'_> {
             });
         }
         Ok(bytes.to_vec())
+    }
+
+    fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        let bytes = self.file(path)?;
+        Ok(Some(bytes[..bytes.len().min(limit)].to_vec()))
     }
 
     fn digest(&self, path: &Path) -> Result<Digest, SourceError> {

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use runseal_archive::{HEAD, fill, sniff};
+use runseal_archive::{Beginning, Container, HEAD, fill, sniff, sniff_unread};
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::definition::{Beside, Judgement, Judging, definition, judge_parsed};
-use runseal_core::formats::detect::{Detected, detect_root, detect_text};
+use runseal_core::formats::detect::{Detected, detect_root, detect_text, is_ordinary_zip};
 use runseal_core::formats::{Format, REGISTRY};
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{Source, SourceError, read_bounded};
@@ -16,7 +16,7 @@ use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
 use super::schema::LocalTools;
-use super::walk::folder_of_list;
+use super::walk::{folder_of_list, look_at};
 use super::witness::{Noted, Onlooker, WitnessSource};
 use super::{
     Files, FolderFiles, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain,
@@ -56,8 +56,46 @@ impl Judge<'_> {
                 self.one_result(result, noted)
             }
             Item::File(path, found) => self.judge_file(&path, found),
+            Item::Unnamed { path, is_listed } => self.judge_unnamed(&path, is_listed),
             Item::Inside(inside) => self.judge_inside(&inside),
+            Item::PassedOver => UnitResults::passed_over(),
+            Item::Nothing => UnitResults::default(),
         }
+    }
+
+    /// Judges a file whose name says nothing, by what it begins with. A text that is no JSON counts as
+    /// any other text: logs hold the words of documents too.
+    fn judge_unnamed(&self, path: &Path, is_listed: bool) -> UnitResults {
+        let unit = || UnitResults {
+            passed_over: u64::from(!is_listed),
+            ..UnitResults::default()
+        };
+        let lost = |reason: String| {
+            self.one_result(Checked::not_checked(display_path(path), None, reason), None)
+        };
+        match look_at_unnamed(self.files, path) {
+            Ok(Beginning::Other) => unit(),
+            Ok(Beginning::UnreadArchive) => lost(self.unread_archive(path).unwrap_or_default()),
+            Ok(Beginning::Archive) => self.judge_file(path, Found::BySearch),
+            Ok(Beginning::Json) => match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
+                Ok(bytes) if parse_document(&bytes, &ReadOptions::default()).is_err() => unit(),
+                Ok(_) => {
+                    let judged = self.judge_file(path, Found::BySearch);
+                    match judged.results.is_empty() {
+                        true => unit(),
+                        false => judged,
+                    }
+                }
+                Err(error) => lost(error_chain(&error)),
+            },
+            Err(error) => lost(error_chain(&error)),
+        }
+    }
+
+    /// What is said of an archive of a kind that is not read here; `None` where the file is none.
+    fn unread_archive(&self, path: &Path) -> Option<String> {
+        let head = self.files.head(path, HEAD).ok()??;
+        sniff_unread(&head).map(unread_message)
     }
 
     fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
@@ -87,6 +125,9 @@ impl Judge<'_> {
             Ok(filled) => filled,
             Err(error) => return lost(error.to_string()),
         };
+        if let Some(kind) = sniff_unread(&head[..filled]) {
+            return lost(unread_message(kind));
+        }
         let mut whole = head[..filled].chain(input);
         match sniff(&head[..filled]) {
             Some(container) => {
@@ -133,11 +174,18 @@ impl Judge<'_> {
             Ok(None) => {}
             Err(error) => return lost(&error),
         }
+        if let Some(reason) = self.unread_archive(path) {
+            return self.one_result(Checked::not_checked(name, None, reason), None);
+        }
+        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
+        if Container::of_file_name(&file_name).is_some() {
+            let result = Checked::invalid(name, None, NO_FORMAT, NO_ARCHIVE);
+            return self.one_result(result, None);
+        }
         let bytes = match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
             Ok(bytes) => bytes,
             Err(error) => return lost(&error),
         };
-        let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         let files = FolderFiles::of_document(self.files, path);
         let beside = Beside {
             name: &file_name,
@@ -219,6 +267,20 @@ impl Judge<'_> {
     }
 }
 
+/// What a file is whose name says nothing. Text documents and programs that are zips inside are not
+/// looked into.
+pub(super) fn look_at_unnamed(files: &dyn Files, path: &Path) -> Result<Beginning, SourceError> {
+    let name = path.file_name().unwrap_or_default();
+    match is_ordinary_zip(name.as_encoded_bytes()) {
+        true => Ok(Beginning::Other),
+        false => look_at(files, path),
+    }
+}
+
+fn unread_message(kind: &str) -> String {
+    format!("{kind}, which runseal does not read; unpack it and verify what was in it")
+}
+
 /// Judges a document by its text and where it lies. `None` where it is of no known format and was found by
 /// searching.
 pub(super) fn judge_text(
@@ -264,6 +326,9 @@ fn broken(path: &str, format: Option<Format>, error: &JsonError) -> Checked {
     let message = format!("{}, at {}", error.kind, error.position);
     Checked::invalid(path, format, NO_JSON, message)
 }
+
+const NO_ARCHIVE: &str = "its name is that of an archive, and its first bytes are not those of a tar \
+    (ustar, GNU or pax), zip, gzip or Zstandard file";
 
 pub(super) const NAME_THE_FOLDER: &str =
     "this is one file of a bundle; name the folder it belongs to";

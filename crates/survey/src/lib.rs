@@ -25,7 +25,7 @@ mod witness;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use runseal_archive::ArchiveSource;
+use runseal_archive::{ArchiveSource, Beginning, Container};
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::detect::Detected;
@@ -88,6 +88,16 @@ enum Item {
     Folder(PathBuf, Format, Found),
     /// A file: a document or an archive.
     File(PathBuf, Found),
+    /// A file that was found by searching and whose name says nothing.
+    Unnamed {
+        path: PathBuf,
+        /// Whether a list of sums may speak of it: then it is not passed over, whatever it is.
+        is_listed: bool,
+    },
+    /// Something that is no file and no evidence.
+    PassedOver,
+    /// Something of which nothing has to be told.
+    Nothing,
     /// A bundle or document inside an archive.
     Inside(InsidePath),
     /// Standard input.
@@ -260,15 +270,20 @@ pub fn find_units(files: &dyn Files, path: &Path, see: &mut dyn FnMut(PathBuf)) 
         &mut |Unit(item)| match item {
             Item::Folder(path, ..) | Item::File(path, Found::ByName) => see(path),
             Item::File(path, Found::BySearch) => {
-                let name = path.to_string_lossy();
-                let is_archive = [".zip", ".tar", ".tar.gz", ".tgz", ".tar.zst"]
-                    .iter()
-                    .any(|ending| name.ends_with(ending));
+                let is_archive = Container::of_file_name(&path.to_string_lossy()).is_some();
                 let is_known = || matches!(detect_path(files, &path), Ok(Detected::Is(_)));
                 if is_archive || is_known() {
                     see(path);
                 }
             }
+            Item::Unnamed { path, .. } => match judge::look_at_unnamed(files, &path) {
+                Ok(Beginning::Archive) => see(path),
+                Ok(Beginning::Json) if matches!(detect_path(files, &path), Ok(Detected::Is(_))) => {
+                    see(path);
+                }
+                _ => {}
+            },
+            Item::PassedOver | Item::Nothing => {}
             Item::Inside(_) | Item::Standard => see(path.to_owned()),
             Item::Known(result) => see(PathBuf::from(result.path)),
         },

@@ -4,8 +4,9 @@
 //! folders take a few megabytes. Order does not matter here: results are sorted at the end.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
+use runseal_archive::{Beginning, Container, HEAD, PACKED_HEAD, sniff};
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::checksums::LISTS;
@@ -50,6 +51,10 @@ pub(super) struct Search {
     /// What the folder itself is, where it may hold other things besides.
     unit: Option<Unit>,
     candidates: Vec<PathBuf>,
+    /// Files whose names say nothing.
+    unnamed: Names,
+    /// Links, pipes and devices.
+    odd: Vec<(PathBuf, EntryKind)>,
     below: Frame,
 }
 
@@ -68,7 +73,7 @@ impl Start {
                 let result = Checked::not_checked(display_path(path), None, reason);
                 Self::Unit(Unit(Item::Known(result)))
             }
-            Ok(EntryKind::Directory) => enter(files, path, Found::ByName),
+            Ok(EntryKind::Directory) => enter(files, path, Found::ByName, false),
             // What is neither is refused when it is opened.
             Ok(_) => Self::Unit(Unit(Item::File(path.to_owned(), Found::ByName))),
             Err(error) => Self::Unit(lost(path, &error)),
@@ -81,20 +86,32 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
     let mut frames: Vec<Frame> = Vec::new();
     let mut take = |start: Start, frames: &mut Vec<Frame>| match start {
         Start::Unit(unit) => each(unit),
-        Start::Search(search) => {
+        Start::Search(mut search) => {
             if let Some(unit) = search.unit {
                 each(unit);
             }
             for path in search.candidates {
                 each(Unit(Item::File(path, Found::BySearch)));
             }
+            let is_listed = search.below.is_listed;
+            while let Some(path) = search.unnamed.next(files, &search.below.folder) {
+                each(Unit(Item::Unnamed { path, is_listed }));
+            }
+            let root = frames.first().unwrap_or(&search.below).folder.clone();
+            for (path, kind) in search.odd {
+                each(Unit(odd_unit(files, &root, path, kind)));
+            }
             frames.push(search.below);
         }
     };
     take(start, &mut frames);
     while let Some(frame) = frames.last_mut() {
-        match frame.next(files) {
-            Some(folder) => take(enter(files, &folder, Found::BySearch), &mut frames),
+        let is_listed = frame.is_listed;
+        match frame.names.next(files, &frame.folder) {
+            Some(folder) => {
+                let start = enter(files, &folder, Found::BySearch, is_listed);
+                take(start, &mut frames);
+            }
             None => {
                 frames.pop();
             }
@@ -114,26 +131,104 @@ fn lost(path: &Path, error: &io::Error) -> Unit {
     )))
 }
 
+/// What is told of a link, pipe or device that a search came across. Nothing is, where a link leads
+/// to what the search finds itself.
+fn odd_unit(files: &dyn Files, root: &Path, path: PathBuf, kind: EntryKind) -> Item {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let reason = match kind {
+        EntryKind::Symlink => {
+            if leads_below(root, &path, files.link_target(&path).as_deref()) {
+                return Item::Nothing;
+            }
+            // Opened to find out what it leads to; nothing that it leads to is judged.
+            let looks_like_evidence = match files.kind(&path) {
+                Ok(EntryKind::Directory) => true,
+                Ok(EntryKind::File) => {
+                    is_candidate(name)
+                        || look_at(files, &path).is_ok_and(|found| found != Beginning::Other)
+                }
+                Ok(_) | Err(_) => is_candidate(name),
+            };
+            looks_like_evidence.then_some(
+                "a link, which a search does not follow; name what it leads to, or put it here",
+            )
+        }
+        _ => is_candidate(name).then_some("a pipe or device, which has no content of its own"),
+    };
+    match reason {
+        Some(reason) => Item::Known(Checked::not_checked(display_path(&path), None, reason)),
+        None => Item::PassedOver,
+    }
+}
+
+/// Whether the link at `path` leads to something at or below `root`, as far as its text says. What it
+/// passes through on the way is found by the search, and a link among it is told itself.
+fn leads_below(root: &Path, path: &Path, target: Option<&Path>) -> bool {
+    let Some(target) = target else { return false };
+    let climbs = |part: &Component<'_>| *part == Component::ParentDir;
+    if target.is_absolute() {
+        return target.starts_with(root) && !target.components().any(|part| climbs(&part));
+    }
+    let folder = path
+        .parent()
+        .and_then(|folder| folder.strip_prefix(root).ok());
+    let depth = folder.map_or(0, |folder| folder.components().count());
+    let parts = || {
+        target
+            .components()
+            .filter(|part| *part != Component::CurDir)
+    };
+    let above = parts().take_while(climbs).count();
+    above <= depth && !parts().skip(above).any(|part| climbs(&part))
+}
+
+/// What a file is by its first bytes. Where they are too costly to get, it is nothing special.
+pub(super) fn look_at(files: &dyn Files, path: &Path) -> Result<Beginning, SourceError> {
+    let Some(head) = files.head(path, HEAD)? else {
+        return Ok(Beginning::Other);
+    };
+    match sniff(&head) {
+        Some(Container::TarGz | Container::TarZst) => {
+            let head = files.head(path, PACKED_HEAD)?.unwrap_or(head);
+            Ok(Beginning::of(&head))
+        }
+        _ => Ok(Beginning::of(&head)),
+    }
+}
+
 /// A folder whose subfolders are being searched.
 #[derive(Debug)]
 struct Frame {
     folder: PathBuf,
-    /// Names, each with a NUL behind it.
-    names: Vec<u8>,
+    names: Names,
+    /// Whether a list of sums here or above may speak of what lies in it.
+    is_listed: bool,
+}
+
+/// Names that are taken one after the other.
+#[derive(Debug, Default)]
+struct Names {
+    /// Each with a NUL behind it.
+    text: Vec<u8>,
     at: usize,
 }
 
-impl Frame {
-    fn next(&mut self, files: &dyn Files) -> Option<PathBuf> {
-        let rest = self.names.get(self.at..)?;
+impl Names {
+    fn push(&mut self, name: &[u8]) {
+        self.text.extend_from_slice(name);
+        self.text.push(0);
+    }
+
+    fn next(&mut self, files: &dyn Files, folder: &Path) -> Option<PathBuf> {
+        let rest = self.text.get(self.at..)?;
         let length = rest.iter().position(|byte| *byte == 0)?;
         self.at += length + 1;
-        Some(self.folder.join(files.path_of(&rest[..length])?))
+        Some(folder.join(files.path_of(&rest[..length])?))
     }
 }
 
 /// Looks at the names in one folder.
-fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
+fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Start {
     let listed = match list(files, folder) {
         Ok(listed) => listed,
         Err(error) => return Start::Unit(lost(folder, &error)),
@@ -163,14 +258,19 @@ fn enter(files: &dyn Files, folder: &Path, found: Found) -> Start {
         Detected::Unknown => {}
     }
     let path = |name: Vec<u8>| Some(folder.join(files.path_of(&name)?));
+    let odd = listed.odd.into_iter();
     Start::Search(Search {
-        unit,
         candidates: listed.candidates.into_iter().filter_map(path).collect(),
+        unnamed: listed.unnamed,
+        odd: odd
+            .filter_map(|(name, kind)| Some((path(name)?, kind)))
+            .collect(),
         below: Frame {
             folder: folder.to_owned(),
             names: listed.folders,
-            at: 0,
+            is_listed: is_listed || unit.is_some(),
         },
+        unit,
     })
 }
 
@@ -233,7 +333,11 @@ pub(super) struct Listed {
     names: FolderNames,
     /// Files that may be documents or archives.
     pub(super) candidates: Vec<Vec<u8>>,
-    folders: Vec<u8>,
+    /// Files whose names say nothing.
+    unnamed: Names,
+    /// Links, pipes and devices.
+    odd: Vec<(Vec<u8>, EntryKind)>,
+    folders: Names,
 }
 
 impl Listed {
@@ -254,12 +358,12 @@ pub(super) fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
         }
         listed.names.note(name, kind);
         match kind {
-            EntryKind::Directory => {
-                listed.folders.extend_from_slice(name);
-                listed.folders.push(0);
-            }
+            EntryKind::Directory => listed.folders.push(name),
             EntryKind::File if is_candidate(name) => listed.candidates.push(name.to_vec()),
-            _ => {}
+            EntryKind::File => listed.unnamed.push(name),
+            EntryKind::Symlink | EntryKind::Fifo | EntryKind::Special => {
+                listed.odd.push((name.to_vec(), kind));
+            }
         }
     })?;
     Ok(listed)

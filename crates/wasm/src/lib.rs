@@ -110,7 +110,7 @@ fn verify(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
     let outcome = survey.outcome();
     match request.form {
         Form::Json => Answer::json(outcome, &render_survey_json(&survey)),
-        Form::Sarif => Answer::json(outcome, &render_survey_sarif(&survey)),
+        Form::Sarif => Answer::json(outcome, &render_survey_sarif(&survey, None)),
         Form::Junit => Answer::of(outcome, render_survey_junit(&survey).into_bytes()),
         Form::Human => {
             let text = render_survey_human(&survey, Screen::default());

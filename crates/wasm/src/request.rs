@@ -140,7 +140,9 @@ impl<'a> Request<'a> {
             demands = demands.expecting_format(known);
         }
         if let Some(lines) = text(head, "expect")? {
-            demands = demands.expecting(&lines);
+            demands = demands
+                .expecting(&lines)
+                .map_err(|error| error.to_string())?;
         }
         Ok(Self {
             asked,

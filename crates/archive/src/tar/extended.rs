@@ -11,6 +11,7 @@ use runseal_core::limits::{ARCHIVE_MAX_EXTENDED, ARCHIVE_MAX_NAME};
 use super::header::Header;
 use super::{BLOCK, Stop, ambiguous, damaged, stop};
 use crate::container::fill;
+use crate::names::is_composed;
 
 /// What the headers before an entry said about it.
 #[derive(Debug, Default)]
@@ -32,6 +33,13 @@ impl Extended {
     /// Whether no header waits for its entry.
     pub(super) fn is_empty(&self) -> bool {
         self.gnu_name.is_none() && !self.has_gnu_target && self.pax.is_none()
+    }
+
+    /// Whether the entry that follows has its name from a pax header and bsdtar would write it under
+    /// another one. What is no UTF-8 at all is a fault of any name.
+    pub(super) fn has_decomposed_path(&self) -> bool {
+        let path = self.pax.as_ref().and_then(|pax| pax.path.as_ref());
+        path.is_some_and(|path| str::from_utf8(path).is_ok_and(|text| !is_composed(text)))
     }
 
     /// Reads one of these headers.

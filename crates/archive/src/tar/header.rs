@@ -59,7 +59,7 @@ impl<'a> Header<'a> {
             return Err(HeaderFault {
                 kind: FaultKind::Damaged,
                 name: None,
-                message: "the header behind this entry is none of tar".to_owned(),
+                message: "what follows this entry is not a tar header".to_owned(),
             });
         }
         let fault = |message: String| HeaderFault {
@@ -77,6 +77,10 @@ impl<'a> Header<'a> {
                 ));
             }
         };
+        if field(block, 0..100).len() < 100 - trailing_zeros(&block[..100]) {
+            let message = "the name's field holds more behind the name, which some unpackers read";
+            return Err(fault(message.to_owned()));
+        }
         check_end(block, layout).map_err(|message| fault(message.to_owned()))?;
         for (what, range, may_be_empty) in NUMBERS {
             let is_empty = block[range.clone()]
@@ -117,9 +121,33 @@ impl<'a> Header<'a> {
         self.size
     }
 
+    /// Whether the field for a link's target holds anything.
     pub(super) fn has_link_name(&self) -> bool {
-        self.block[157] != 0
+        self.block[157..257].iter().any(|byte| *byte != 0)
     }
+
+    /// Checks the name of a header that describes another entry, or whose entry is named by such a
+    /// header. Writers cut these names off where the field ends, and may put anything before them that
+    /// a path can hold. A packed stream is none of that.
+    pub(super) fn check_unused_name(&self) -> Result<(), &'static str> {
+        let name = self.name();
+        let is_text = |segment: &[u8]| match str::from_utf8(segment) {
+            Ok(_) => true,
+            Err(error) => error.error_len().is_none(),
+        };
+        if name.iter().any(u8::is_ascii_control) || !name.split(|byte| *byte == b'/').all(is_text) {
+            return Err("behind this entry, a header has a name of its own that is no text");
+        }
+        let is_extended = matches!(self.kind(), b'L' | b'K' | b'x' | b'g');
+        match is_extended && self.has_link_name() {
+            true => Err("behind this entry, a header that describes the next one names a target"),
+            false => Ok(()),
+        }
+    }
+}
+
+fn trailing_zeros(bytes: &[u8]) -> usize {
+    bytes.iter().rev().take_while(|byte| **byte == 0).count()
 }
 
 /// The text of a field, which ends at NUL.

@@ -14,6 +14,7 @@ use runseal_core::formats::archive::{ArchiveFault, FaultKind};
 use runseal_core::source::EntryKind;
 
 use crate::container::fill;
+use crate::foreign::kind_beside_tar;
 use crate::scan::{Room, Scan, shown};
 use extended::Extended;
 use header::Header;
@@ -50,6 +51,7 @@ fn ambiguous(path: Option<String>, message: impl Into<String>) -> Stop {
 /// Reads a tar to its end.
 pub(crate) fn scan_tar(reader: &mut dyn Read, scan: &mut Scan<'_>) -> Result<(), Stop> {
     let mut extended = Extended::default();
+    let mut is_first = true;
     // The last name, so that damage has a place. Turned into text only when it is needed.
     let mut last: Vec<u8> = Vec::new();
     let place = |last: &[u8]| (!last.is_empty()).then(|| shown(last));
@@ -66,18 +68,36 @@ pub(crate) fn scan_tar(reader: &mut dyn Read, scan: &mut Scan<'_>) -> Result<(),
         if block.iter().all(|byte| *byte == 0) {
             return scan_end(reader, &extended);
         }
+        if std::mem::take(&mut is_first)
+            && let Some(kind) = kind_beside_tar(&block)
+        {
+            let message = format!("it begins like {kind}, for which some unpackers take it");
+            return Err(ambiguous(None, message));
+        }
         let header = Header::new(&block).map_err(|fault| fault.into_stop(place(&last)))?;
-        if let b'L' | b'K' | b'x' | b'g' = header.kind() {
+        let is_extended = matches!(header.kind(), b'L' | b'K' | b'x' | b'g');
+        if is_extended || !extended.is_empty() {
+            header
+                .check_unused_name()
+                .map_err(|message| ambiguous(place(&last), message))?;
+        }
+        if is_extended {
             extended.read(&header, reader, &place(&last))?;
             continue;
         }
         if scan.room() == Room::None {
             return Ok(());
         }
+        let is_decomposed = extended.has_decomposed_path();
         let name = extended.take_name(&header).map_err(|message| {
             let name = header.name();
             ambiguous(Some(shown(&name)), message)
         })?;
+        if is_decomposed {
+            let message = "the name is in a pax header and not in composed form (NFC), into which \
+                           bsdtar brings it; pack it with --format=gnu";
+            scan.fault(FaultKind::Name, Some(shown(&name)), message);
+        }
         scan_entry(&header, &name, reader, scan)?;
         last = name;
     }
@@ -100,8 +120,10 @@ fn scan_entry(
         );
         return Err(ambiguous(at(), message));
     }
+    // Python goes by the header's own name, also where another header gives the entry its name.
+    let is_old_folder = header.kind() == 0 && header.name().ends_with(b"/");
     match header.kind() {
-        b'0' | b'\0' if name.ends_with(b"/") => {
+        b'0' | b'\0' if name.ends_with(b"/") || is_old_folder => {
             let message = "a file whose name ends with `/`: some unpackers make it a folder";
             return Err(ambiguous(at(), message));
         }

@@ -6,11 +6,10 @@ use runseal_core::formats::archive::FaultKind;
 use runseal_core::limits::ARCHIVE_MAX_NAME;
 use runseal_core::source::EntryKind;
 
-use unicode_normalization::UnicodeNormalization;
-
 use super::end::End;
 use super::extra::{self, Extra};
 use super::{Failure, ambiguous, damaged, failure, has_end_mark, u16_at, u32_at};
+use crate::names::is_composed;
 use crate::scan::{Scan, shown};
 
 const FIXED: usize = 46;
@@ -172,8 +171,8 @@ fn name_fault(name: &[u8], flags: u16) -> Option<(FaultKind, &'static str)> {
         .next()
         .is_some_and(is_version)
     {
-        let message = "the name ends with `;` and a number, which unzip takes for a version and \
-                       leaves out";
+        let message = "the name ends with `;`, or with `;` and a number, which unzip takes for \
+                       a version and leaves out";
         return Some((FaultKind::Name, message));
     }
     if name.is_ascii() {
@@ -184,7 +183,7 @@ fn name_fault(name: &[u8], flags: u16) -> Option<(FaultKind, &'static str)> {
                        it with a tool that marks names (7z, Python, bsdtar)";
         return Some((FaultKind::Ambiguous, message));
     }
-    let is_composed = str::from_utf8(name).is_ok_and(|name| name.nfc().eq(name.chars()));
+    let is_composed = str::from_utf8(name).is_ok_and(is_composed);
     let message = "the name is not in composed form (NFC), into which some unpackers bring it";
     (!is_composed).then_some((FaultKind::Name, message))
 }

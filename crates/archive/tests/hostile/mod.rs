@@ -5,6 +5,7 @@
     reason = "shared by several test files, none of which uses everything"
 )]
 
+pub mod disguised;
 pub mod streams;
 pub mod tars;
 pub mod zips;
@@ -40,6 +41,7 @@ pub fn hostile() -> Vec<Case> {
     tars::add_hostile(&mut cases);
     zips::add_hostile(&mut cases);
     streams::add_hostile(&mut cases);
+    disguised::add_hostile(&mut cases);
     cases.0
 }
 
@@ -49,6 +51,7 @@ pub fn unusual() -> Vec<Case> {
     tars::add_unusual(&mut cases);
     zips::add_unusual(&mut cases);
     streams::add_unusual(&mut cases);
+    disguised::add_unusual(&mut cases);
     cases.0
 }
 

@@ -69,7 +69,7 @@ pub fn pax(kind: u8, records: &[(&str, &str)]) -> Vec<u8> {
     entry(b"PaxHeaders/x", kind, &text)
 }
 
-fn pax_record(key: &[u8], value: &[u8]) -> Vec<u8> {
+pub fn pax_record(key: &[u8], value: &[u8]) -> Vec<u8> {
     let rest = [b" ", key, b"=", value, b"\n"].concat();
     let mut length = rest.len() + 1;
     while length != rest.len() + length.to_string().len() {

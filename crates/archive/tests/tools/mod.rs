@@ -8,7 +8,7 @@ use crate::hostile::Case;
 use crate::unpackers::{Tree, read_tree};
 
 /// What each tool is called with, in the folder that is packed; `$out` is the archive.
-const COMMANDS: [(&str, &str, &str); 31] = [
+const COMMANDS: [(&str, &str, &str); 32] = [
     ("GNU tar, gnu", "tar", "tar --format=gnu -cf $out ."),
     ("GNU tar, pax", "tar", "tar --format=pax -cf $out ."),
     (
@@ -17,6 +17,11 @@ const COMMANDS: [(&str, &str, &str); 31] = [
         "tar --format=posix --pax-option=delete=atime -cf $out .",
     ),
     ("GNU tar, oldgnu", "tar", "tar --format=oldgnu -cf $out ."),
+    (
+        "GNU tar, pax with a global header",
+        "tar",
+        "tar --format=pax --pax-option=comment=made -cf $out .",
+    ),
     ("GNU tar, by name", "tar", "tar -cf $out *"),
     (
         "GNU tar, sorted and without owners",

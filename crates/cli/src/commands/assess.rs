@@ -1,4 +1,4 @@
-//! `runseal assess`: what rules cannot know, asked of a command.
+//! `runseal assess`: asks a command for the findings that no rule can make.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -94,7 +94,8 @@ fn prompt_of(intent: &Intent) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|_| CliError::internal("canonical JSON is no UTF-8"))
 }
 
-/// The program's name in recordings: no folder of this machine, no variables and no arguments, which may hold keys.
+/// The program's name for recordings, without its folder, environment variables or arguments: those
+/// may hold keys, or differ from machine to machine.
 fn program_of(command: &str) -> &str {
     let program = command
         .split_whitespace()
@@ -118,7 +119,8 @@ fn read_recorded(path: &Path, prompt: &str) -> Result<String, CliError> {
     })
 }
 
-/// The intent with what counts of the answer; what was made up is reported.
+/// The intent with those findings of the answer that quote it; invented quotes are reported and
+/// left out.
 fn take_findings(intent: &Intent, answer: &str) -> Result<Intent, CliError> {
     let document = parse_document(answer.as_bytes(), &ReadOptions::TEXT).map_err(|error| {
         assessor_error(

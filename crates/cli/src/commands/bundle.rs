@@ -29,7 +29,7 @@ enum BundleCommand {
 
 /// Verify a context bundle.
 ///
-/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is no JSON. Exit 3: invalid.
+/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: invalid.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal bundle verify bundle.json --strict --intent intent.json"
@@ -67,8 +67,8 @@ fn verify(args: &VerifyArgs) -> Result<Outcome, CliError> {
     })
 }
 
-/// The hash of the bundle that the intent gives. A refused intent gives none, so nothing can equal
-/// it: the hash of the refusal stands in.
+/// The hash of the bundle that the intent transforms to. A refused intent has no bundle; the hash
+/// of its refusal is used instead, which no bundle can have.
 fn transformed_hash(path: &Path) -> Result<Digest, CliError> {
     match read_intent(path)? {
         Err(refusal) => Ok(Digest::of(refusal.to_string().as_bytes())),

@@ -60,7 +60,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         })?;
         return Ok(Outcome::Valid);
     }
-    // Nothing is printed of a text that turns out to be broken: it is gone through once before.
+    // Canonicalize into a sink first, so that nothing is printed of a text that turns out to be
+    // broken.
     write(&mut io::sink()).map_err(|error| CliError::canon(&error, &shown))?;
     match write(&mut io::stdout().lock()) {
         Err(CanonError::Sink(error)) => ui::done(Err(error))?,

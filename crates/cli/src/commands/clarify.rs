@@ -29,7 +29,7 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// What a person typed.
+/// What one line of input means.
 #[derive(Debug, PartialEq, Eq)]
 enum Reply {
     Answer(String),

@@ -1,4 +1,4 @@
-//! `runseal diff`: where two of the same format differ.
+//! `runseal diff`: where two things of the same format differ.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::loaded::load_path;
 use crate::ui;
 
-/// Compare two of the same format, by meaning and by bytes.
+/// Compare two things of the same format, by meaning and by bytes.
 ///
 /// Differences of meaning (inputs, steps, outputs) come first, then those of bytes.
 ///

@@ -1,4 +1,5 @@
-//! `runseal engine`: make a new engine, check an engine's contracts, run an engine and seal the run.
+//! `runseal engine`: makes a new engine, checks an engine's contracts, runs an engine and seals the
+//! run.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -83,12 +84,12 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// How long a recorded command may run again.
+    /// How long a recorded command may take when it is replayed.
     pub fn recorded_time(&self) -> Duration {
         Duration::from_secs(self.timeout.unwrap_or(3600).into())
     }
 
-    /// The policy that was asked for.
+    /// The limits given on the command line; the default policy for all others.
     pub fn policy(&self) -> Limits {
         Limits {
             wall_time: Duration::from_secs(self.timeout.unwrap_or(60).into()),
@@ -100,7 +101,8 @@ impl PolicyArgs {
 }
 
 impl Args {
-    /// A check is a verifier, a run is a command; their exit codes agree.
+    /// A check has a verifier's exit codes, a run a command's; the two do not contradict each
+    /// other.
     pub fn surface(&self) -> Surface {
         match self.command {
             EngineCommand::Check(_) => Surface::Format(Format::Engine),

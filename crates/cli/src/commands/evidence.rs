@@ -25,7 +25,7 @@ enum EvidenceCommand {
 
 /// Verify the evidence of an execution.
 ///
-/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is no JSON. Exit 3: invalid.
+/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: invalid.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal evidence verify evidence.json --proposal proposal.json"

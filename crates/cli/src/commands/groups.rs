@@ -1,14 +1,14 @@
-//! Commands grouped by what a person wants: the overview of `runseal` and `runseal --help`, and the index of the
-//! reference pages.
+//! Commands grouped by what people want to do: the overview of `runseal` and `runseal --help`, and
+//! the index of the reference pages.
 //!
-//! Every command stands in exactly one group; a test says which one does not. A group may name commands that this
-//! build leaves out.
+//! Every command belongs to exactly one group; a test names any that does not. A group may list
+//! commands that this build leaves out.
 
 use clap::builder::StyledStr;
 
-/// A heading and the names of the commands below it, those wanted most often first.
+/// A heading and the commands below it, the most wanted first.
 pub struct Group {
-    /// What a person wants.
+    /// What people want to do.
     pub title: &'static str,
     commands: &'static [&'static str],
 }
@@ -64,7 +64,7 @@ pub static GROUPS: [Group; 8] = [
     },
 ];
 
-/// Lines of each group that `runseal` alone shows.
+/// How many commands of each group `runseal` shows when no command is named.
 const FIRST_LINES: usize = 3;
 
 impl Group {
@@ -78,7 +78,7 @@ impl Group {
     }
 }
 
-/// The command line with the help of all groups in place of clap's one list.
+/// The command line, with its commands listed by group instead of in clap's single list.
 pub fn with_groups(line: clap::Command) -> clap::Command {
     let text = overview(&line, usize::MAX);
     line.help_template(
@@ -97,7 +97,7 @@ pub fn short_overview(line: &clap::Command) -> String {
     )
 }
 
-/// Every group with up to `most` of its commands, one per line.
+/// Every group with at most `most` of its commands, one per line.
 fn overview(line: &clap::Command, most: usize) -> String {
     let mut text = String::new();
     for group in &GROUPS {

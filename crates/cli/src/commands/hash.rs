@@ -1,4 +1,4 @@
-//! `runseal hash`: the SHA-256 over what a dialect hashes of a JSON text.
+//! `runseal hash`: the SHA-256 of a JSON text, over the bytes that its dialect hashes.
 
 use runseal_core::canon::{ReadOptions, compute_text_digest};
 use runseal_core::verify::Outcome;

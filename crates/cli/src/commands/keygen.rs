@@ -72,7 +72,7 @@ fn no_key(message: impl ToString) -> CliError {
 }
 
 fn generate(kind: KeyType) -> Result<PrivateKey, CliError> {
-    // A number that is out of range for P-256 comes up once in 2^32 times.
+    // A random number is out of range for P-256 about once in 2^32 times.
     for _ in 0..16 {
         let seed = Zeroizing::new(generate_seed().map_err(no_key)?);
         let key = match kind {
@@ -86,7 +86,7 @@ fn generate(kind: KeyType) -> Result<PrivateKey, CliError> {
     Err(no_key("the system's random numbers give no key"))
 }
 
-/// The private file, and the public one where the form has one.
+/// The private key file, and the public one where the format has one.
 fn encode(
     args: &Args,
     key: &PrivateKey,

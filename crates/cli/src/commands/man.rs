@@ -1,4 +1,5 @@
-//! `runseal man`: the manual pages, one a command, for `man` or as Markdown for the documentation's reference.
+//! `runseal man`: the manual pages, one per command, for `man` or as Markdown for the
+//! documentation's reference.
 
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,8 @@ fn write_pages(command: &clap::Command, folder: &Path) -> Result<usize, CliError
         .unwrap_or_else(|| command.get_name());
     let path = folder.join(format!("{name}.1"));
     let mut page = Vec::new();
-    // The date would be that of the build; a page of the same version is the same everywhere.
+    // No date: it would be that of the build, and pages of the same version must be the same
+    // everywhere.
     clap_mangen::Man::new(command.clone())
         .date("")
         .render(&mut page)

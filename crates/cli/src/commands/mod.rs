@@ -1,7 +1,7 @@
-//! The commands, one file each: an `Args` type that says what can be typed, and `run`.
+//! The commands, one file each: an `Args` type that defines its arguments, and `run`.
 //!
-//! To add one: write the file and add a line to [`Command`], or to the enum of the command that
-//! it stands below. Help, man pages and completions follow from the `Args` types.
+//! To add one, write its file and add a line to [`Command`] or to the enum of its parent command.
+//! Help, man pages and completions follow from the `Args` types.
 
 mod assess;
 mod bundle;
@@ -75,7 +75,7 @@ use runseal_core::verify::{Outcome, Surface, exit_code};
 use crate::error::CliError;
 use crate::ui;
 
-/// The command line: what applies everywhere, and a command.
+/// The command line: the options that apply everywhere, and a command.
 #[derive(Debug, Parser)]
 #[command(
     name = "runseal",
@@ -93,9 +93,9 @@ struct CommandLine {
     command: Command,
 }
 
-/// Declares the commands, in the order of the help: a variant and its module, which has an `Args`
-/// type and `run`. A command whose exit codes a document fixes says so after `=>`, as a function of
-/// its arguments.
+/// Declares the commands in the order of the help. Each is a variant and its module, which has an
+/// `Args` type and `run`. Where a document fixes the exit codes of a command, the surface follows
+/// `=>`, as a function of its arguments.
 macro_rules! commands {
     ($(#[$doc:meta])* $visibility:vis enum $name:ident {
         $($(#[$gate:meta])* $variant:ident($module:ident) $(=> $surface:expr)?,)*
@@ -196,7 +196,7 @@ fn command_line() -> clap::Command {
     line
 }
 
-/// Runs what was typed; gives the exit code.
+/// Runs the command line; returns the exit code.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments: Vec<_> = arguments.collect();
     let line = match CommandLine::try_parse_from(&arguments) {
@@ -214,7 +214,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     }
 }
 
-/// The names of the commands that the arguments begin with, from the outermost on.
+/// The names of the commands that the arguments begin with, outermost first.
 fn named_commands(arguments: &[OsString]) -> Vec<String> {
     let words = arguments
         .iter()
@@ -232,10 +232,11 @@ fn named_commands(arguments: &[OsString]) -> Vec<String> {
     names
 }
 
-/// Shows help with commands in groups and the version as clap has it, and words usage errors as ours.
+/// Prints help with commands in groups, or the version as clap prints it; reports usage errors in
+/// our own format.
 fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     if error.kind() == ErrorKind::DisplayVersion {
-        // A closed standard output is nobody's loss here.
+        // If standard output is closed, nobody wants the text.
         let _ = error.print();
         return exit_code(Surface::Command, Outcome::Valid);
     }
@@ -275,7 +276,7 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
 fn print_help(error: &clap::Error, arguments: &[OsString]) {
     let line = groups::with_groups(command_line());
     let again = line.try_get_matches_from(arguments).err();
-    // A closed standard output is nobody's loss here.
+    // If standard output is closed, nobody wants the text.
     let _ = again.as_ref().unwrap_or(error).print();
 }
 
@@ -300,7 +301,7 @@ fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
         .into_iter()
         .find_map(|kind| match error.get(kind)? {
             ContextValue::String(one) => Some(one.clone()),
-            // The likest one comes last.
+            // The most similar one comes last.
             ContextValue::Strings(several) => several.last().cloned(),
             _ => None,
         });

@@ -1,4 +1,4 @@
-//! `runseal model-io verify`: model_io.json, MI1-MI16.
+//! `runseal model-io verify`: model_io.json, MI1-MI17.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ enum ModelIoCommand {
 
 /// Verify a recording of model calls.
 ///
-/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is no JSON. Exit 3: invalid.
+/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal model-io verify pack/model_io.json")]
 struct VerifyArgs {

@@ -1,23 +1,25 @@
-//! `--proxy`: what a command asks models goes through the recording proxy, which stands outside the
-//! sandbox with the keys and the network; and a replay that answers from what was recorded.
+//! `--proxy`: a command's model calls go through the recording proxy, which runs outside the
+//! sandbox with the keys and the network. A replay answers them from the recording.
 
+use std::io::{self, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use runseal_engine::models::{ModelSession, ModelTraffic};
+use runseal_engine::models::{Fork, ModelSession, ModelTraffic};
 use runseal_net::NetError;
 use runseal_net::proxy::{Entrance, Keys, Mode, OnMiss, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
+use runseal_net::redact::Redactor;
 
-use super::proxy::{RedactArgs, net_error, secrets_of_environment};
+use super::proxy::{RedactArgs, describe_redacted, net_error, secrets_of_environment};
 use crate::error::CliError;
 use crate::ui;
 
-/// The name that a recording has in bundles and packs.
+/// The recording's file name in bundles and packs.
 const RECORDING: &str = "model_io.json";
 
-/// Whether and how a command may ask models.
+/// Whether and how a command may call models.
 #[derive(Debug, clap::Args)]
 pub struct ModelArgs {
     /// Let the command ask models, through a recording proxy that is all it can reach: it finds
@@ -33,8 +35,8 @@ pub struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// A session that asks the upstream and records, none but the `allowed` models where there are any;
-    /// none without `--proxy`.
+    /// Starts a session that records calls to the upstream; `None` without `--proxy`. If `allowed`
+    /// is not empty, only those models may be called.
     pub fn start(&self, allowed: &[String]) -> Result<Option<Arc<dyn ModelSession>>, CliError> {
         if !self.proxy {
             if self.redact.is_given() {
@@ -65,14 +67,14 @@ impl ModelArgs {
     }
 }
 
-/// Where the recording grows. When the program is killed it stays behind, and `runseal proxy finish` makes
-/// a recording of it.
+/// The folder in which the recording grows. If the program is killed the folder stays, and `runseal
+/// proxy finish` turns its content into a recording.
 fn private_folder() -> Result<tempfile::TempDir, CliError> {
     let folder = tempfile::Builder::new().prefix("runseal-models-").tempdir();
     folder.map_err(|error| CliError::internal(format!("no folder for the recording: {error}")))
 }
 
-/// The keys that stay outside.
+/// The API keys in the environment, which never enter the sandbox.
 pub fn keys_of_environment() -> Keys {
     let key = |name: &str| std::env::var(name).ok().filter(|key| !key.is_empty());
     Keys {
@@ -81,7 +83,7 @@ pub fn keys_of_environment() -> Keys {
     }
 }
 
-/// How a replay goes on where the recording ends.
+/// Whether a replay leaves its recording at some call, and how it continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ForkArgs {
     /// Of a recorded run that asked models: answer from the recording before call N and ask the
@@ -97,6 +99,19 @@ pub struct ForkArgs {
 }
 
 impl ForkArgs {
+    /// Refuses what cannot be meant, before anything runs.
+    pub fn check(&self) -> Result<(), CliError> {
+        let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
+        upstream.map_err(net_error)?;
+        match &self.fork_out {
+            Some(out) if out.symlink_metadata().is_ok() => Err(CliError::usage(
+                format!("--fork-out: `{}` exists already", out.display()),
+                "recordings are not overwritten: name another file",
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Starts a session that answers from `recording`.
     pub fn start(&self, recording: &Path) -> Result<Arc<dyn ModelSession>, String> {
         let message_of = |error: NetError| error.to_string();
@@ -122,18 +137,25 @@ impl ForkArgs {
             allowed_models: Vec::new(),
         };
         let session = ProxySession::start(options, None).map_err(message_of)?;
-        Ok(Arc::new(session))
+        Ok(Arc::new(ProxySession {
+            fork_at: self.fork_at,
+            ..session
+        }))
     }
 }
 
-/// A proxy for the time of one run.
+/// A proxy that lives as long as one run.
 #[derive(Debug)]
 struct ProxySession {
     proxy: Mutex<Option<Proxy>>,
     entrance: Entrance,
+    /// What knows the secrets that went through, until everything is sealed.
+    redactor: Arc<Redactor>,
+    /// Where the answers of the recording end, if they do.
+    fork_at: Option<usize>,
     /// Why a listener was not served.
     fault: Mutex<Option<String>>,
-    /// Where the recording is made; gone with the session.
+    /// The folder that the recording grows in, deleted with the session.
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -142,6 +164,8 @@ impl ProxySession {
         let proxy = Proxy::start(options)?;
         Ok(Self {
             entrance: proxy.entrance(),
+            redactor: proxy.redactor(),
+            fork_at: None,
             proxy: Mutex::new(Some(proxy)),
             fault: Mutex::default(),
             _folder: folder,
@@ -177,22 +201,28 @@ impl ModelSession for ProxySession {
         }
         let mut traffic = ModelTraffic {
             misses: outcome.misses,
+            answered: outcome.replayed,
             unused: outcome.unused,
             ..ModelTraffic::default()
         };
         if let Some(finished) = outcome.finished {
-            let total: u64 = finished.redacted.values().sum();
-            if total > 0 {
-                let kinds: Vec<String> = finished
-                    .redacted
-                    .iter()
-                    .map(|(kind, count)| format!("{kind} {count}"))
-                    .collect();
-                ui::note(&format!("{total} secrets replaced: {}", kinds.join(", ")));
+            if let Some(replaced) = describe_redacted(&finished.redacted) {
+                ui::note(&replaced);
             }
+            traffic.fork = self.fork_at.map(|at| Fork {
+                at,
+                answered: outcome.replayed,
+                live: finished.interactions.saturating_sub(at),
+                recording: finished.path.clone(),
+            });
             traffic.gaps = finished.gaps;
             traffic.recording = Some(finished.path);
         }
         Ok(traffic)
+    }
+
+    fn find_secret(&self, content: &mut dyn Read) -> io::Result<Option<String>> {
+        let found = self.redactor.find_known_in(content)?;
+        Ok(found.map(|(kind, _)| kind))
     }
 }

@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let report = verify_pack(&view);
     let mut verdict = render_verdict(&view, &report);
     if !wrapping.is_empty() {
-        // What is wrong with the wrapping is wrong with what was handed over.
+        // A fault of the wrapping archive is a fault of the pack.
         let mut findings = [report.findings(), &wrapping].concat();
         findings.sort();
         verdict.insert("ok", false);
@@ -68,7 +68,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Invalid)
 }
 
-/// A pack that cannot be read is a verdict too: printed, and reported as the error it is.
+/// Reports a pack that cannot be read: as a verdict on standard output, and as an error.
 fn unreadable(shown: &str, error: &SourceError) -> Result<Outcome, CliError> {
     let message = match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),

@@ -29,7 +29,7 @@ enum ProposalCommand {
 
 /// Make the proposal of a context bundle: a file for each output and a test of its hash.
 ///
-/// Exit 0: made. Exit 1: the bundle could not be read. Exit 2: it is no JSON. Exit 3: it is no
+/// Exit 0: made. Exit 1: the bundle could not be read. Exit 2: it is not JSON. Exit 3: it is not a
 /// valid bundle.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal proposal generate bundle.json -o proposal.json")]
@@ -43,7 +43,7 @@ struct GenerateArgs {
 
 /// Verify a proposal.
 ///
-/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is no JSON. Exit 3: invalid.
+/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal proposal verify proposal.json --bundle bundle.json")]
 struct VerifyArgs {

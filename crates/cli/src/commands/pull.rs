@@ -1,4 +1,4 @@
-//! `runseal pull`: gets evidence from a registry or object storage.
+//! `runseal pull`: fetches evidence from a registry or object storage.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `runseal push`: hands evidence over through a registry or object storage.
+//! `runseal push`: publishes evidence to a registry or object storage.
 
 use std::path::PathBuf;
 
@@ -53,13 +53,13 @@ pub struct Args {
 /// How registries are reached.
 #[derive(Debug, clap::Args)]
 pub struct AccessArgs {
-    /// Speak plain HTTP, which others can read and change; this machine is spoken to so anyway.
+    /// Speak plain HTTP, which others can read and change; it is always used for this machine.
     #[arg(long)]
     plain_http: bool,
 }
 
 impl AccessArgs {
-    /// What was asked for, and what the environment says.
+    /// The access settings given by the options and the environment.
     pub fn access(&self) -> Access {
         Access {
             plain_http: self.plain_http,
@@ -68,7 +68,7 @@ impl AccessArgs {
     }
 }
 
-/// Reads a reference that was typed.
+/// Parses a reference given on the command line.
 pub fn parse_reference(text: &str) -> Result<Reference, CliError> {
     Reference::parse(text).map_err(|error| artifact_error(&error.into(), text))
 }

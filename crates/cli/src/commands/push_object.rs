@@ -1,4 +1,4 @@
-//! Pushing to object storage and pulling from it, for `push` and `pull`.
+//! `push` to object storage and `pull` from it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::places::storage_error;
 use crate::ui;
 
-/// How long what is pushed may not be removed.
+/// How long what is pushed may not be deleted.
 #[derive(Debug, clap::Args)]
 pub struct RetentionArgs {
     /// Lock everything of the run until this moment, such as 2030-01-01T00:00:00Z or 2030-01-01; the
@@ -29,7 +29,7 @@ pub struct RetentionArgs {
 }
 
 impl RetentionArgs {
-    /// Fails where a lock is asked for that only object storage has.
+    /// Fails if a lock was asked for: only object storage has locks.
     pub fn refuse_elsewhere(&self) -> Result<(), CliError> {
         match self.retain_until {
             Some(_) => Err(CliError::usage(
@@ -61,7 +61,7 @@ impl RetentionArgs {
     }
 }
 
-/// Whether a reference is one of object storage.
+/// Whether a reference is an address in object storage.
 pub fn is_object_address(reference: &str) -> bool {
     reference.starts_with("s3://")
 }

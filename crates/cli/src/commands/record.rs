@@ -1,4 +1,4 @@
-//! `runseal record`: run any command as it stands, and seal what it read, wrote and printed.
+//! `runseal record`: runs any unchanged command, and seals what it read, wrote and printed.
 
 use std::io::{IsTerminal, Read, Write};
 use std::os::unix::fs::FileTypeExt;
@@ -27,7 +27,7 @@ use crate::error::CliError;
 use crate::inside::refuse_in;
 use crate::ui;
 
-/// Bytes of standard input that are read at the most.
+/// The most bytes of standard input that are read.
 const LARGEST_STDIN: u64 = 512 << 20;
 
 /// Run any command and seal what it read, wrote and printed.
@@ -114,7 +114,7 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// A number of bytes with K, M, G or T behind it.
+/// Parses a number of bytes, optionally followed by K, M, G or T.
 fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text
@@ -148,7 +148,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let outgoing = args.redactable.outgoing(&args.out)?;
     let request = args.request(outgoing.folder())?;
     if let Some(log) = &args.log {
-        // Told before anything runs, not after.
+        // Report a log that cannot be opened before anything runs.
         log.open()?;
     }
     let sandbox = args.sandbox.open()?;
@@ -177,9 +177,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(outcome)
 }
 
-/// Shows the command's output while it comes, each stream where the command would have written
-/// it; all of it on standard error where standard output is for something else. A reader that is
-/// gone does not end the recording.
+/// Passes the command's output on as it arrives: each stream to the same stream, or both to
+/// standard error if standard output is needed for the result. A closed reader does not end the
+/// recording.
 fn pass_on(on_stderr: bool) -> OnOutput {
     OnOutput::new(move |stream, bytes| {
         let _ = match stream {
@@ -313,7 +313,7 @@ impl Args {
         Ok(bytes)
     }
 
-    /// What is done with a run that was sealed.
+    /// Applies the changes of a sealed run if asked to, and decides the outcome.
     fn finish(
         &self,
         request: &RecordRequest,
@@ -415,13 +415,14 @@ fn count(number: usize, of: &str) -> String {
     format!("{number} {of}{ending}")
 }
 
-/// The path of the bundle, as short as `--out` was given.
+/// The bundle's path, below `--out` as that was given.
 fn shown_path(path: &Path, args: &Args) -> String {
     let name = path.file_name().unwrap_or_default();
     args.out.join(name).display().to_string()
 }
 
-/// Says what this run's observation missed; what none sees is in the bundle and in the docs.
+/// Reports what this run's observation missed. What no run can observe is in the bundle and the
+/// docs.
 fn warn_unseen(sealed: &SealedCommand) {
     for gap in &sealed.gaps {
         if !matches!(gap.kind.as_str(), "never-seen" | "outside") {

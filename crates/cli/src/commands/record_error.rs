@@ -1,8 +1,9 @@
-//! How the end of a recording that sealed nothing is told.
+//! Reports why a recording sealed nothing.
 
 use std::path::Path;
 
 use runseal_core::verify::Outcome;
+use runseal_engine::models::SECRET_HINT;
 use runseal_engine::record::ProgramError;
 use runseal_engine::record::apply::ApplyError;
 use runseal_engine::record::run::RunError;
@@ -15,10 +16,10 @@ use super::seal::{print_rejected, sandbox_error, seal_error};
 use crate::error::CliError;
 use crate::ui;
 
-/// Lines of a failed command's complaints that are shown.
+/// How many of the last lines of a failed command's standard error are shown.
 const SHOWN_LINES: usize = 20;
 
-/// Tells why nothing was sealed.
+/// Turns a recording's error into what the command line reports.
 ///
 /// `was_shown` says that the command's output was, while it came; `done` what would have been done with
 /// the run: it was to be sealed, or compared.
@@ -85,6 +86,12 @@ pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<O
             "the run asked models, and this build cannot answer for them",
         )
         .hint("build runseal with its feature `net`, as releases are"),
+        RecordError::ProxySecret(_) => CliError::new(
+            Outcome::Invalid,
+            "SECRET",
+            format!("{message}; nothing was sealed"),
+        )
+        .hint(SECRET_HINT),
         RecordError::Models(_) => CliError::new(Outcome::Invalid, "MODELS", message)
             .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
         RecordError::Rejected(findings) => return print_rejected(&findings),
@@ -142,7 +149,7 @@ fn run_error(error: RunError) -> CliError {
     }
 }
 
-/// What a failed command complained about, its last lines as they are but for control characters.
+/// Shows the last lines of a failed command's standard error, with control characters escaped.
 fn show_end(stderr: &[u8]) {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();
@@ -155,7 +162,7 @@ fn show_end(stderr: &[u8]) {
     }
 }
 
-/// A line with everything in it that could move the cursor or change colours made visible.
+/// A line with everything escaped that could move the cursor or change colours.
 fn escape_controls(line: &str) -> String {
     let mut shown = String::with_capacity(line.len());
     for c in line.chars() {
@@ -168,7 +175,7 @@ fn escape_controls(line: &str) -> String {
     shown
 }
 
-/// Tells why artifacts were not put into the folder. The bundle stands.
+/// Reports why artifacts were not copied into the folder. The bundle is complete all the same.
 pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
     let message = error.to_string();
     let failure = match error {

@@ -1,4 +1,4 @@
-//! Parameters and variables that `runseal record` gives to a command.
+//! The parameters and variables that `runseal record` gives to a command.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub fn parse_parameters(given: &[String]) -> Result<BTreeMap<String, String>, Cl
     Ok(parameters)
 }
 
-/// The variables that are sealed, and those that are not.
+/// The variables whose values are sealed, and those whose values are not.
 #[allow(clippy::type_complexity, reason = "two maps of the same kind")]
 pub fn parse_variables(
     given: &[String],

@@ -1,4 +1,4 @@
-//! `runseal redact`: a copy without what may not leave the house, that still verifies.
+//! `runseal redact`: a copy without confidential parts that still verifies.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::places::{Outgoing, bring_here, check_outside_archive, files_for, writ
 use crate::signing::KeyArgs;
 use crate::ui;
 
-/// Why something is withheld where nobody says.
+/// The reason that is recorded when none is given.
 const NO_REASON: &str = "withheld by its holder";
 
 /// Where a seed is, for those who have none.
@@ -97,8 +97,8 @@ pub struct RedactableArgs {
 }
 
 impl RedactableArgs {
-    /// Where a bundle goes that is made with these. A new seed is kept beside its bundle, which only a
-    /// folder of this machine is private enough for.
+    /// Where a bundle made with these options goes. A new seed is written beside its bundle, and
+    /// only a folder on this machine is private enough for that.
     pub fn outgoing(&self, target: &Path) -> Result<Outgoing, CliError> {
         refuse_inside(target)?;
         let outgoing = Outgoing::begin(target)?;
@@ -111,7 +111,7 @@ impl RedactableArgs {
         Ok(outgoing)
     }
 
-    /// Makes or reads the seed, where one was asked for.
+    /// Makes or reads the seed, if one was asked for.
     pub fn open(&self) -> Result<Option<SealingSeed>, CliError> {
         if !self.redactable {
             return Ok(None);
@@ -125,7 +125,7 @@ impl RedactableArgs {
     }
 }
 
-/// A redaction's error, as it is told.
+/// A redaction's error as the command line reports it.
 pub fn redact_error(error: RedactError, place: &str) -> CliError {
     let message = match std::error::Error::source(&error) {
         Some(source) => format!("{error}: {source}"),
@@ -331,7 +331,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// Writes a document as a token, and its disclosures for its holder alone.
+/// Writes a document as a token, and its disclosures to a file that only its owner can read.
 fn write_token(
     args: &Args,
     original: &Original,

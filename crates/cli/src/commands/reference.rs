@@ -1,5 +1,5 @@
-//! The reference pages in Markdown, from the same `Args` types as `--help` and the manual: a page for each command,
-//! with the commands below it as sections, and an index by group.
+//! The reference pages in Markdown, from the same `Args` types as `--help` and the manual: a page
+//! for each command with its subcommands as sections, and an index by group.
 //!
 //! Nothing here depends on the terminal: the same program writes the same bytes everywhere.
 
@@ -15,7 +15,7 @@ pub struct Page {
     pub text: String,
 }
 
-/// Every page, the index first. `line` is built, and is the whole command line.
+/// Every page, the index first. `line` is the whole command line, already built.
 pub fn pages(line: &clap::Command) -> Vec<Page> {
     let mut index = String::from(
         "# Command reference\n\n\
@@ -90,7 +90,8 @@ fn write_command(text: &mut String, command: &clap::Command, depth: usize) {
     }
 }
 
-/// A table of positional arguments and one of options; what every command has is left to the index.
+/// A table of positional arguments and one of options. Options of every command are in the index
+/// only.
 fn write_arguments(text: &mut String, command: &clap::Command) {
     let shown: Vec<_> = command
         .get_arguments()
@@ -116,7 +117,7 @@ fn is_general(arg: &clap::Arg) -> bool {
     matches!(arg.get_id().as_str(), "help" | "version" | "quiet")
 }
 
-/// How an argument is typed: `-o`, `--out FILE`.
+/// How an argument is typed, such as `-o` or `--out FILE`.
 fn spelling(arg: &clap::Arg) -> String {
     let values: Vec<_> = match arg.get_num_args() {
         Some(count) if count.max_values() == 0 => Vec::new(),
@@ -145,7 +146,7 @@ fn spelling(arg: &clap::Arg) -> String {
     spelled.join(", ")
 }
 
-/// What an argument means, with the values it takes and the one that it has by default.
+/// What an argument means, with its possible values and its default.
 fn explanation(arg: &clap::Arg) -> String {
     let help = arg.get_long_help().or_else(|| arg.get_help());
     let mut text = sentence(&help.map(ToString::to_string).unwrap_or_default());
@@ -176,7 +177,7 @@ fn explanation(arg: &clap::Arg) -> String {
     text
 }
 
-/// The part of a help text behind the options: examples as code, everything else as it is.
+/// The part of a help text after the options: examples as code, everything else unchanged.
 fn write_example(text: &mut String, after: &str) {
     let mut lines = after.lines().peekable();
     while let Some(line) = lines.next() {
@@ -195,7 +196,7 @@ fn write_example(text: &mut String, after: &str) {
     }
 }
 
-/// A text with the full stop that clap takes from the end of short ones.
+/// A text with the final full stop that clap removes from short help.
 fn sentence(text: &str) -> String {
     let text = text.trim();
     match text.ends_with(['.', '!', '?', ':']) || text.is_empty() {
@@ -204,12 +205,12 @@ fn sentence(text: &str) -> String {
     }
 }
 
-/// Text that Markdown shows as it is: what stands in backticks stays, `<` and `|` are not markup.
+/// Text that Markdown shows literally: code in backticks stays, `<` and `|` are escaped.
 fn prose(text: &str) -> String {
     escape(text.trim(), false)
 }
 
-/// Text for one cell of a table.
+/// Text for one table cell.
 fn cell(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     escape(&line, true)

@@ -1,4 +1,4 @@
-//! `runseal replay`: does it again and compares, whatever it is.
+//! `runseal replay`: repeats any kind of evidence and compares the result.
 
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ pub struct Args {
     /// The proposal, for a pack that does not hold the one that was executed.
     #[arg(long, value_name = "FILE")]
     proposal: Option<PathBuf>,
-    /// How often to run the engine; more often shows what is left to chance.
+    /// How often to run the engine; several runs reveal what varies.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
     /// How to print.
@@ -97,6 +97,8 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
             .at(args.path.display().to_string())
             .hint("name a run bundle, a job bundle, a pack or a context bundle")
     };
+    #[cfg(feature = "net")]
+    args.fork.check()?;
     #[cfg(feature = "net")]
     let start = |recording: &Path| args.fork.start(recording);
     #[cfg(feature = "net")]
@@ -231,7 +233,7 @@ fn replay_run_bundle(
     })
 }
 
-/// Writes the page about what was replayed, with what came now beside what was sealed.
+/// Writes the page about what was replayed, with the new results beside the sealed ones.
 fn write_report(path: &Path, page: &Path, replay: &Replay) -> Result<(), CliError> {
     let runs = replay.runs.iter().enumerate();
     let differences = runs.flat_map(|(at, run)| {

@@ -1,5 +1,5 @@
-//! Deriving a context bundle again: its intent goes through the kernel, and the two are compared
-//! whole, by their canonical hash.
+//! Derives a context bundle again: its intent goes through the kernel, and the whole results are
+//! compared by their canonical hash.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,20 +15,20 @@ use crate::error::CliError;
 use crate::intent_input::{internal, read_intent};
 use crate::ui;
 
-/// What was compared, and what came out differently.
+/// The result of comparing a replay with the original.
 #[derive(Default)]
 pub(super) struct Comparison {
-    /// What is as it was.
+    /// What is the same.
     pub(super) same: Vec<String>,
-    /// What is not.
+    /// What came out differently.
     pub(super) differences: Vec<String>,
-    /// What could not be compared, and why.
+    /// What could not be compared, with the reason.
     pub(super) notes: Vec<String>,
     /// Whether the proposal was executed again.
     pub(super) was_executed: bool,
 }
 
-/// Derives the context bundle in the file `path` again from the intent it was made of.
+/// Derives the context bundle in the file `path` again from its intent, and compares the two.
 pub fn replay_bundle(path: &Path, intent: &Path, json: bool) -> Result<Outcome, CliError> {
     let bytes = read_file(path, ReadOptions::default().limits.max_bytes)?;
     let document = parse(&bytes, path)?;
@@ -42,7 +42,7 @@ pub(super) fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<Document<'a>, Cl
         .map_err(|error| CliError::json(&error, &path.display().to_string()))
 }
 
-/// What the kernel makes of an intent now.
+/// The bundle that the kernel derives from an intent now, or its refusal.
 pub(super) fn make(intent: &Path) -> Result<Result<Bundle, Refusal>, CliError> {
     match read_intent(intent)? {
         Ok(intent) => Ok(Ok(transform(&intent).map_err(|error| internal(&error))?)),
@@ -74,7 +74,7 @@ pub(super) fn compare_bundle(
     if sealed_hash == made_hash {
         return Ok(());
     }
-    // Which of the bundle's members, so that a person knows where to look.
+    // Name the members that differ, so that a person knows where to look.
     let bytes_of = |node: Node<'_>| canonical_bytes(node, Dialect::Kernel).ok();
     for (key, value) in sealed.members() {
         let again = key.as_str().and_then(|key| bundle.value().get(&key));
@@ -101,7 +101,7 @@ impl Comparison {
 
 pub(super) fn print(comparison: &Comparison, path: &Path, json: bool) -> Result<Outcome, CliError> {
     let is_same = comparison.differences.is_empty();
-    // Nothing that was only derived again has been executed again.
+    // What was only derived again does not count as executed again.
     let verdict = match (is_same, comparison.was_executed) {
         (false, _) => "DIVERGED",
         (true, true) => "REPRODUCED",

@@ -1,5 +1,5 @@
-//! Replaying a pack: its bundle is derived again where the intent is given, and its proposal is
-//! executed again where it was executed.
+//! Replays a pack: derives its bundle again if the intent is given, and executes its proposal again
+//! if the original was executed.
 
 use std::path::Path;
 
@@ -22,17 +22,17 @@ use crate::error::CliError;
 use crate::intent_input::read_intent;
 use crate::{ui, verdict};
 
-/// Where what a pack does not hold comes from.
+/// Where to find what the pack itself does not hold.
 pub struct Sources<'a> {
-    /// The intent it was made of.
+    /// The intent that the pack was made from.
     pub intent: Option<&'a Path>,
     /// The proposal that was executed.
     pub proposal: Option<&'a Path>,
-    /// Who answers for models from what was recorded.
+    /// Starts a session that answers model calls from the recording.
     pub models: Option<StartReplay<'a>>,
 }
 
-/// Replays the pack at `path`. What is replayed is what was verified.
+/// Replays the pack at `path`, from the same bytes that were verified.
 pub fn replay_pack(path: &Path, sources: &Sources<'_>, json: bool) -> Result<Outcome, CliError> {
     let shown = path.to_string_lossy();
     let (files, wrapping) = read_pack(path)?;
@@ -92,7 +92,7 @@ fn text(node: Option<Node<'_>>) -> String {
     text.unwrap_or_default().into_owned()
 }
 
-/// The kernel's part: the intent's hash, and the bundle or the reason to refuse.
+/// The kernel's part: compares the intent's hash, and the bundle or the refusal.
 fn derive_again(
     comparison: &mut Comparison,
     files: &PackFiles,
@@ -123,7 +123,7 @@ fn derive_again(
     compare_bundle(comparison, bundle.root(), &made, &path.join("bundle.json"))
 }
 
-/// The harness's part: the proposal is executed, and the evidence compared.
+/// The harness's part: executes the proposal and compares the evidence.
 fn execute_again(
     comparison: &mut Comparison,
     files: &PackFiles,
@@ -162,8 +162,8 @@ fn execute_again(
     Ok(())
 }
 
-/// The proposal that was executed: the one that is named, the one in the evidence, or the one that
-/// bundle and intent give, where it has the hash.
+/// The proposal that was executed: the named one, the one in the evidence, or the one derived from
+/// bundle and intent if it has the recorded hash.
 fn find_proposal(
     files: &PackFiles,
     evidence: Node<'_>,

@@ -1,4 +1,4 @@
-//! `runseal report`: a page to look at, or a site of many.
+//! `runseal report`: an HTML page about one thing, or a site about many.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -66,8 +66,9 @@ pub struct Args {
     trust: TrustArgs,
 }
 
-/// The verifier as WebAssembly, packed by gzip, built by `crates/wasm/build`. It is kept here so that building runseal needs
-/// no compiler for it (docs/wasm.md); CI builds it again and compares.
+/// The verifier as gzipped WebAssembly, built by `crates/wasm/build`. It is checked in so that
+/// building runseal needs no compiler for WebAssembly (docs/wasm.md); CI builds it again and
+/// compares.
 const MODULE: &[u8] = include_bytes!("../../module/runseal.wasm.gz");
 
 /// Runs the command.
@@ -84,7 +85,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         true => Some(WholeFiles::read(path)?),
         false => None,
     };
-    // What is carried is what is judged.
+    // Judge the very bytes that the page carries.
     let carried = whole.as_ref().and_then(WholeFiles::carried);
     let loaded = match carried {
         Some((files, path)) => {
@@ -156,8 +157,8 @@ fn compare_with(loaded: &Loaded, other: &Path, level: Level) -> Result<Compariso
     })
 }
 
-/// Writes a page for everything below `root`, and the index. What stands in the index is what the
-/// pages show: each unit is loaded and judged once for both.
+/// Writes a page for everything below `root`, and the index. Each unit is loaded and judged only
+/// once, so the index says the same as the pages.
 fn write_site(
     root: &Path,
     target: &Path,
@@ -263,7 +264,7 @@ fn staging_error(error: &StagingError) -> CliError {
     }
 }
 
-/// The end of a path in letters that any file system and any link takes.
+/// The end of a path, reduced to characters that are safe in any file name and link.
 fn slug(path: &str) -> String {
     let kept = path.chars().rev().take(40).collect::<Vec<_>>();
     let word = |c: char| match c {

@@ -1,5 +1,5 @@
-//! Everything that a page may carry of what it is about, read once into memory: what is carried is what is
-//! judged.
+//! Everything that a page embeds, read into memory once, so that the bytes it carries are the bytes
+//! that were judged.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -15,21 +15,21 @@ use runseal_survey::MemoryFiles;
 
 use crate::error::CliError;
 
-/// The longest file of signatures that goes along.
+/// The most bytes that an embedded signature file may have.
 const SIGNATURES: u64 = 16 << 20;
 
-/// What was read.
+/// The result of reading what a page is to embed.
 pub enum WholeFiles {
-    /// All of it, with the path that is verified.
+    /// Everything was read.
     Read {
-        /// For the verifier.
+        /// The files as the verifier reads them.
         files: Box<MemoryFiles<'static>>,
-        /// For the page.
+        /// The same files as the page embeds them.
         list: Vec<(String, Vec<u8>)>,
-        /// What is verified.
+        /// The path to verify among these files.
         path: String,
     },
-    /// There is more than a page may carry.
+    /// There is more than a page may carry; how many bytes.
     TooLarge(u64),
 }
 
@@ -41,7 +41,7 @@ impl WholeFiles {
             let hint = "name a file or folder, or leave --embed out";
             return Err(CliError::usage("standard input cannot be carried", hint));
         }
-        // Inside an archive, the archive is what is carried.
+        // For something inside an archive, the whole archive is embedded.
         let (outer, inner) = match shown.split_once("!/") {
             Some((outer, inner)) if !path.exists() => (Path::new(outer), Some(inner)),
             _ => (path, None),
@@ -90,7 +90,7 @@ impl WholeFiles {
         })
     }
 
-    /// The files to judge, and the path among them, where they are carried.
+    /// The files to judge and the path among them, if they are embedded.
     pub fn carried(&self) -> Option<(&MemoryFiles<'static>, &str)> {
         match self {
             Self::Read { files, path, .. } => Some((files, path)),
@@ -98,7 +98,7 @@ impl WholeFiles {
         }
     }
 
-    /// What the page gets.
+    /// What the page embeds.
     pub fn to_carried(&self) -> Carried<'_> {
         match self {
             Self::Read { list, path, .. } => Carried::Files {
@@ -123,7 +123,7 @@ fn refusal(shown: &str, reason: &str) -> CliError {
         .hint("pack it into a .tar or .zip and report that, or leave --embed out")
 }
 
-/// Reads every file of a folder, as long as there is room.
+/// Reads every file of a folder; fails when `room` is used up.
 fn read_folder(
     folder: &Path,
     name: &str,
@@ -140,14 +140,14 @@ fn read_folder(
                 *room = room.saturating_sub(bytes.len() as u64);
                 list.push((shown, bytes));
             }
-            // A list of files cannot hold it, and leaving it out would be another bundle.
+            // The page cannot embed this entry, and without it the bundle would be a different one.
             (kind, _) => return Err(SourceError::NotAFile { path: shown, kind }),
         }
     }
     Ok(())
 }
 
-/// The bytes of all files, as the folder says now.
+/// The total size of all files that can be opened now.
 fn folder_size(folder: &Path) -> u64 {
     let Ok(source) = DirectorySource::open(folder, RootLink::Follow) else {
         return std::fs::metadata(folder).map_or(0, |metadata| metadata.len());

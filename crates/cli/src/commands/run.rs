@@ -1,4 +1,4 @@
-//! `runseal run`: the whole harness, from an intent to a pack.
+//! `runseal run`: the whole harness, from intent to pack.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -116,7 +116,7 @@ enum FormatArg {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let options = options_of(args)?;
     if let Some(log) = &args.log {
-        // Told before anything runs, not after.
+        // Report a log that cannot be opened before anything runs.
         log.open()?;
     }
     let finished = run_intent(&options).map_err(|error| harness_error(&error))?;
@@ -222,7 +222,7 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
     })
 }
 
-/// The policy of this name or in this file, with the programs that were named besides.
+/// The policy with this name or in this file, plus the programs given with `--allow`.
 fn find_policy(name: &Path, allow: &[String]) -> Result<Policy, CliError> {
     let profile = name.to_str().and_then(Profile::named);
     let mut policy = match profile {
@@ -251,7 +251,7 @@ pub(super) fn harness_error(error: &HarnessError) -> CliError {
     }
 }
 
-/// Shows what a command that failed wrote last.
+/// Shows the last output of a command that failed.
 fn tell_failure(step: &StepSummary) {
     if step.ending != StepEnding::Failed || step.stderr_tail.is_empty() {
         return;
@@ -268,7 +268,7 @@ fn indent(text: &mut String, lines: &str) {
     }
 }
 
-/// What became of the run, for people.
+/// The result of the run, for people.
 fn render_human(finished: &Finished, options: &Options) -> String {
     let member = |names: &[&str]| {
         let mut value = Some(&finished.run);

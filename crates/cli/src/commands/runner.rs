@@ -23,7 +23,7 @@ enum RunnerCommand {
 
 /// Verify a runner record.
 ///
-/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is no JSON. Exit 3: invalid.
+/// Exit 0: valid. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: invalid.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal runner verify pack/runner.json")]
 struct VerifyArgs {

@@ -1,35 +1,36 @@
-//! The level of the sandbox, chosen by name. It is never lowered by itself; what is missing is
-//! said, with what would allow it and the strongest level that works here.
+//! The sandbox's isolation level, chosen by name. It is never lowered automatically: if a layer is
+//! missing, the error says which, how to allow it, and which is the strongest level that works
+//! here.
 
 use runseal_core::verify::Outcome;
 use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
 
 use crate::error::CliError;
 
-/// How far commands are kept apart from the machine.
+/// How far commands are isolated from the machine.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SandboxArgs {
     /// How far the command is kept apart from this machine. It is recorded and shown, and never
-    /// lowered by itself.
+    /// lowered automatically.
     #[arg(long = "sandbox", value_name = "LEVEL", default_value = "namespaces", value_parser = ["namespaces", "landlock", "none"])]
     level: String,
 }
 
 impl SandboxArgs {
-    /// The sandbox that was asked for.
+    /// The sandbox at the chosen level.
     pub fn find(&self) -> Result<Sandbox, SandboxError> {
         let level = Isolation::from_name(&self.level).unwrap_or(Isolation::Full);
         Ok(Sandbox::at(level)?)
     }
 
-    /// The same, with its error as it is told.
+    /// Like `find`, with the error as the command line reports it.
     pub fn open(&self) -> Result<Sandbox, CliError> {
         self.find()
             .map_err(|error| super::seal::sandbox_error(&error))
     }
 }
 
-/// What is missing, what would allow it, and what can be had here.
+/// Reports a missing layer: how to allow it, and the strongest level that works here.
 pub fn missing_layer(missing: &Missing) -> CliError {
     let mut hint: Vec<String> = missing.advice().iter().map(ToString::to_string).collect();
     if hint.is_empty() && !missing.hint().is_empty() {

@@ -1,4 +1,4 @@
-//! `runseal schema`: the JSON Schemas of what is read and written.
+//! `runseal schema`: the JSON Schemas of everything that is read and written.
 
 use runseal_core::verify::Outcome;
 

@@ -1,5 +1,5 @@
-//! `runseal seal`: seal an output that was produced elsewhere. What it shares with `engine run`
-//! is here too: what a sealing command takes, and how its end is told.
+//! `runseal seal`: seals an output that was produced elsewhere. What it shares with `engine run` is
+//! here too: the arguments of a sealing command, and how its result is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -41,7 +41,7 @@ pub struct Args {
     artifacts: Option<PathBuf>,
 }
 
-/// What every command that seals takes.
+/// The arguments of every command that seals a run.
 #[derive(Debug, clap::Args)]
 pub struct SealingArgs {
     /// The engine's folder, with its contracts.
@@ -68,7 +68,7 @@ pub struct SealingArgs {
 }
 
 impl SealingArgs {
-    /// What was asked for, for an engine whose contracts hold.
+    /// The sealing request for an engine whose contracts are valid.
     pub fn request<'a>(
         &'a self,
         engine: &'a Engine,
@@ -89,13 +89,13 @@ impl SealingArgs {
         })
     }
 
-    /// Where the run goes.
+    /// Where the bundle goes.
     pub fn outgoing(&self) -> Result<Outgoing, CliError> {
         refuse_in(&self.out, &self.out)?;
         self.redactable.outgoing(&self.out)
     }
 
-    /// The engine, or nothing where its contracts do not hold; the verdict is printed then.
+    /// The engine; if its contracts are not valid, prints the verdict and returns `None`.
     pub fn engine(&self, program: Program) -> Result<Option<Engine>, CliError> {
         let (report, engine) = check_engine(&self.engine, program)?;
         if engine.is_none() {
@@ -130,7 +130,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     print_sealed(sealed, &outgoing)
 }
 
-/// Puts what was sealed into its place and prints it, or why nothing was.
+/// Moves the sealed bundle into its place and prints it, or reports why nothing was sealed.
 pub fn print_sealed(
     sealed: Result<Sealed, SealError>,
     outgoing: &Outgoing,
@@ -154,7 +154,7 @@ pub fn print_sealed(
     }
 }
 
-/// Prints why a run was rejected.
+/// Prints the findings because of which a run was rejected.
 pub fn print_rejected(findings: &[Finding]) -> Result<Outcome, CliError> {
     let mut printed = Value::object([("ok", false)]);
     printed.insert("violations", violations_json(findings));
@@ -175,7 +175,7 @@ pub fn print_rejected(findings: &[Finding]) -> Result<Outcome, CliError> {
     Ok(Outcome::Invalid)
 }
 
-/// What kept a run from being sealed, other than the run itself.
+/// What prevented sealing, other than a fault of the run itself.
 pub fn seal_error(error: SealError) -> CliError {
     let message = error.to_string();
     match error {

@@ -1,4 +1,4 @@
-//! `runseal sign`: who vouches for it.
+//! `runseal sign`: signs evidence.
 
 use std::path::{Path, PathBuf};
 
@@ -129,7 +129,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         (None, Some(_)) => None,
         _ => Some(args.key.open()?),
     };
-    // Everything is made before anything is written.
+    // Make all signatures before any is written.
     let mut made = Vec::new();
     for path in &args.paths {
         let file = match &args.output {
@@ -188,7 +188,7 @@ fn check_args(args: &Args) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The signature file's new content.
+/// The new content of the signature file.
 fn sign(
     args: &Args,
     path: &Path,
@@ -204,7 +204,7 @@ fn sign(
         .at(file.display().to_string())
         .hint("files of this form hold one signature; name another file with -o"));
     }
-    // A reply that belongs to a signature made earlier is put there; there is nothing to sign.
+    // A reply for an earlier signature is added to that signature; nothing new is signed.
     if args.timestamp.is_some() && earlier.is_some() {
         return stamp(args, file, earlier.as_deref());
     }
@@ -238,7 +238,7 @@ fn sign(
     }
 }
 
-/// What minisign signs beside the file.
+/// The trusted comment, which minisign signs together with the file.
 fn comment(args: &Args, signable: &Signable) -> String {
     let mut parts = vec![format!("runseal {}", signable.format.name())];
     parts.extend(args.name.iter().map(|name| format!("by {name}")));
@@ -326,7 +326,7 @@ fn sign_statement(
         }
         PredicateArg::AgentAction => {
             let (chain, predicate) = action_of(args, signable, key)?;
-            // Readers of that predicate take the first subject for the chain's identifier.
+            // Readers of that predicate take the first subject as the chain's identifier.
             subjects.insert(0, chain);
             (ACTION_PREDICATE, predicate)
         }
@@ -370,14 +370,14 @@ fn action_of(
     })
 }
 
-/// The digest of the table of rules that a verdict comes from.
+/// The digest of the rules that the verdict is based on.
 fn rules_digest(format: Format) -> Option<Digest> {
     let mut rules = all_rules();
     rules.retain(|rule| rule.format == format);
     canonical_digest(&catalogue::render_json(&rules), Dialect::Kernel).ok()
 }
 
-/// Asks an authority, or writes what is to be asked.
+/// Adds a timestamp from an authority, or writes the request for one.
 fn add_time(args: &Args, mut envelope: Envelope) -> Result<Envelope, CliError> {
     let Some(signature) = envelope.signatures.first_mut() else {
         return Ok(envelope);
@@ -401,6 +401,7 @@ fn add_time(args: &Args, mut envelope: Envelope) -> Result<Envelope, CliError> {
         signature.timestamps.push(token.der().to_vec());
     }
     if let Some(file) = &args.timestamp_request {
+        refuse_inside(file)?;
         write_bytes(file, &request)?;
     }
     Ok(envelope)
@@ -435,7 +436,7 @@ fn write_form(
     Ok(bytes)
 }
 
-/// Puts a reply onto the signature that it is over.
+/// Adds a timestamp reply to the signature that it is for.
 fn stamp(args: &Args, file: &Path, earlier: Option<&[u8]>) -> Result<Vec<u8>, CliError> {
     let Some(reply) = &args.timestamp else {
         return Err(CliError::usage("no key was named", "--key FILE names one"));

@@ -69,7 +69,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Invalid)
 }
 
-/// Tells of waivers and findings in the intent's context that fit nothing.
+/// Reports waivers and findings in the intent's context that match nothing.
 fn tell_misfits(bundle: &Bundle, declared: &Declared) {
     let measured = &bundle.root.measured;
     for waiver in measured

@@ -1,4 +1,4 @@
-//! `runseal unredact`: put a value back that its holder disclosed later, with proof.
+//! `runseal unredact`: restores values that their holder disclosed later, with proof.
 
 use std::path::PathBuf;
 

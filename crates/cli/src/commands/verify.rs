@@ -1,6 +1,6 @@
-//! `runseal verify`: whatever it is.
+//! `runseal verify`: verifies evidence of any format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Dialect;
 use runseal_core::formats::Format;
@@ -45,7 +45,7 @@ pub struct Args {
     /// What to verify; something inside an archive as `evidence.zip!/run`; `-` means standard input.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Accepted and without effect: what is no unit itself is always searched below.
+    /// Accepted without effect: a PATH that is not evidence itself is always searched.
     #[arg(long, short, hide = true)]
     recursive: bool,
     #[command(flatten)]
@@ -113,12 +113,16 @@ fn demands(args: &Args) -> Result<Demands, CliError> {
             .at(input.shown())
             .hint("one path, id or format a line")
         })?;
-        demands = demands.expecting(&lines);
+        demands = demands.expecting(&lines).map_err(|error| {
+            CliError::new(Outcome::Usage, "NOTHING_EXPECTED", error.to_string())
+                .at(input.shown())
+                .hint("one path, id or format a line; a path that is a format's name as `./pack`")
+        })?;
     }
     Ok(demands)
 }
 
-/// Bytes that a list of what is expected may have.
+/// The most bytes that a file of expectations may have.
 const EXPECTATIONS: u64 = 16 << 20;
 
 /// Runs the command.
@@ -155,9 +159,32 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         AnswerFormat::Json => ui::print_asked_json(&render_survey_json(&survey), Dialect::Kernel)?,
         AnswerFormat::Sarif => {
-            ui::print_asked_json(&render_survey_sarif(&survey), Dialect::Kernel)?;
+            let folder = std::env::current_dir().ok();
+            let folder = folder.as_deref().and_then(Path::to_str);
+            ui::print_asked_json(&render_survey_sarif(&survey, folder), Dialect::Kernel)?;
         }
         AnswerFormat::Junit => ui::print_bytes(render_survey_junit(&survey).as_bytes())?,
     }
+    tell_journals(&args.paths);
     Ok(survey.outcome())
+}
+
+/// Names recordings that nobody finished: nothing of theirs can be verified yet.
+fn tell_journals(paths: &[PathBuf]) {
+    let folders = paths.iter().filter_map(|path| std::fs::read_dir(path).ok());
+    for entry in folders.flatten().flatten() {
+        let recording = entry.path().with_extension("");
+        let is_journal = entry
+            .path()
+            .extension()
+            .is_some_and(|ending| ending == "journal")
+            && recording.extension().is_some_and(|ending| ending == "json");
+        if is_journal && !recording.exists() {
+            ui::note(&format!(
+                "`{}` is a recording that was not finished; `runseal proxy finish --recording {}` does",
+                entry.path().display(),
+                recording.display()
+            ));
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `runseal work`: a machine that does what is queued.
+//! `runseal work`: a machine that works on queued tasks.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ use crate::error::CliError;
 use crate::places::files_anew;
 use crate::ui;
 
-/// How long a worker that stays waits before it looks again, should nobody call it.
+/// How long a waiting worker sleeps before it looks again, unless it is notified.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// Do what is queued in a store, on any number of machines.
 ///
-/// Sealed runs are verified and replayed, and the steps of jobs are read. Any number of machines may work on one store. A machine that dies leaves leases that run out,
-/// and others do its work; what it was late with is refused. Ends when nothing is open, or with
-/// --stay when it is stopped.
+/// Sealed runs are verified and replayed, and the steps of jobs are read. Any number of machines
+/// may work on one store. A machine that dies leaves leases that run out, and others do its work;
+/// its late results are refused. Ends when nothing is open, or with --stay when it is stopped.
 ///
 /// Exit 0: all that was done here is valid, reproduced or read. Exit 1: something is not.
 #[derive(Debug, clap::Args)]
@@ -59,7 +59,7 @@ pub struct Args {
     store: StoreArgs,
 }
 
-/// What was done so far.
+/// What this process has done so far.
 #[derive(Default)]
 struct Totals {
     good: u64,
@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let does = |kind: &str| args.only.is_empty() || args.only.iter().any(|only| only == kind);
     let mut store = args.store.open()?;
     let root = args.store.root(args.root.as_deref());
-    // Reports name places as they were queued, so they are looked up from here.
+    // Reports name places as they were queued, so relative paths must resolve from the root.
     std::env::set_current_dir(&root).map_err(|error| {
         let message = format!("cannot work in `{}`: {error}", root.display());
         CliError::new(Outcome::Unreadable, "ROOT", message).hint("--root names the folder")
@@ -140,7 +140,7 @@ fn again(args: &Args) -> Result<Box<dyn runseal_engine::store::Store>, CliError>
     args.store.open()
 }
 
-/// A name that no other worker has.
+/// A name that no other running worker has: host and process id.
 fn own_name() -> String {
     let host = rustix::system::uname();
     let host = host.nodename().to_string_lossy().into_owned();
@@ -154,7 +154,7 @@ fn task_error(error: TaskWorkError) -> CliError {
     }
 }
 
-/// Replays by this same program: what a run does there, it does to that process.
+/// Replays in a process of its own, so that whatever the run does cannot harm the worker.
 fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
     let not_here = |error: std::io::Error| ReplayEnd::NotHere(error.to_string());
     let program = match std::env::current_exe() {
@@ -201,13 +201,13 @@ fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
 fn read_all(from: Option<&mut impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
-        // What could be read is what there is to show.
+        // On an error, what was read so far is still worth showing.
         let _ = from.take(64 << 20).read_to_end(&mut bytes);
     }
     bytes
 }
 
-/// What a replay's exit code and output mean.
+/// Interprets a replay's exit code and output.
 fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
     let said = String::from_utf8_lossy(err).trim().to_owned();
     let document = parse_document(out, &ReadOptions::default()).ok();
@@ -222,12 +222,12 @@ fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
     });
     match (code, verdict, report) {
         (Some(0 | 1), Some(outcome), Some(report)) => ReplayEnd::Judged { outcome, report },
-        // A job bundle's replay is its receipt.
+        // The replay of a job bundle prints a receipt, not a verdict.
         (Some(0), None, Some(report)) => ReplayEnd::Judged {
             outcome: "reproduced".to_owned(),
             report,
         },
-        // It is of a kind that is not replayed, or not by itself; that is the same anywhere.
+        // This cannot be replayed, or not without further files. No other machine would do better.
         (Some(1 | 64), _, report) => {
             let error = Value::object([("error", said.as_str())]);
             let message = canonical_text(&error, Dialect::Kernel).unwrap_or_default();

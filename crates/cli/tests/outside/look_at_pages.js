@@ -84,6 +84,7 @@ const look = async (browser, job) => {
     await page.locator('#check-result .checked').waitFor();
     const textOf = async (name) => (await page.locator(name).count()) ? page.locator(name).textContent() : '';
     seen.checked = await textOf('#check-result .checked');
+    seen.checked_class = await page.locator('#check-result .checked').getAttribute('class');
     seen.check_text = await textOf('#check-text');
     seen.check_json = await textOf('#check-json');
     seen.alert = await textOf('#check-alert');

@@ -110,9 +110,9 @@ pub fn detect_leftover(names: &FolderNames) -> Detected {
     Detected::of(claimants.map(|definition| definition.format()).collect())
 }
 
-/// Whether a file that nobody named is worth opening: a document or an archive by its ending.
+/// Whether a file that nobody named is a document or an archive by its ending, in any letter case.
 pub fn is_candidate(name: &[u8]) -> bool {
-    const ENDINGS: [&[u8]; 9] = [
+    const ENDINGS: [&[u8]; 8] = [
         b".json",
         b".jsonl",
         b".tar",
@@ -121,9 +121,28 @@ pub fn is_candidate(name: &[u8]) -> bool {
         b".tar.zst",
         b".tzst",
         b".zip",
-        b".JSON",
     ];
-    ENDINGS.iter().any(|ending| name.ends_with(ending))
+    ends_with_any(name, &ENDINGS)
+}
+
+/// Whether a file that nobody named holds other files in a form that has nothing to do with evidence,
+/// such as a text document or a program. Such files are zips, and there are too many of them to look
+/// into each.
+pub fn is_ordinary_zip(name: &[u8]) -> bool {
+    const ENDINGS: [&[u8]; 25] = [
+        b".docx", b".docm", b".dotx", b".xlsx", b".xlsm", b".pptx", b".odt", b".ods", b".odp",
+        b".odg", b".epub", b".jar", b".war", b".whl", b".apk", b".aab", b".ipa", b".xpi", b".vsix",
+        b".nupkg", b".npz", b".pt", b".pth", b".kmz", b".3mf",
+    ];
+    ends_with_any(name, &ENDINGS)
+}
+
+fn ends_with_any(name: &[u8], endings: &[&[u8]]) -> bool {
+    let ends = |ending: &&[u8]| {
+        let rest = name.len().checked_sub(ending.len());
+        rest.is_some_and(|at| name[at..].eq_ignore_ascii_case(ending))
+    };
+    endings.iter().any(ends)
 }
 
 /// How several formats are named in a message.
@@ -167,6 +186,17 @@ mod tests {
             of(r#"{"actions":[],"operations":[]}"#, ""),
             Detected::Several(vec![Format::Proposal, Format::Patch])
         );
+    }
+
+    #[test]
+    fn candidates_are_told_by_their_endings_in_any_letter_case() {
+        for name in ["a.json", "A.JSON", "e.Zip", "EVIDENCE.TAR.GZ", "x.Tgz"] {
+            assert!(is_candidate(name.as_bytes()), "{name}");
+        }
+        for name in ["json", "a.json5", "evidence", "a.gz", "é"] {
+            assert!(!is_candidate(name.as_bytes()), "{name}");
+        }
+        assert!(is_ordinary_zip(b"Report.DOCX") && !is_ordinary_zip(b"a.zip"));
     }
 
     #[test]
@@ -219,6 +249,11 @@ mod tests {
             is(Format::RunBundle)
         );
         assert_eq!(detect(&["ENGINE_MANIFEST.json"], ""), is(Format::Engine));
+        assert_eq!(
+            detect(&["ENGINE_MANIFEST.json", "artifacts"], ""),
+            is(Format::RunBundle),
+            "artifacts are left of a run"
+        );
         // What was stripped down is still what it was.
         for left in [
             "RUN_INPUT.json",

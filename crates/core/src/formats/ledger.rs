@@ -103,7 +103,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
 }
 
 /// The rules of a ledger.
-pub static RULES: [Rule<Ledger>; 5] = [
+pub static RULES: [Rule<Ledger>; 6] = [
     Rule {
         info: info(
             "LD1",
@@ -159,6 +159,19 @@ pub static RULES: [Rule<Ledger>; 5] = [
             false => Gate::NotApplicable("no line carries `previous`"),
         },
         check: check_chain,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "LD6",
+                "a line does not contradict itself",
+                "Only a BUNDLE can be accepted. bundle_sha256 is null after REFUSE, which leaves no \
+                 bundle, and after nothing else.",
+            )
+        },
+        gate: |_| Gate::Ready,
+        check: check_outcomes,
     },
 ];
 
@@ -303,6 +316,28 @@ fn check_runs(view: &LedgerView<'_>, findings: &mut Findings) {
             );
         } else {
             seen.insert(run, line.number);
+        }
+    }
+}
+
+fn check_outcomes(view: &LedgerView<'_>, findings: &mut Findings) {
+    for (line, entry) in entries(view) {
+        let kind = text(entry, "result_kind").and_then(|kind| ResultKind::parse(&kind));
+        let Some(kind) = kind else { continue };
+        let is_accepted = entry.get("accepted").and_then(|node| node.as_bool());
+        if kind != ResultKind::Bundle && is_accepted == Some(true) {
+            let message = "`accepted` is true, and the run ended without a bundle to accept";
+            findings.add(place(line), message);
+        }
+        let Some(bundle) = entry.get("bundle_sha256") else {
+            continue;
+        };
+        if bundle.is_null() != (kind == ResultKind::Refuse) {
+            let message = match bundle.is_null() {
+                true => "`bundle_sha256` is null, and the run did not end with REFUSE",
+                false => "`bundle_sha256` is given, and the run ended with REFUSE",
+            };
+            findings.add(place(line), message);
         }
     }
 }

@@ -14,15 +14,26 @@ pub struct Demands {
     accepted: bool,
 }
 
+/// A list of what is expected that names nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the list of what is expected has no line that names anything")]
+pub struct NothingExpected;
+
 impl Demands {
     /// Demands a path, an id or a format's name for each line that is neither blank nor a comment
-    /// (`#`).
-    #[must_use]
-    pub fn expecting(mut self, lines: &str) -> Self {
+    /// (`#`). A path that is also a format's name is written `./pack`.
+    ///
+    /// # Errors
+    /// When there is no such line: who gives a list means to demand something.
+    pub fn expecting(mut self, lines: &str) -> Result<Self, NothingExpected> {
         let lines = lines.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let before = self.expected.len();
         self.expected.extend(lines.map(str::to_owned));
-        self
+        match self.expected.len() > before {
+            true => Ok(self),
+            false => Err(NothingExpected),
+        }
     }
 
     /// Demands something of this format.
@@ -96,16 +107,19 @@ impl Demands {
     }
 }
 
-/// Whether a result is what a line names: its path or the end of it, one of its ids, its format.
+/// Whether a result is what a line names: a format where it is the name of one, else its path or the
+/// end of it, or one of its ids.
 fn meets(result: &Checked, line: &str) -> bool {
+    if let Some(format) = Format::ALL.into_iter().find(|format| format.name() == line) {
+        return result.format == Some(format);
+    }
     let plain = line.trim_start_matches("./").trim_end_matches('/');
     let path = result.path.trim_start_matches("./").trim_end_matches('/');
     let ends = |end: &str| {
         let rest = path.strip_suffix(end);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
-    let is_format = result.format.is_some_and(|format| format.name() == plain);
-    is_format || ends(plain) || result.identity.ids.iter().any(|id| id == line)
+    ends(plain) || result.identity.ids.iter().any(|id| id == line)
 }
 
 #[cfg(test)]
@@ -137,7 +151,8 @@ mod tests {
             found("./in/b", Format::Pack, "run_1", Some("accepted")),
         ];
         let demands = Demands::default()
-            .expecting("# the list\n\nruns/first\nin/b/\nrun_1\npack\nun_1\nirst\nreceipt\nin/c\n");
+            .expecting("# the list\n\nruns/first\nin/b/\nrun_1\npack\nun_1\nirst\nreceipt\nin/c\n")
+            .unwrap();
         let missing = names(demands.missing_from(&results));
         assert_eq!(missing, ["un_1", "irst", "receipt", "in/c"]);
         let demands = Demands::default()
@@ -149,8 +164,27 @@ mod tests {
     #[test]
     fn demands_what_was_not_checked_meets_none() {
         let lost = Checked::not_checked("a", Some(Format::Pack), "no permission");
-        let demands = Demands::default().expecting("a\npack");
+        let demands = Demands::default().expecting("a\npack").unwrap();
         assert_eq!(names(demands.missing_from(&[lost])), ["a", "pack"]);
+    }
+
+    #[test]
+    fn demands_of_a_format_are_not_met_by_a_path_of_its_name_nor_the_other_way_round() {
+        let patch = [found("in/pack", Format::Patch, "pack", None)];
+        let pack = [found("in/run", Format::Pack, "", None)];
+        let named = Demands::default().expecting("pack").unwrap();
+        assert_eq!(names(named.missing_from(&patch)), ["pack"]);
+        assert_eq!(names(named.missing_from(&pack)), [""; 0]);
+        let path = Demands::default().expecting("./pack").unwrap();
+        assert_eq!(names(path.missing_from(&patch)), [""; 0]);
+        assert_eq!(names(path.missing_from(&pack)), ["./pack"]);
+    }
+
+    #[test]
+    fn demands_without_a_line_are_an_error() {
+        for lines in ["", "\n", "# only a comment\n"] {
+            assert_eq!(Demands::default().expecting(lines), Err(NothingExpected));
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod report;
 mod rule;
 mod survey;
 
-pub use demands::Demands;
+pub use demands::{Demands, NothingExpected};
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
 pub(crate) use listing::PlacedFaults;

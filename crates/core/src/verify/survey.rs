@@ -306,7 +306,21 @@ impl Survey {
 
     /// How many were looked at.
     pub fn checked(&self) -> usize {
-        self.results.len() - self.not_checked()
+        self.results.len() - self.not_checked() - self.unmet()
+    }
+
+    /// How many demands are not met. Such a result tells what was expected, not what was looked at.
+    pub fn unmet(&self) -> usize {
+        self.results
+            .iter()
+            .filter(|result| is_unmet(result))
+            .count()
+    }
+
+    /// How many hold and meet every demand.
+    pub fn valid(&self) -> usize {
+        let is_ok = |result: &&Checked| self.is_ok(result);
+        self.results.iter().filter(is_ok).count()
     }
 
     /// How many of those do not hold.
@@ -331,6 +345,10 @@ impl Survey {
             Outcome::Valid
         }
     }
+}
+
+fn is_unmet(result: &Checked) -> bool {
+    matches!(result.findings(), [only] if only.rule_id == EXPECTED)
 }
 
 #[cfg(test)]
@@ -368,6 +386,18 @@ mod tests {
         );
         let order: Vec<_> = survey.results().iter().map(|r| r.path.as_str()).collect();
         assert_eq!(order, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn survey_does_not_count_what_was_expected_as_checked() {
+        let results = vec![checked("a", Verdict::Valid)];
+        let demands = Demands::default().expecting("b").unwrap();
+        let survey = Survey::new(Level::Integrity, results, 0).demanding(&demands);
+        assert_eq!(survey.outcome(), Outcome::Invalid);
+        assert_eq!(
+            (survey.checked(), survey.valid(), survey.unmet()),
+            (1, 1, 1)
+        );
     }
 
     #[test]

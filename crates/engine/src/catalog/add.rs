@@ -1,8 +1,9 @@
-//! Adding: verifies what is at some places on all threads, and writes what holds in batches.
+//! Adds units: verifies what is at the given places on all threads, and writes valid units in
+//! batches.
 //!
-//! What is added is made from the bytes that were judged, right after they were judged. What does not
-//! hold, cannot be read or has no digest is not added and is told. The writer takes batches as they
-//! come, so that memory does not grow with the number of units.
+//! An entry is made from the very bytes that were judged, right after they were judged. What is
+//! invalid, unreadable or without a digest is not added but reported. The writer takes batches as
+//! they arrive, so that memory does not grow with the number of units.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,54 +23,54 @@ use super::{Added, Catalog, CatalogError, Entry, Existing, Sighting, UNSIGNED};
 use crate::signing::TrustQuestion;
 use crate::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_files_seen};
 
-/// Units of one transaction.
+/// Units per transaction.
 const BATCH: usize = 500;
-/// Bytes of a place; an index of PostgreSQL's has no room for more.
+/// The most bytes of a place: PostgreSQL's indexes have no room for more.
 const LONGEST_PLACE: usize = 2000;
-/// Units that were judged and wait for the writer.
+/// The most judged units that wait for the writer.
 const WAITING: usize = 2 * BATCH;
 
-/// How to add.
+/// How to add units.
 #[derive(Clone)]
 pub struct AddOptions<'a> {
-    /// Where paths lead: this machine's files, or others.
+    /// The files that paths refer to: local or remote.
     pub files: &'a dyn Files,
-    /// How many threads verify; as many as there are processors where not said.
+    /// The number of verifying threads; by default the number of processors.
     pub jobs: Option<usize>,
-    /// Whom to ask about signatures. Where a policy is asked, what it does not trust is not added.
+    /// The question about signatures. If it names a policy, what that does not trust is not added.
     pub question: TrustQuestion<'a>,
     /// Tags for everything that is added.
     pub tags: BTreeSet<String>,
-    /// What becomes of what is there already.
+    /// What to do with units that exist already.
     pub existing: Existing,
 }
 
-/// Something that was not added.
+/// Something that was not added, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refused {
     /// Its place.
     pub place: String,
-    /// The rule that does not hold, where it was judged.
+    /// The rule that was violated, if it was judged.
     pub rule: Option<&'static str>,
-    /// Why.
+    /// What does not hold, or kept it from being read, in one sentence.
     pub reason: String,
     /// Whether it could be read at all.
     pub is_readable: bool,
 }
 
-/// What came of adding.
+/// The result of adding.
 #[derive(Debug, Default)]
 pub struct AddReport {
-    /// How many units were added, and how many were there.
+    /// How many units were added, and how many existed already.
     pub added: Added,
     /// What was not added, by place.
     pub refused: Vec<Refused>,
-    /// What was seen: digests and places.
+    /// The digests and places of everything that was seen.
     pub seen: BTreeSet<(Digest, String)>,
 }
 
 impl AddReport {
-    /// How it ended: what cannot be read weighs more than what does not hold.
+    /// The overall outcome: an unreadable unit outweighs an invalid one.
     pub fn outcome(&self) -> Outcome {
         match self.refused.iter().all(|refused| refused.is_readable) {
             false => Outcome::Unreadable,
@@ -79,10 +80,10 @@ impl AddReport {
     }
 }
 
-/// Verifies everything at and below `paths` and adds what holds.
+/// Verifies everything at and below `paths`, and adds what is valid.
 ///
 /// # Errors
-/// When the catalogue fails. What was added before stays, batch by batch.
+/// When the catalogue fails. Batches that were added before stay.
 pub fn add_paths(
     catalog: &mut dyn Catalog,
     paths: &[PathBuf],
@@ -112,7 +113,7 @@ pub fn add_paths(
         });
         let mut batch = Vec::new();
         let mut written = Ok(());
-        // Once writing has failed the rest is taken and dropped, so that nobody waits.
+        // After a write has failed, drain the channel so that no sender blocks.
         for mut entry in receiver {
             if written.is_err() {
                 continue;
@@ -146,7 +147,7 @@ fn write(
     if batch.is_empty() {
         return Ok(());
     }
-    // The same order for everybody who writes to a server: nobody waits for each other in a ring.
+    // All writers use the same order, so that they cannot deadlock on a server.
     batch.sort_by(|a, b| (a.digest, &a.sightings).cmp(&(b.digest, &b.sightings)));
     let added = catalog.add(batch, options.existing)?;
     report.added.added += added.added;
@@ -159,7 +160,7 @@ fn write(
     Ok(())
 }
 
-/// What was not added: what the survey says does not hold, and what was valid and refused all the same.
+/// What was not added: what the survey found invalid, and what was valid but refused.
 fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Refused> {
     let results = survey.results().iter();
     let mut refused: Vec<_> = results
@@ -188,7 +189,7 @@ fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Re
     refused
 }
 
-/// Makes an entry of every unit that holds, on the thread that judged it.
+/// Makes an entry of every valid unit, on the thread that judged it.
 struct Collector<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
@@ -196,7 +197,8 @@ struct Collector<'a> {
     sender: SyncSender<Entry>,
     /// Why valid units were not added, by place.
     refusals: Mutex<BTreeMap<String, String>>,
-    /// Archives that do not hold, whatever stands in them. They are heard of before that is.
+    /// Archives that are invalid themselves, whatever they contain. They are reported before their
+    /// contents.
     faulty_archives: Mutex<BTreeSet<String>>,
 }
 
@@ -278,13 +280,13 @@ impl Onlooker for Collector<'_> {
                 signer,
             })
             .collect();
-        // The receiver is there until the last sender is gone.
+        // The receiver lives until the last sender is gone.
         let _ = self.sender.send(entry);
     }
 }
 
-/// Who signed: names that the policy gives, else keys. A signature that does not hold is told by what
-/// became of it.
+/// The signers: the names that the policy gives them, else their keys. A signature that does not
+/// verify is represented by its status.
 fn signers_of(authenticity: &Authenticity) -> BTreeSet<String> {
     let signatures = authenticity.signatures.iter();
     let mut signers: BTreeSet<String> = signatures

@@ -1,5 +1,5 @@
-//! From a unit that was judged to what a catalogue keeps of it. Nothing is read here: the bytes are
-//! those that the rules held for.
+//! Makes a catalogue entry from a unit that was judged. Nothing is read here: the bytes are those
+//! that were judged.
 
 use std::collections::BTreeMap;
 
@@ -13,22 +13,23 @@ use super::entry::{Entry, Scalar, Sighting};
 use super::name::{Root, ValueName};
 use crate::survey::compute_content_digest;
 
-/// Values of one document that are kept. A document may hold millions.
+/// The most values of one document that are kept. A document may have millions.
 const MOST_VALUES: usize = 128;
-/// Elements of one list that are kept: the first of them, so that a long series leaves room.
+/// The most elements of one list that are kept, counted from its beginning, so that a long series
+/// leaves room for others.
 const MOST_ELEMENTS: usize = 16;
-/// Bytes of a text that is kept. Longer ones are content, not parameters.
+/// The longest text that is kept, in bytes. Longer ones are content, not parameters.
 const LONGEST_TEXT: usize = 200;
-/// Bytes of a name that is kept.
+/// The longest name that is kept, in bytes.
 const LONGEST_NAME: usize = 200;
-/// Objects and lists inside each other that are looked into.
+/// The deepest nesting that is searched for values.
 const DEEPEST: usize = 8;
 
-/// Files whose bytes are needed beside those that every unit keeps.
+/// Files whose bytes are needed in addition to those that every unit keeps.
 pub(super) const KEPT: [&str; 2] = ["RUN_INPUT.json", "RUN_OUTPUT.json"];
 
-/// What a catalogue keeps of a valid unit, but for who signed it. `None` where its content has no
-/// digest, because something in it is no regular file.
+/// The entry of a valid unit, without its signers. `None` if its content has no digest, because it
+/// contains something other than regular files.
 pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Option<Entry> {
     let covers_all = noted.document.is_some() || noted.files.values().all(Option::is_some);
     if !covers_all || (noted.document.is_none() && noted.files.is_empty()) {
@@ -72,12 +73,12 @@ pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Opt
     })
 }
 
-/// Whether a text is short enough, and one that every database has a place for.
+/// Whether a text is short enough and can be stored in every database.
 fn is_kept(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_TEXT && !text.contains('\0')
 }
 
-/// Whether a text is a digest. Those differ from run to run by their nature, and say nothing.
+/// Whether a text is a digest. Digests always differ from run to run, so they say nothing.
 fn is_digest(text: &str) -> bool {
     let digits = text.strip_prefix("sha256:").unwrap_or(text);
     digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -125,7 +126,7 @@ impl Values {
             _ => scalar_of(node),
         };
         match scalar {
-            // The rest of a large document is counted and not kept.
+            // What exceeds the limits is counted but not kept.
             Some(_) if self.found.len() >= room || at.len() > LONGEST_NAME => self.left_out += 1,
             Some(Scalar::Text(text)) if is_digest(&text) => {}
             Some(scalar) if !at.contains('\0') => {
@@ -136,7 +137,7 @@ impl Values {
     }
 }
 
-/// The value of a leaf; `None` where it is too long, or is none that can be kept.
+/// The value of a leaf; `None` if it is too long or cannot be stored.
 fn scalar_of(node: Node<'_>) -> Option<Scalar> {
     if let Some(flag) = node.as_bool() {
         return Some(Scalar::Flag(flag));
@@ -144,7 +145,7 @@ fn scalar_of(node: Node<'_>) -> Option<Scalar> {
     if let Some(number) = node.as_number() {
         let is_whole = number.as_integer().is_some();
         let value = number.to_f64();
-        // A whole number that no double holds is kept by its digits rather than rounded.
+        // An integer that no double can represent is kept as text rather than rounded.
         return match is_whole && number.to_exact_i64().is_none() {
             true => Some(Scalar::Text(number.text().to_owned()))
                 .filter(|_| number.text().len() <= LONGEST_TEXT),

@@ -1,4 +1,4 @@
-//! What differs between units, as a table of their fields, parameters and metrics.
+//! Compares units: a table of their fields, parameters and metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,27 +7,27 @@ use super::{Entry, Scalar, ValueName};
 /// Several units side by side.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The units, in the order they were named.
+    /// The units, in the order given.
     pub entries: Vec<Entry>,
-    /// What differs, or everything: fields first, then metrics, then parameters.
+    /// The rows: fields first, then metrics, then parameters.
     pub rows: Vec<Row>,
-    /// How many rows were left out because they are the same everywhere.
+    /// How many rows were left out because all units agree.
     pub same: usize,
 }
 
-/// One thing, as each unit has it.
+/// One field, parameter or metric, as each unit has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The value of each unit; none where it has none.
+    /// The value of each unit; `None` if it has none.
     pub cells: Vec<Option<Scalar>>,
-    /// Whether the units do not all have the same.
+    /// Whether the units disagree.
     pub differs: bool,
 }
 
 impl Row {
-    /// The numbers of each unit; `None` where one of those it has is no number.
+    /// The units' values as numbers; `None` if any of them is not a number.
     pub fn numbers(&self) -> Option<Vec<Option<f64>>> {
         let is_number = |cell: &Option<Scalar>| match cell {
             Some(Scalar::Number(_)) | None => true,
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// Puts units side by side; what is the same everywhere is left out unless `keeps_same`.
+/// Compares units; rows on which all agree are left out unless `keeps_same`.
 pub fn compare(entries: Vec<Entry>, keeps_same: bool) -> Comparison {
     let mut rows = Vec::new();
     let field = |name: &str, of: &dyn Fn(&Entry) -> Option<String>| {

@@ -1,4 +1,4 @@
-//! What a catalogue knows of one unit.
+//! What a catalogue knows about one unit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use runseal_core::digest::Digest;
 
 use super::name::ValueName;
 
-/// A number, a short text or a truth value out of RUN_INPUT.json or RUN_OUTPUT.json.
+/// A number, a short text or a boolean from RUN_INPUT.json or RUN_OUTPUT.json.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Scalar {
     /// A finite number.
@@ -20,7 +20,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The number that is compared; none for a text. A flag counts as 1 or 0.
+    /// The number to compare by; `None` for a text. A boolean counts as 1 or 0.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -29,7 +29,7 @@ impl Scalar {
         }
     }
 
-    /// The text that is compared; none for a number.
+    /// The text to compare by; `None` for a number.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Number(_) => None,
@@ -39,7 +39,7 @@ impl Scalar {
         }
     }
 
-    /// The value of two columns: a flag has both, a number or a text only its own.
+    /// The value in two columns: a boolean has both, a number or a text only its own.
     pub fn from_columns(number: Option<f64>, text: Option<String>) -> Option<Self> {
         match (number, text) {
             (Some(number), Some(_)) => Some(Self::Flag(number != 0.0)),
@@ -49,7 +49,7 @@ impl Scalar {
         }
     }
 
-    /// As tables show it. Numbers are written as JSON documents write them.
+    /// The value as tables show it. Numbers are written as in JSON.
     pub fn shown(&self) -> String {
         match self {
             Self::Number(number) => canonical_text(&number_value(*number), Dialect::Jcs)
@@ -68,7 +68,7 @@ impl Scalar {
     }
 }
 
-/// A finite number as JSON; what is not finite has no form there.
+/// A finite number as JSON, which has no form for others.
 fn number_value(number: f64) -> Value {
     let mut text = String::new();
     // Rust writes the shortest digits that read back as the same number, without an exponent.
@@ -82,38 +82,38 @@ fn number_value(number: f64) -> Value {
 /// Where a unit was seen, and who had signed it there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sighting {
-    /// The place as it was typed, or below what was typed.
+    /// The place as it was typed, or a path below that.
     pub place: String,
-    /// One signer; [`UNSIGNED`] where there is none.
+    /// One signer; [`UNSIGNED`] if there is none.
     pub signer: String,
 }
 
-/// The signer of what nobody signed.
+/// Stands for the signer of an unsigned unit.
 pub const UNSIGNED: &str = "unsigned";
 
-/// What a catalogue knows of one unit. All but the tags follows from the unit, where it lies and the
-/// signatures beside it.
+/// What a catalogue knows about one unit. Everything except the tags follows from the unit, its
+/// places and the signatures beside it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The digest of its content.
     pub digest: Digest,
     /// The name of its format.
     pub format: String,
-    /// What it calls itself: the id of a run, a bundle, a proposal.
+    /// Its own id: that of a run, a bundle, a proposal.
     pub id: Option<String>,
     /// The engine that made it.
     pub engine: Option<String>,
-    /// How what it records ended.
+    /// How the run that it records ended.
     pub outcome: Option<String>,
-    /// When it was sealed, by its own word.
+    /// When it was sealed, according to the unit itself.
     pub time: Option<String>,
     /// Parameters and metrics.
     pub values: BTreeMap<ValueName, Scalar>,
-    /// How many values were left out because there are too many or they are too long.
+    /// How many values were left out because they are too many or too long.
     pub left_out: u64,
     /// Where it was seen; never empty in a catalogue.
     pub sightings: BTreeSet<Sighting>,
-    /// What people call it.
+    /// The tags that users gave it.
     pub tags: BTreeSet<String>,
 }
 
@@ -126,7 +126,7 @@ impl Entry {
             .map(|sighting| sighting.signer.as_str());
         let signers: BTreeSet<_> = signers.collect();
         match signers.len() {
-            // Somebody signed it somewhere: that a copy elsewhere is unsigned says nothing more.
+            // If it is signed at one place, an unsigned copy elsewhere adds nothing.
             2.. => signers
                 .into_iter()
                 .filter(|signer| *signer != UNSIGNED)

@@ -1,13 +1,13 @@
-//! Catalogues: what there is to know of many sealed units, to list, search and compare them by.
+//! Catalogues: what is known about many sealed units, for listing, searching and comparing them.
 //!
-//! [`CatalogReader`] looks, [`Catalog`] also writes. What they promise is said here and tried on every
-//! catalogue by the same tests; how it is kept is each one's own affair. [`sqlite`] keeps it in one
-//! file; `crates/postgres` on a server.
+//! [`CatalogReader`] reads, [`Catalog`] also writes. Their contract is defined here and checked by
+//! the same tests for every implementation. [`sqlite`] keeps a catalogue in one file;
+//! `crates/postgres` keeps it on a server.
 //!
-//! What holds in each: only units that were judged valid come in, by the digest of the bytes that were
-//! judged; a unit comes in once, however often it is added; a batch comes in whole or not at all. A
-//! catalogue is no evidence. It holds nothing but tags that could not be read from the units again,
-//! and no clock of ours.
+//! Guarantees: only units that were judged valid are added, under the digest of the bytes that were
+//! judged; a unit exists once, however often it is added; a batch is added as a whole or not at
+//! all. A catalogue is not evidence. Except for tags, everything in it can be derived again from
+//! the units, and nothing comes from our clock.
 
 pub mod add;
 mod collect;
@@ -32,21 +32,21 @@ pub use name::{Root, ValueName};
 
 use crate::store::StoreError;
 
-/// Why something could not be done with a catalogue.
+/// Why an operation on a catalogue failed.
 #[derive(Debug, Error)]
 pub enum CatalogError {
     /// There is no catalogue.
     #[error("there is no catalogue at `{0}`")]
     Missing(String),
-    /// The file is something else.
+    /// The file is not a catalogue.
     #[error("`{0}` is no catalogue of runseal")]
     Foreign(PathBuf),
-    /// A later version of the program made it.
+    /// It was made by a later version of this program.
     #[error("the catalogue has version {found}, and this program knows {known}")]
     Newer {
         /// Its version.
         found: i64,
-        /// The newest version that is known here.
+        /// The newest version that this program knows.
         known: i64,
     },
     /// Its folder could not be made.
@@ -54,7 +54,7 @@ pub enum CatalogError {
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// SQLite refused or failed.
@@ -63,13 +63,13 @@ pub enum CatalogError {
     /// A server refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A row that no program of ours wrote.
+    /// A row that this program cannot have written.
     #[error("the catalogue is damaged: {0}")]
     Damaged(&'static str),
-    /// A text that names nothing.
+    /// A name that refers to nothing.
     #[error("nothing in the catalogue has the digest or the tag `{0}`")]
     Unknown(String),
-    /// A text that names several units though one is meant.
+    /// A name that refers to several units.
     #[error("`{name}` could be {}", list_digests(.digests))]
     Ambiguous {
         /// The text.
@@ -77,7 +77,7 @@ pub enum CatalogError {
         /// Some of the units.
         digests: Vec<Digest>,
     },
-    /// A tag that cannot be one.
+    /// A text that is not a valid tag.
     #[error("`{0}` is no tag")]
     BadTag(String),
 }
@@ -90,45 +90,44 @@ fn list_digests(digests: &[Digest]) -> String {
     shown.join(" or ")
 }
 
-/// What is asked of a catalogue. Everything is answered newest first, then by digest; what has no time
-/// comes last.
+/// A query. Results are ordered newest first, then by digest; units without a time come last.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// What must hold.
+    /// The condition that units must meet.
     pub filter: Option<Filter>,
-    /// Words that must all be there, each as the beginning of a word.
+    /// Words that must all occur, each as a prefix of a word.
     pub words: Vec<String>,
-    /// How many at the most.
+    /// The most results.
     pub limit: Option<usize>,
 }
 
-/// What adding gave.
+/// The result of adding units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Added {
     /// Units that were new.
     pub added: u64,
-    /// Units that were there already.
+    /// Units that existed already.
     pub known: u64,
 }
 
-/// What becomes of a unit that is there already.
+/// What to do with a unit that exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays as it is, and is seen at one more place.
+    /// Keep it, and add the new place.
     Keep,
-    /// All of it but its tags is written anew.
+    /// Rewrite all of it except its tags.
     Replace,
 }
 
-/// A catalogue, to look at.
+/// A catalogue, for reading.
 pub trait CatalogReader {
-    /// Shows `see` what is asked for, in order, until it says no.
+    /// Calls `see` with every result of the query, in order, until it returns false.
     ///
     /// # Errors
     /// When the database fails.
     fn visit(&self, query: &Query, see: &mut dyn FnMut(Entry) -> bool) -> Result<(), CatalogError>;
 
-    /// The digests that begin with these hex digits, in order, `most` of them at the most.
+    /// The digests that begin with these hex digits, in order; at most `most`.
     ///
     /// # Errors
     /// When the database fails.
@@ -147,25 +146,25 @@ pub trait CatalogReader {
     fn count(&self) -> Result<u64, CatalogError>;
 }
 
-/// A catalogue, to write to.
+/// A catalogue, for writing.
 pub trait Catalog: CatalogReader + Send {
-    /// Adds units with where they were seen; all of them or none.
+    /// Adds units with their places; all of them or none.
     ///
     /// # Errors
     /// When the database fails.
     fn add(&mut self, entries: &[Entry], existing: Existing) -> Result<Added, CatalogError>;
 
-    /// Forgets every sighting that is not among these, and every unit that is left without one; gives
-    /// the number of those.
+    /// Removes every place that is not among `seen`, and every unit that has none left; returns the
+    /// number of removed units.
     ///
     /// # Errors
-    /// When the database fails; then nothing was forgotten.
+    /// When the database fails; nothing was removed then.
     fn retain(&mut self, seen: &BTreeSet<(Digest, String)>) -> Result<u64, CatalogError>;
 
-    /// Gives tags to units and takes others from them; gives the number of units that changed.
+    /// Adds tags to units and removes others; returns the number of units that changed.
     ///
     /// # Errors
-    /// When the database fails; then nothing was changed.
+    /// When the database fails; nothing was changed then.
     fn tag(
         &mut self,
         digests: &[Digest],
@@ -173,27 +172,27 @@ pub trait Catalog: CatalogReader + Send {
         remove: &BTreeSet<String>,
     ) -> Result<u64, CatalogError>;
 
-    /// Forgets units; gives the number of those that were there.
+    /// Removes units; returns how many of them existed.
     ///
     /// # Errors
-    /// When the database fails; then nothing was forgotten.
+    /// When the database fails; nothing was removed then.
     fn remove(&mut self, digests: &[Digest]) -> Result<u64, CatalogError>;
 
-    /// This catalogue, to look at.
+    /// This catalogue, for reading.
     fn as_reader(&self) -> &dyn CatalogReader;
 }
 
-/// Digits of a digest that are needed to name a unit.
+/// The fewest digits of a digest that may name a unit.
 const FEWEST_DIGITS: usize = 4;
-/// Units that an ambiguous name is told with.
+/// How many units an error about an ambiguous name lists.
 const TOLD: usize = 4;
-/// Characters of a tag.
+/// The longest tag, in characters.
 const LONGEST_TAG: usize = 100;
 
-/// The units that a text names: one, by the first digits of its digest; or all that have it as a tag.
+/// The units that a name refers to: one, by the first digits of its digest; or all with this tag.
 ///
 /// # Errors
-/// When nothing or more than one thing is meant, or the database fails.
+/// When it refers to nothing, is ambiguous, or the database fails.
 pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, CatalogError> {
     let is_hex = name.len() >= FEWEST_DIGITS && sql::digest_range(name).is_some();
     let mut found = match is_hex {
@@ -216,7 +215,7 @@ pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, C
     }
 }
 
-/// The entries of these units, in this order; those that are gone are left out.
+/// The entries of these units, in this order; units that no longer exist are left out.
 ///
 /// # Errors
 /// When the database fails.
@@ -248,10 +247,10 @@ pub fn entries_of(
     Ok(entries)
 }
 
-/// Checks that a text can be a tag: short, on one line, without blanks at its ends.
+/// Checks that a text is a valid tag: short, on one line, without blanks at its ends.
 ///
 /// # Errors
-/// When it cannot.
+/// When it is not.
 pub fn check_tag(tag: &str) -> Result<(), CatalogError> {
     let is_tag = !tag.is_empty()
         && tag.chars().count() <= LONGEST_TAG

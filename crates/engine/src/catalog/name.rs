@@ -1,8 +1,8 @@
 //! Names of parameters and metrics: a document and a JSON Pointer into it.
 //!
-//! They are written with dots, `metrics.loss.final`; a part that holds anything but letters, digits,
-//! `_` and `-` stands in quotes. Engines often put everything into one object, `inputs` or `outputs`,
-//! so a name may leave that out: `metrics.rmse` also means `/outputs/rmse`.
+//! They are written with dots, `metrics.loss.final`; a part with anything other than letters,
+//! digits, `_` and `-` is quoted. Engines often put everything into one object, `inputs` or
+//! `outputs`, so a name may leave that out: `metrics.rmse` also means `/outputs/rmse`.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::fmt;
 
 use runseal_core::formats::run_bundle::pointer;
 
-/// Which document a value stands in.
+/// The document that a value is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Root {
     /// RUN_INPUT.json.
@@ -23,7 +23,7 @@ impl Root {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Params, Self::Metrics];
 
-    /// How names of it begin.
+    /// The prefix of its names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Params => "params",
@@ -48,17 +48,17 @@ impl Root {
     }
 }
 
-/// Where a value stands: `metrics` and `/outputs/rmse`. As a text, one behind the other.
+/// The location of a value, such as `metrics` and `/outputs/rmse`, stored as one concatenated text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ValueName(String);
 
 impl ValueName {
-    /// The name of what `pointer` points to.
+    /// The name of the value at `pointer`.
     pub fn new(root: Root, pointer: &str) -> Self {
         Self(format!("{}{pointer}", root.name()))
     }
 
-    /// Reads what [`as_str`](Self::as_str) gave.
+    /// Parses what [`as_str`](Self::as_str) returned.
     pub fn parse(text: &str) -> Option<Self> {
         let is_name = Root::ALL.iter().any(|root| {
             let rest = text.strip_prefix(root.name());
@@ -67,7 +67,7 @@ impl ValueName {
         is_name.then(|| Self(text.to_owned()))
     }
 
-    /// The name that was written as these parts, and the same inside the member that may be left out.
+    /// The name with these parts, and the same below the member that may be left out.
     pub fn of_parts(root: Root, parts: &[String]) -> [Self; 2] {
         let pointer = |base: String| {
             let pointer = parts
@@ -81,7 +81,7 @@ impl ValueName {
         ]
     }
 
-    /// The name as it is kept.
+    /// The name as it is stored.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -99,7 +99,7 @@ impl ValueName {
         &self.0[self.root().name().len()..]
     }
 
-    /// The name without the member that may be left out; `None` where it is not in there.
+    /// The name without the member that may be left out; `None` if it is not below that.
     fn short(&self) -> Option<Self> {
         let root = self.root();
         let inside = self.pointer().strip_prefix('/')?;
@@ -107,7 +107,7 @@ impl ValueName {
         rest.starts_with('/').then(|| Self::new(root, rest))
     }
 
-    /// The name for people: as short as it can be without being that of another of `others`.
+    /// The shortest name for people that does not also mean another of `others`.
     pub fn shown<V>(&self, others: &BTreeMap<Self, V>) -> String {
         match self.short() {
             Some(short) if !others.contains_key(&short) => short.to_string(),
@@ -123,7 +123,7 @@ impl Borrow<str> for ValueName {
 }
 
 impl fmt::Display for ValueName {
-    /// As it is written in a filter.
+    /// The name as written in a filter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.root().name())?;
         for part in self.pointer().split('/').skip(1) {

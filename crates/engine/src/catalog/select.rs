@@ -1,23 +1,23 @@
-//! Which runs a query is about, as sets of their numbers.
+//! Determines which runs a query matches, as sets of their numbers.
 //!
-//! Each test of a filter is one query for the numbers of runs that goes through an index, and what
-//! `and`, `or` and `not` make of them is worked out here, bit by bit. So no planner decides how long a
-//! filter takes: none of them knows how parameters and metrics go together.
+//! Each test of a filter is one indexed query for run numbers; `and`, `or` and `not` are then
+//! evaluated here as bit operations. So the time a filter takes does not depend on a database
+//! planner, which cannot know how parameters and metrics correlate.
 
 use super::sql::{Shape, SqlDialect, SqlText, add_test};
 use super::{Filter, Query};
 
-/// So few runs are put in order by themselves rather than looked for in the order of all.
+/// Up to this many runs are sorted by themselves instead of being picked from all runs in order.
 const FEW: usize = 2000;
 
-/// A set of runs: a bit a run.
+/// A set of runs, one bit per run.
 #[derive(Debug, Clone, Default)]
 pub struct RunSet {
     bits: Vec<u64>,
 }
 
 impl RunSet {
-    /// Adds a run. Numbers of runs begin at 1.
+    /// Adds a run. Run numbers begin at 1.
     pub fn insert(&mut self, run: i64) {
         let Ok(run) = usize::try_from(run) else {
             return;
@@ -86,33 +86,34 @@ impl FromIterator<i64> for RunSet {
     }
 }
 
-/// The tables of a catalogue, as far as selecting needs them. Answers are of one state of theirs.
+/// The tables of a catalogue, as far as selecting needs them. All answers are from the same
+/// snapshot.
 pub trait RunTables {
-    /// What goes wrong.
+    /// The error type.
     type Error;
 
-    /// How queries are written.
+    /// The SQL dialect of its queries.
     const DIALECT: SqlDialect;
 
-    /// The runs that a query gives.
+    /// The runs that a query returns.
     ///
     /// # Errors
     /// When the database fails.
     fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, Self::Error>;
 
-    /// The runs that have all these words, each as the beginning of a word.
+    /// The runs with all these words, each as a prefix of a word.
     ///
     /// # Errors
     /// When the database fails.
     fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, Self::Error>;
 
-    /// These few runs, in the order of answers.
+    /// Sorts these few runs into the order of results.
     ///
     /// # Errors
     /// When the database fails.
     fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, Self::Error>;
 
-    /// The first runs of the set, or of all, in the order of answers; `limit` of them at the most.
+    /// The first `limit` runs of the set, or of all runs, in the order of results.
     ///
     /// # Errors
     /// When the database fails.
@@ -123,7 +124,7 @@ pub trait RunTables {
     ) -> Result<Vec<i64>, Self::Error>;
 }
 
-/// The runs that a query is about, in order and up to its limit.
+/// The runs that match a query, in order and up to its limit.
 ///
 /// # Errors
 /// When the database fails.
@@ -156,7 +157,7 @@ fn runs_of_filter<T: RunTables>(tables: &mut T, filter: &Filter) -> Result<RunSe
             let mut joined: Option<RunSet> = None;
             for part in parts {
                 match &mut joined {
-                    // Whatever else is asked, nothing is left.
+                    // The intersection is empty already, whatever else is asked.
                     Some(joined) if joined.count() == 0 => break,
                     Some(joined) => joined.intersect(&runs_of_filter(tables, part)?),
                     None => joined = Some(runs_of_filter(tables, part)?),

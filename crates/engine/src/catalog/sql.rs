@@ -1,7 +1,7 @@
-//! What a filter means to a database: conditions in SQL whose values are bound, never written.
+//! Translates filters to SQL conditions whose values are bound, never interpolated.
 //!
-//! Every test becomes either a condition on a row of `catalog_runs r`, or a query for the runs that it
-//! holds for. Names of tables and columns come out of this file; all that a person typed is a
+//! Every test becomes either a condition on a row of `catalog_runs r`, or a query for the matching
+//! runs. All names of tables and columns come from this file; everything that a user typed is a
 //! parameter.
 
 use runseal_core::digest::Digest;
@@ -9,7 +9,7 @@ use runseal_core::digest::Digest;
 use super::filter::{Column, Comparison, Field, Literal, Several, Test};
 use super::name::ValueName;
 
-/// How a database writes what differs between them.
+/// Where databases differ in their SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlDialect {
     /// SQLite.
@@ -29,7 +29,7 @@ pub enum Bound {
     Bytes(Vec<u8>),
 }
 
-/// SQL that is being written, with the values of its parameters in order.
+/// SQL under construction, with the values of its parameters in order.
 #[derive(Debug, Clone)]
 pub struct SqlText {
     dialect: SqlDialect,
@@ -40,7 +40,7 @@ pub struct SqlText {
 }
 
 impl SqlText {
-    /// Nothing yet.
+    /// An empty SQL text.
     pub fn new(dialect: SqlDialect) -> Self {
         Self {
             dialect,
@@ -49,13 +49,13 @@ impl SqlText {
         }
     }
 
-    /// Adds SQL of ours.
+    /// Appends SQL, which must not contain user input.
     pub fn push(&mut self, sql: &str) -> &mut Self {
         self.text.push_str(sql);
         self
     }
 
-    /// Adds a parameter.
+    /// Appends a parameter.
     pub fn bind(&mut self, value: Bound) -> &mut Self {
         self.bound.push(value);
         let mark = match self.dialect {
@@ -67,7 +67,7 @@ impl SqlText {
         self
     }
 
-    /// Adds a comparison of a column with a text.
+    /// Appends a comparison of a column with a text.
     fn compare_text(&mut self, column: &str, comparison: Comparison, text: &str) {
         let text = Bound::Text(text.to_owned());
         match comparison {
@@ -86,12 +86,12 @@ impl SqlText {
     }
 }
 
-/// What a test is to a database.
+/// What a test becomes in SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A condition on a row of `catalog_runs r`.
     Condition,
-    /// A query for the `run`s that it holds for.
+    /// A query for the matching `run`s.
     Query,
 }
 
@@ -103,7 +103,7 @@ fn operator(comparison: Comparison) -> &'static str {
         Comparison::LessOrEqual => " <= ",
         Comparison::Greater => " > ",
         Comparison::GreaterOrEqual => " >= ",
-        // Only texts contain something, and that is written as a function.
+        // Only texts can contain something, and that is written as a function call.
         Comparison::Contains => " = ",
     }
 }
@@ -118,12 +118,12 @@ fn column_name(column: Column) -> &'static str {
     }
 }
 
-/// Adds what a test means.
+/// Appends the SQL for a test.
 pub fn add_test(sql: &mut SqlText, test: &Test) -> Shape {
     match &test.field {
         Field::Column(column) => {
             let name = column_name(*column);
-            // What is not there is empty, and compares with nothing.
+            // A missing value is stored as the empty text, which matches nothing.
             sql.push(name).push(" <> ''");
             if let Some((comparison, literal)) = &test.check {
                 sql.push(" AND ");
@@ -162,7 +162,7 @@ pub fn add_test(sql: &mut SqlText, test: &Test) -> Shape {
                     add_values(sql, &names);
                     add_value_check(sql, *comparison, literal);
                 }
-                // Whatever it is: each kind has an index of its own.
+                // Any kind of value: each kind has its own index.
                 None => {
                     add_values(sql, &names);
                     sql.push("number IS NOT NULL UNION ALL ");
@@ -175,7 +175,7 @@ pub fn add_test(sql: &mut SqlText, test: &Test) -> Shape {
     }
 }
 
-/// Adds a query for values of these names, up to what else must hold.
+/// Appends a query for values with these names, to be completed with further conditions.
 fn add_values(sql: &mut SqlText, [plain, wrapped]: &[ValueName; 2]) {
     sql.push("SELECT run FROM catalog_values WHERE name IN (");
     sql.bind(Bound::Text(plain.as_str().to_owned())).push(", ");
@@ -196,7 +196,7 @@ fn add_value_check(sql: &mut SqlText, comparison: Comparison, literal: &Literal)
     }
 }
 
-/// The first and the last digest that begins with these digits.
+/// The first and the last digest that begin with these digits.
 pub fn digest_range(digits: &str) -> Option<([u8; 32], [u8; 32])> {
     let filled = |with: char| {
         let missing = 64usize.checked_sub(digits.len())?;

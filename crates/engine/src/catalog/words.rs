@@ -1,18 +1,18 @@
-//! Words for searching: cut the same way whatever database keeps them.
+//! Splits texts into search words, in the same way for every database.
 //!
-//! A word is a run of letters and digits, in lower case. The database is only given such words and
-//! asked for such words, so that its own idea of a language never matters.
+//! A word is a run of letters and digits, in lower case. The database stores and searches only such
+//! words, so that its own language rules never matter.
 
 use std::collections::BTreeSet;
 
 use super::entry::{Entry, Scalar};
 
-/// Words that one entry may have. What an entry holds is bounded itself; this bounds its index.
+/// The most words per entry; bounds the index.
 const MOST: usize = 2000;
-/// Characters of a word; the rest of a longer one cannot be searched for.
+/// The longest word in characters; the rest of a longer one cannot be searched for.
 const LONGEST: usize = 64;
 
-/// The words of a text, in order and as often as they come.
+/// The words of a text, in order and with repetitions.
 pub fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -24,8 +24,8 @@ pub fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
         })
 }
 
-/// The words that an entry is found by: names and texts of its values, whole numbers, tags, and what
-/// it is and calls itself.
+/// The words by which an entry is found: names and texts of its values, integers, tags, id, format,
+/// engine and outcome.
 pub fn words_of_entry(entry: &Entry) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut take = |text: &str| {

@@ -1,6 +1,7 @@
-//! Where two recordings of calls part: at which call, and whether it was asked or answered otherwise.
+//! Finds where two recordings of calls diverge: at which call, and whether in its request or its
+//! answer.
 //!
-//! Two forks of one recording are the same up to there; what differs behind it follows from it.
+//! Two forks of one recording are the same up to that call; later differences follow from it.
 
 use std::borrow::Cow;
 
@@ -10,15 +11,15 @@ use runseal_core::formats::Format;
 use super::json::compare_nodes;
 use super::{Change, Topic};
 
-/// Characters of an answer that are shown.
+/// The most characters of an answer that are shown.
 const SHOWN: usize = 160;
 
-/// Whether this document of a unit holds recorded calls.
+/// Whether this document of a unit contains recorded calls.
 pub(super) fn is_recording(format: Format, file: &str) -> bool {
     format == Format::ModelIo && file.is_empty() || file == "model_io.json"
 }
 
-/// The first call that differs; none where all are the same.
+/// The first call that differs; `None` if all are the same.
 pub(super) fn find_parting(file: &str, a: Node<'_>, b: Node<'_>) -> Option<Change> {
     let (old, new) = (calls_of(a), calls_of(b));
     let same = |at: &usize| match (old.get(*at), new.get(*at)) {
@@ -74,7 +75,7 @@ impl<'a> Call<'a> {
         self.0.get(name)?.as_lossy_str()
     }
 
-    /// Whether another call got the same bytes, with the same status and the same end.
+    /// Whether another call got the same bytes, status and end.
     fn is_answered_as(self, other: Self) -> bool {
         let of_response = |call: Self, name: &str| {
             let member = call
@@ -89,7 +90,7 @@ impl<'a> Call<'a> {
                 .all(|name| of_response(self, name) == of_response(other, name))
     }
 
-    /// Method and path, where the request is held.
+    /// Method and path, if the request is recorded.
     fn asked(self) -> String {
         let request = self.0.get("request");
         let member = |name: &str| {
@@ -103,7 +104,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What was answered: the text that was read out of it, or the bytes.
+    /// The answer: its parsed text, or else its bytes.
     fn answer(self) -> Cow<'a, str> {
         let read = self
             .0
@@ -134,7 +135,7 @@ fn tell_difference(before: Call<'_>, after: Call<'_>) -> Vec<String> {
         return lines;
     };
     let mut first = None;
-    // Headers are not part of what was asked.
+    // Headers do not count as part of the request.
     for name in [
         "method",
         "path",
@@ -167,7 +168,7 @@ fn tell_difference(before: Call<'_>, after: Call<'_>) -> Vec<String> {
     lines
 }
 
-/// What the recordings say that they were forked from.
+/// Which recordings these were forked from.
 fn tell_parents(a: Node<'_>, b: Node<'_>) -> Vec<String> {
     let fork = |root: Node<'_>| {
         let fork = root.get("fork")?;

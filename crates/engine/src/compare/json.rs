@@ -1,10 +1,10 @@
-//! Two JSON values, member by member.
+//! Compares two JSON values member by member.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
 
-/// Members that name an element of a list, in the order in which they are tried.
+/// Members that identify an element of a list, in the order in which they are tried.
 const KEYS: [&str; 14] = [
     "id",
     "step_id",
@@ -24,7 +24,7 @@ const KEYS: [&str; 14] = [
 
 type Add<'a> = dyn FnMut(String, Option<String>, Option<String>) + 'a;
 
-/// Calls `add` with the pointer, what was and what is, for every place that differs.
+/// Calls `add` with the pointer and both values for every place that differs.
 pub(super) fn compare_nodes(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
     match (a.kind(), b.kind()) {
         (Kind::Object, Kind::Object) => compare_objects(a, b, pointer, add),
@@ -38,7 +38,7 @@ pub(super) fn compare_nodes(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut A
     }
 }
 
-/// A value in canonical form; where it has none, as a note that it has not.
+/// A value in canonical form, or a note that it has none.
 fn text_of(node: Node<'_>) -> String {
     match canonical_bytes(node, Dialect::Job) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -87,7 +87,7 @@ fn compare_lists(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
     }
 }
 
-/// Whether every element has the member, each another value of it.
+/// Whether every element has the member, each with a different value.
 fn names_all(elements: &[Node<'_>], key: &str) -> bool {
     let mut seen = BTreeSet::new();
     elements.iter().all(|element| {
@@ -115,7 +115,7 @@ fn compare_by_key(old: &[Node<'_>], new: &[Node<'_>], key: &str, pointer: &str, 
     }
 }
 
-/// Plain values are compared as a collection first, by their order only where that is all.
+/// Compares plain values as a collection first; their order counts only if nothing else differs.
 fn compare_values(old: &[Node<'_>], new: &[Node<'_>], pointer: &str, add: &mut Add<'_>) {
     let texts = |nodes: &[Node<'_>]| nodes.iter().map(|node| text_of(*node)).collect::<Vec<_>>();
     let (old, new) = (texts(old), texts(new));

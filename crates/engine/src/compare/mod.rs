@@ -1,8 +1,8 @@
-//! Where two things of the same format differ: by meaning first, then by bytes.
+//! Finds where two things of the same format differ: in meaning first, then in bytes.
 //!
-//! Documents are compared member by member; lists of things with an id are matched by that id,
-//! so a step that moved is not a step that changed. What is left are texts, compared by line, and
-//! files whose documents say the same in other bytes.
+//! Documents are compared member by member. Elements of lists are matched by their ids, so a step
+//! that moved is not a step that changed. The rest are texts, which are compared line by line, and
+//! files whose documents have the same meaning but different bytes.
 
 mod calls;
 mod json;
@@ -17,28 +17,28 @@ use crate::survey::load::Loaded;
 use json::compare_nodes;
 pub use render::{render_comparison_human, render_comparison_json};
 
-/// What a difference is about, in the order in which people ask.
+/// The topic of a difference, in the order in which people ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
-    /// Where two recordings of the same calls part.
+    /// Where two recordings of the same calls diverge.
     Calls,
-    /// What was asked for and taken in.
+    /// What was asked for and read.
     Inputs,
-    /// What was to be kept to.
+    /// The constraints.
     Constraints,
     /// What was done.
     Steps,
-    /// What was read or written on the way.
+    /// What was read or written along the way.
     Artifacts,
-    /// What came out.
+    /// The results.
     Outputs,
-    /// What inputs and outputs had to be.
+    /// The schemas of inputs and outputs.
     Schemas,
     /// Ids and hashes, which follow from the rest.
     Hashes,
     /// Who ran it, when and where.
     Circumstances,
-    /// The same said in other bytes.
+    /// The same meaning in different bytes.
     Bytes,
 }
 
@@ -65,19 +65,19 @@ impl Topic {
 pub struct Change {
     /// What it is about.
     pub topic: Topic,
-    /// The file; empty where the whole is one document.
+    /// The file; empty if the whole is one document.
     pub file: String,
     /// The place in the file, as a JSON Pointer; empty for the file as a whole.
     pub pointer: String,
-    /// What the first one has; `None` where it has nothing.
+    /// The first one's value; `None` if it has none.
     pub before: Option<String>,
-    /// What the second one has.
+    /// The second one's value; `None` if it has none.
     pub after: Option<String>,
-    /// The lines that differ, of two texts.
+    /// The lines that differ, for two texts.
     pub lines: Option<String>,
 }
 
-/// Why two things cannot be compared.
+/// Why two things cannot be compared: they have different formats.
 #[derive(Debug, thiserror::Error)]
 #[error("the first is a {}, the second a {}", .before.title(), .after.title())]
 pub struct NotAlike {
@@ -87,7 +87,7 @@ pub struct NotAlike {
     pub after: Format,
 }
 
-/// Compares two things; gives what differs, in order.
+/// Compares two things; returns the differences in order.
 pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike> {
     if before.format != after.format {
         return Err(NotAlike {
@@ -147,7 +147,8 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike>
     Ok(changes)
 }
 
-/// Adds what the documents do not show: other files, and other bytes of the same documents.
+/// Adds what the documents do not show: differing other files, and documents that differ only in
+/// their bytes.
 fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
     let digests = |loaded: &Loaded| -> BTreeMap<String, Option<String>> {
         let line = |file: &runseal_core::source::MemberFile| {
@@ -157,7 +158,7 @@ fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
         loaded.files.iter().map(line).collect()
     };
     let (mut a, mut b) = (digests(before), digests(after));
-    // A single document may be called anything.
+    // A single document may have any name.
     if let ([a_file], [b_file]) = (before.files.as_slice(), after.files.as_slice())
         && before.documents.contains_key("")
     {
@@ -172,7 +173,7 @@ fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
         }
         let is_document = |loaded: &Loaded| loaded.documents.contains_key(&name);
         if is_document(before) && is_document(after) {
-            // Told by meaning already, unless only the bytes differ.
+            // Reported by meaning already, unless only the bytes differ.
             if changes.iter().any(|change| change.file == name) {
                 continue;
             }
@@ -198,7 +199,7 @@ fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
     }
 }
 
-/// Lines of context around each difference, and lines that are shown at the most.
+/// Lines of context around each difference, and the most lines that are shown.
 const CONTEXT: usize = 3;
 const LINES: usize = 200;
 
@@ -221,7 +222,7 @@ pub(crate) fn diff_lines(name: &str, old: &[u8], new: &[u8]) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// What a place is about, by the names on the way to it.
+/// The topic of a place, by the names on the path to it.
 fn topic_of(file: &str, pointer: &str) -> Topic {
     let last = pointer.rsplit('/').next().unwrap_or_default();
     let has = |word: &str| pointer.contains(word);

@@ -7,10 +7,10 @@ use runseal_core::verify::one_line;
 
 use super::Change;
 
-/// Characters of a value that are shown.
+/// The most characters of a value that are shown.
 const SHOWN: usize = 160;
 
-/// The differences, grouped by what they are about; for people.
+/// The differences grouped by topic, for people.
 pub fn render_comparison_human(changes: &[Change]) -> String {
     let mut text = String::new();
     if changes.is_empty() {
@@ -57,8 +57,8 @@ fn cut(text: &str) -> String {
     }
 }
 
-/// `{"differences":[{"after","before","file","lines","pointer","topic"}],"same"}`; a side that has
-/// nothing is left out.
+/// `{"differences":[{"after","before","file","lines","pointer","topic"}],"same"}`; a side without a
+/// value is left out.
 pub fn render_comparison_json(changes: &[Change]) -> Value {
     let differences = changes.iter().map(|change| {
         let mut object = Value::object([

@@ -1,4 +1,4 @@
-//! The bytes behind the hashes of an execution: what its commands printed and the files it left.
+//! The bytes behind the hashes of an execution: the output of its commands and the files it left.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::evidence::{encode_content, encode_omitted};
 use runseal_core::limits::RUN_KEPT_CONTENTS;
 
-/// Contents by their hash, up to a bound; of what is beyond, the size is known.
+/// Contents by hash, up to a limit; of those beyond it, only the size is known.
 #[derive(Default)]
 pub(super) struct Contents {
     kept: BTreeMap<ContentHash, Vec<u8>>,
@@ -16,7 +16,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Keeps a content where there is room, and gives its hash.
+    /// Stores a content if there is room, and returns its hash.
     pub(super) fn keep(&mut self, bytes: &[u8]) -> ContentHash {
         let hash = ContentHash::of(bytes);
         if self.kept.contains_key(&hash) {
@@ -31,12 +31,12 @@ impl Contents {
         hash
     }
 
-    /// The content with this hash, where it was kept.
+    /// The content with this hash, if it was stored.
     pub(super) fn get(&self, hash: ContentHash) -> Option<&[u8]> {
         self.kept.get(&hash).map(Vec::as_slice)
     }
 
-    /// `contents` of evidence.json: those of these hashes.
+    /// The member `contents` of evidence.json, restricted to these hashes.
     pub(super) fn to_value(&self, wanted: &BTreeSet<ContentHash>) -> Value {
         let mut contents = Value::object::<Value>([]);
         for hash in wanted {
@@ -50,7 +50,7 @@ impl Contents {
     }
 }
 
-/// The last lines of what a command wrote for people: at most 20 lines and 4,000 bytes.
+/// The last lines of a command's standard error: at most 20 lines and 4,000 bytes.
 pub(super) fn tail(bytes: &[u8]) -> String {
     const LINES: usize = 20;
     const BYTES: usize = 4_000;

@@ -1,11 +1,16 @@
 //! The decision: accept, reject or review, with its reasons.
 
+use runseal_core::digest::ContentHash;
+use runseal_core::verify::one_line;
 use runseal_kernel::Bundle;
-use runseal_kernel::proposal::{Action, ActionKind, Test, TestKind};
+use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
 
-use super::execute::Status;
+use super::execute::{Executed, Status, Step};
 use super::plan::Planned;
 use super::{Options, PlanExecution};
+
+/// Characters of a target that a reason shows.
+const LONGEST_TARGET: usize = 60;
 
 /// Whether the run is accepted, and the reasons: each begins with accept, reject or review.
 pub(super) fn decide(
@@ -19,7 +24,11 @@ pub(super) fn decide(
     };
     if !bundle.questions.is_empty() {
         let count = bundle.questions.len();
-        return (false, vec![format!("review: {count} questions are open")]);
+        let open = match count {
+            1 => "1 question is open".to_owned(),
+            count => format!("{count} questions are open"),
+        };
+        return (false, vec![format!("review: {open}")]);
     }
     let Some(PlanExecution { proposal, done, .. }) = execution else {
         return (
@@ -31,13 +40,13 @@ pub(super) fn decide(
     for (action, step) in proposal.actions.iter().zip(&done.actions) {
         let is_fine = step.status == Status::Success;
         if action.required && !is_fine {
-            let name = step.status.name();
+            let status = step.status.name();
             let error = step.error.as_deref().map(|error| format!(": {error}"));
             let code = step.exit_code.filter(|code| *code != 0);
             let code = code.map(|code| format!(" with exit code {code}"));
             faults.push(format!(
-                "reject: action {} ended as {name}{}{}",
-                action.id,
+                "reject: action {} ended as {status}{}{}",
+                name(action.id.as_str(), &action.target),
                 code.unwrap_or_default(),
                 error.unwrap_or_default()
             ));
@@ -47,31 +56,36 @@ pub(super) fn decide(
         if test.required && !seen.passed {
             faults.push(format!(
                 "reject: test {} did not pass: {}",
-                test.id, seen.actual
+                name(&test.id, &test.target),
+                seen.actual
             ));
         }
     }
     if !faults.is_empty() {
         return (false, faults);
     }
-    let own_text = OwnText(bundle);
-    let actions = proposal.actions.iter();
-    let actions: Vec<&str> = actions
-        .filter(|action| own_text.is_exceeded_by(action))
-        .map(|action| action.id.as_str())
+    let outcome = Outcome {
+        own: OwnText::of(bundle),
+        proposal,
+        done,
+    };
+    let actions = proposal.actions.iter().zip(&done.actions);
+    let actions: Vec<String> = actions
+        .filter(|(action, step)| outcome.has_action(action, step))
+        .map(|(action, _)| name(action.id.as_str(), &action.target))
         .collect();
     let tests = proposal.tests.iter();
-    let tests: Vec<&str> = tests
-        .filter(|test| own_text.is_exceeded_by_test(test))
-        .map(|test| test.id.as_str())
+    let tests: Vec<String> = tests
+        .filter(|test| outcome.has_test(test))
+        .map(|test| name(&test.id, &test.target))
         .collect();
     if actions.is_empty() && tests.is_empty() {
-        let reason = "review: nothing was required but to write the bundle's own text; name actions or \
-                      tests of the goal's outcome in context.proposal";
+        let reason = "review: nothing was required but to write the bundle's own text, or nothing came of it; \
+                      name actions or tests of the goal's outcome in context.proposal";
         return (false, vec![reason.to_owned()]);
     }
     let mut reasons = vec!["accept: every required action and test succeeded".to_owned()];
-    // Acceptance tests are what counts; where nobody named one, a reader should know.
+    // Acceptance tests are what counts; if there are none, the reader should know.
     reasons.push(match tests.is_empty() {
         false => format!(
             "accept: acceptance tests of the outcome passed: {}",
@@ -95,55 +109,160 @@ pub(super) fn decide(
     }
 }
 
-/// The first few of some ids, and how many more there are.
-fn name_some(ids: &[&str]) -> String {
+/// What an action or test is called in a reason: its id, and what it is about.
+fn name(id: &str, target: &str) -> String {
+    let target = one_line(target);
+    match target.char_indices().nth(LONGEST_TARGET) {
+        None => format!("{id} (`{target}`)"),
+        Some((end, _)) => format!("{id} (`{}…`)", target.get(..end).unwrap_or_default()),
+    }
+}
+
+/// The first few of some names, and how many more there are.
+fn name_some(names: &[String]) -> String {
     const NAMED: usize = 5;
-    let (named, more) = ids.split_at(ids.len().min(NAMED));
+    let (named, more) = names.split_at(names.len().min(NAMED));
     match more.len() {
         0 => named.join(", "),
         more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
-/// The texts that the bundle itself holds. Writing them down, and looking at them afterwards, says
-/// nothing about whether the goal was reached.
-struct OwnText<'a>(&'a Bundle);
+/// What a run came to beyond the texts that the bundle itself holds. Writing those down, under whatever
+/// name and by whatever means, and looking at them afterwards, says nothing about whether the goal was
+/// reached.
+struct Outcome<'a> {
+    own: OwnText,
+    proposal: &'a Proposal,
+    done: &'a Executed,
+}
 
-impl OwnText<'_> {
-    fn is_exceeded_by(&self, action: &Action) -> bool {
+impl Outcome<'_> {
+    fn has_action(&self, action: &Action, step: &Step) -> bool {
         let target = action.target.as_str();
         action.required
             && match action.kind {
                 ActionKind::CreateFile | ActionKind::ModifyFile => {
                     let content = action.content.as_deref().unwrap_or_default();
-                    // The same text under another name is no more.
-                    !self.holds(|_, text| text == content)
+                    !self.own.says(content)
                 }
                 ActionKind::Validate => match target.split_once(':') {
-                    // That something is not there holds of an empty folder too.
+                    // The absence of something also holds for an empty folder.
                     Some(("absent", _)) => false,
-                    Some((_, path)) => !self.has_path(path),
-                    None => !self.has_path(target),
+                    Some((_, path)) => self.has_file(path),
+                    None => self.has_file(target),
                 },
-                // Its test is asked itself.
+                // Its test is examined itself.
                 ActionKind::Test => false,
-                ActionKind::DeleteFile | ActionKind::ExecuteCommand => true,
+                ActionKind::DeleteFile => true,
+                ActionKind::ExecuteCommand => self.has_printed(step) || self.has_made_files(),
             }
     }
 
-    fn is_exceeded_by_test(&self, test: &Test) -> bool {
+    fn has_test(&self, test: &Test) -> bool {
         let is_of_nothing = test.kind == TestKind::FileExists && test.expected == "false";
         test.required
             && !is_of_nothing
-            && (test.kind == TestKind::CommandSuccess || !self.has_path(&test.target))
+            && match test.kind {
+                TestKind::CommandSuccess => !succeeds_always(&test.target),
+                _ => self.has_file(&test.target),
+            }
     }
 
-    fn has_path(&self, target: &str) -> bool {
-        self.holds(|path, _| path == target)
+    /// Whether a command printed anything but the bundle's own text.
+    fn has_printed(&self, step: &Step) -> bool {
+        let printed = step.stdout.iter().chain(&step.stderr);
+        printed.copied().any(|hash| self.is_new(hash))
     }
 
-    fn holds(&self, is_it: impl Fn(&str, &str) -> bool) -> bool {
-        let mut outputs = self.0.outputs.iter();
-        outputs.any(|output| is_it(output.path.as_str(), &output.content))
+    /// Whether a content is anything but the bundle's own text; one that was too long to keep is.
+    fn is_new(&self, hash: ContentHash) -> bool {
+        match self.done.contents.get(hash) {
+            Some(content) => !self.own.says(&String::from_utf8_lossy(content)),
+            None => hash != ContentHash::of(b""),
+        }
     }
+
+    /// Whether commands left something else than the plan wrote itself.
+    fn has_made_files(&self) -> bool {
+        let outputs = self.done.outputs.iter();
+        let mut made = outputs.filter(|file| self.planned(&file.path) != Some(file.sha256));
+        let is_gone = |action: &Action| {
+            self.planned(&action.target).is_some() && !self.is_there(&action.target)
+        };
+        made.any(|file| self.is_new(file.sha256)) || self.proposal.actions.iter().any(is_gone)
+    }
+
+    /// Whether a file is more than what the plan, or the bundle, has of it.
+    fn has_file(&self, path: &str) -> bool {
+        let mut outputs = self.done.outputs.iter();
+        let here = outputs.find(|file| file.path == path);
+        here.is_some_and(|file| self.planned(path) != Some(file.sha256) && self.is_new(file.sha256))
+    }
+
+    fn is_there(&self, path: &str) -> bool {
+        self.done.outputs.iter().any(|file| file.path == path)
+    }
+
+    /// What the plan leaves at a path by writing it; none where it writes nothing there, or takes it
+    /// away again.
+    fn planned(&self, path: &str) -> Option<ContentHash> {
+        let actions = self.proposal.actions.iter().rev();
+        let last = actions
+            .filter(|action| action.target == path && action.kind.is_file_operation())
+            .find(|action| action.kind != ActionKind::Validate)?;
+        match last.kind {
+            ActionKind::CreateFile | ActionKind::ModifyFile => {
+                let content = last.content.as_deref().unwrap_or_default();
+                Some(ContentHash::of(content.as_bytes()))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a command ends well whatever there is.
+fn succeeds_always(command: &str) -> bool {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    let is_simple = !command.contains(['|', '&', ';', '>', '<', '$', '`']);
+    is_simple && matches!(program, "true" | ":" | "echo" | "printf" | "/bin/true")
+}
+
+/// The texts that the bundle itself holds, white space and marks of lists and headings aside.
+struct OwnText {
+    texts: Vec<String>,
+}
+
+impl OwnText {
+    fn of(bundle: &Bundle) -> Self {
+        let mut texts: Vec<String> = Vec::new();
+        let outputs = bundle.outputs.iter();
+        texts.extend(outputs.map(|output| plain_line(&output.content)));
+        let mut waiting = vec![&bundle.root];
+        while let Some(node) = waiting.pop() {
+            texts.push(plain_line(&node.goal));
+            texts.extend(node.constraints.iter().map(|text| plain_line(text)));
+            waiting.extend(&node.children);
+        }
+        Self { texts }
+    }
+
+    /// Whether a text says nothing else: as a whole, or line by line.
+    fn says(&self, text: &str) -> bool {
+        let is_own = |text: &str| {
+            let text = plain_line(text);
+            text.is_empty() || self.texts.iter().any(|own| own.contains(&text))
+        };
+        is_own(text) || text.lines().all(is_own)
+    }
+}
+
+/// A text as one line in lower case, words alone.
+fn plain_line(text: &str) -> String {
+    let is_mark = |word: &&str| !word.chars().any(char::is_alphanumeric);
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| !is_mark(word))
+        .collect();
+    words.join(" ").to_lowercase()
 }

@@ -1,43 +1,48 @@
-//! What keeps the harness from giving a result: RUN_E001-RUN_E007.
+//! What prevents the harness from producing a result: RUN_E001-RUN_E007.
 
 use std::path::PathBuf;
+
+use crate::models::{SECRET_HINT, SecretSearchError};
 
 /// An error of the harness. A plan that fails is no error but a run that is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum HarnessError {
-    /// The intent, or another file that was named, cannot be read.
+    /// The intent or another given file cannot be read.
     #[error("{0}")]
     Unreadable(String),
-    /// The intent, or another file that was named, is not JSON.
+    /// The intent or another given file is not JSON.
     #[error("{0}")]
     NotJson(String),
-    /// The intent's additions or the proposal that was given are not valid.
+    /// The intent's additions or the given proposal are not valid.
     #[error("{0}")]
     Invalid(String),
     /// The policy forbids what was asked for.
     #[error("POLICY_VIOLATION: {0}")]
     Policy(String),
-    /// The sandbox cannot be put up or failed.
+    /// The sandbox cannot be set up, or it failed.
     #[error("{message}")]
     Sandbox {
         /// The message, which names what is missing.
         message: String,
-        /// How to go on.
+        /// Advice on how to proceed.
         hint: String,
     },
     /// The evidence does not fit the proposal.
     #[error("{0}")]
     Evidence(String),
+    /// A secret that went through the proxy is in what was to be exported.
+    #[error(transparent)]
+    Secret(#[from] SecretSearchError),
     /// The target of the export exists and is not empty.
     #[error("`{}` exists and is not empty", .0.display())]
     TargetExists(PathBuf),
-    /// A fault of ours, with what is known of it.
+    /// A bug in this program, with what is known about it.
     #[error("{0}")]
     Internal(String),
 }
 
 impl HarnessError {
-    /// The code of the companion text.
+    /// The error code defined in the companion text.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreadable(_) => "RUN_E001",
@@ -45,12 +50,12 @@ impl HarnessError {
             Self::Invalid(_) => "RUN_E003",
             Self::Policy(_) => "RUN_E004",
             Self::Sandbox { .. } => "RUN_E005",
-            Self::Evidence(_) => "RUN_E006",
+            Self::Evidence(_) | Self::Secret(_) => "RUN_E006",
             Self::TargetExists(_) | Self::Internal(_) => "RUN_E007",
         }
     }
 
-    /// How to go on, for the hint line.
+    /// Advice for the hint line.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unreadable(_) => Some("check the name and the right to read it".to_owned()),
@@ -59,6 +64,7 @@ impl HarnessError {
             Self::Policy(_) => Some("`--policy dev` allows models; see docs/harness.md".to_owned()),
             Self::Sandbox { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
             Self::TargetExists(_) => Some("name a folder that does not exist yet".to_owned()),
+            Self::Secret(_) => Some(SECRET_HINT.to_owned()),
             Self::Evidence(_) | Self::Internal(_) => None,
         }
     }

@@ -1,9 +1,9 @@
-//! The executor: actions in order, then tests, in the sandbox; evidence of each.
+//! The executor: runs actions in order, then tests, in the sandbox; produces evidence of each.
 //!
-//! Files are written by the harness itself, through descriptors; commands run in the sandbox. An
-//! action that breaks the policy fails with `POLICY_VIOLATION: PL6: …`. After a required action
-//! failed, the actions behind it are skipped; tests are still looked at, so that the evidence
-//! tells what is there.
+//! The harness writes files itself, through descriptors; commands run in the sandbox. An action
+//! that violates the policy fails with `POLICY_VIOLATION: PL6: …`. After a required action has
+//! failed, the following actions are skipped; tests still run, so that the evidence shows what
+//! exists.
 
 mod checks;
 mod commands;
@@ -23,7 +23,7 @@ use super::model::ModelServer;
 use super::worktree::WorkTree;
 use crate::models::ModelSession;
 
-/// What became of an action.
+/// The result of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
     Success,
@@ -74,7 +74,7 @@ impl Step {
     }
 }
 
-/// What a test saw.
+/// The result of a test.
 #[derive(Debug, Clone)]
 pub(super) struct TestOutcome {
     pub(super) passed: bool,
@@ -82,7 +82,7 @@ pub(super) struct TestOutcome {
     pub(super) step: Option<Step>,
 }
 
-/// A file that is there at the end.
+/// A file that exists at the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OutputFile {
     pub(super) path: String,
@@ -90,7 +90,7 @@ pub(super) struct OutputFile {
     pub(super) bytes: u64,
 }
 
-/// All that an execution did.
+/// Everything that an execution did.
 pub(super) struct Executed {
     pub(super) actions: Vec<Step>,
     pub(super) tests: Vec<TestOutcome>,
@@ -102,13 +102,13 @@ pub(super) struct Executed {
     pub(super) timed_out: bool,
     pub(super) out_of_memory: bool,
     pub(super) signal: Option<i32>,
-    /// Who held its commands to their limits; none where no command ran.
+    /// What enforced the limits on its commands; `None` if no command ran.
     pub(super) enforcement: Option<Enforcement>,
-    /// What its commands printed and the files it left.
+    /// The output of its commands, and the files it left.
     pub(super) contents: Contents,
 }
 
-/// The largest output file that is looked at; the policy's total is below it.
+/// The largest output file that is examined; the policy's total is smaller.
 pub(super) const LARGEST_FILE: u64 = 1 << 30;
 
 pub(super) struct Executor<'a> {
@@ -118,7 +118,7 @@ pub(super) struct Executor<'a> {
     surroundings: Surroundings<'a>,
     pub(super) tree: WorkTree,
     deadline: Instant,
-    /// Files and bytes that are there, as far as the harness wrote them or counted them.
+    /// Files and bytes so far, as far as the harness wrote or counted them.
     pub(super) usage: (u64, u64),
     stdout: Hasher,
     stderr: Hasher,
@@ -131,19 +131,19 @@ pub(super) struct Executor<'a> {
     pub(super) contents: Contents,
 }
 
-/// What commands find around them beyond the sandbox.
+/// What commands find around them in addition to the sandbox.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Surroundings<'a> {
-    /// Who answers for models.
+    /// Answers model calls on the model socket.
     pub(super) model: Option<&'a ModelServer>,
-    /// Who answers for models that are asked over HTTP.
+    /// Answers model calls over HTTP.
     pub(super) session: Option<&'a Arc<dyn ModelSession>>,
-    /// Where programs are looked for that the policy names and the sandbox's PATH has not: the PATH
-    /// of whoever calls.
+    /// The caller's PATH, searched for programs that the policy names and the sandbox's PATH does
+    /// not have.
     pub(super) programs: Option<&'a OsStr>,
 }
 
-/// Executes a proposal that was verified.
+/// Executes a verified proposal.
 pub(super) fn execute(
     proposal: &Proposal,
     policy: &Policy,
@@ -191,7 +191,8 @@ pub(super) fn execute(
     let outputs = match executor.collect() {
         Ok(outputs) => outputs,
         Err(error) => {
-            // What is there cannot be told. Where no action is to blame yet, the last one is.
+            // It is unknown which files exist. If no action has failed yet, the last one is to
+            // blame.
             let is_fine = |step: &Step| matches!(step.status, Status::Success | Status::Skipped);
             if actions.iter().all(is_fine)
                 && let Some(step) = actions.last_mut()
@@ -258,7 +259,7 @@ impl Executor<'_> {
                 ..Step::failed("the content does not have the expected hash")
             };
         }
-        // Counting everything after every file would take long for long plans.
+        // Counting everything after every file would be slow for long plans.
         self.usage.0 += u64::from(action.kind == ActionKind::CreateFile);
         self.usage.1 += content.len() as u64;
         if let Err(error) = self.check_usage() {

@@ -1,4 +1,4 @@
-//! Exporting a pack: staged beside its target, verified strictly, put into its place.
+//! Exports a pack: stages it beside its target, verifies it strictly, and moves it into place.
 
 use std::path::{Path, PathBuf};
 
@@ -9,15 +9,17 @@ use super::error::HarnessError;
 use super::plan::first_finding;
 use crate::atomic::WriteError;
 use crate::directory::{DirectorySource, RootLink};
+use crate::models::{ModelSession, search_staged};
 use crate::redact::{KeptSeed, SealingSeed};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 
-/// Writes a pack of the given files, and beside it the seed that was made for it; gives the seed's
-/// place. A pack that does not verify is not published.
+/// Writes a pack of the given files, and beside it the new seed if there is one; returns the seed's
+/// path. A pack that does not verify is not published.
 pub(super) fn export_pack(
     target: &Path,
     files: &[(&str, Vec<u8>)],
     redactable: Option<&SealingSeed>,
+    models: Option<&dyn ModelSession>,
 ) -> Result<Option<PathBuf>, HarnessError> {
     check_target(target)?;
     let staging = Staging::begin_beside(target).map_err(StagingError::from)?;
@@ -31,12 +33,17 @@ pub(super) fn export_pack(
     let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
     staging.publish(target, how, |staged| {
         // The seed of nothing goes before the folder that was made for both.
-        verify_staged(staged).inspect_err(|_| kept = None)
+        let searched = |()| match models {
+            Some(session) => Ok(search_staged(session, staged)?),
+            None => Ok(()),
+        };
+        let judged = verify_staged(staged).and_then(searched);
+        judged.inspect_err(|_| kept = None)
     })?;
     Ok(kept.and_then(KeptSeed::stays))
 }
 
-/// Judges the pack that is about to be published as strictly as anybody may.
+/// Verifies the pack at the strictest level before it is published.
 fn verify_staged(folder: &Path) -> Result<(), HarnessError> {
     let unreadable = |error| HarnessError::Evidence(format!("the pack cannot be read: {error}"));
     let source = DirectorySource::open(folder, RootLink::Refuse).map_err(unreadable)?;
@@ -53,7 +60,7 @@ fn verify_staged(folder: &Path) -> Result<(), HarnessError> {
     }
 }
 
-/// Refuses a target that is there and not an empty folder.
+/// Fails if the target exists and is not an empty folder.
 pub(super) fn check_target(target: &Path) -> Result<(), HarnessError> {
     Ok(check_place(target, Place::FreeOrEmptyFolder)?)
 }
@@ -84,9 +91,9 @@ mod tests {
             seed: Seed::from_bytes([1; 32]),
             is_new: true,
         };
-        let refused = export_pack(&target, &[("run.json", run)], Some(&seed));
+        let refused = export_pack(&target, &[("run.json", run)], Some(&seed), None);
         assert!(matches!(refused, Err(HarnessError::Evidence(_))));
-        // The seed of nothing is gone too.
+        // The unused seed is deleted too.
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

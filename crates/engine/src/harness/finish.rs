@@ -1,4 +1,4 @@
-//! The end of a run: its records, the pack and the ledger's line.
+//! The end of a run: writes its records, the pack and the ledger's line.
 
 use std::path::Path;
 
@@ -44,7 +44,7 @@ pub(super) fn finish(
     };
     let unseen = outcome.iter().flat_map(|outcome| &outcome.gaps);
     let mut notes: Vec<String> = unseen.map(|gap| format!("not seen: {gap}")).collect();
-    // Held until the entry is written, so that times in the ledger never go back.
+    // Locked until the entry is written, so that times in the ledger never go backwards.
     let mut ledger = match &options.ledger {
         None => None,
         Some(path) => Some(LockedLedger::lock(path).map_err(ledger_error)?),
@@ -145,7 +145,8 @@ pub(super) fn finish(
         let others = files.iter().map(|(name, bytes)| (*name, bytes.as_slice()));
         cover_files(&mut run, others).map_err(|error| HarnessError::Internal(error.to_string()))?;
         files.extend(stored(&[("run.json", &run)])?);
-        seed = export::export_pack(target, &files, options.redactable.as_ref())?;
+        let (redactable, models) = (options.redactable.as_ref(), options.models.as_deref());
+        seed = export::export_pack(target, &files, redactable, models)?;
     }
     if let Some(ledger) = &mut ledger {
         ledger.append(&entry).map_err(ledger_error)?;
@@ -159,7 +160,7 @@ pub(super) fn finish(
     })
 }
 
-/// Puts the commitment over all files into run.json.
+/// Adds the commitment over all files to run.json.
 fn commit(run: &mut Value, files: &[(&str, Vec<u8>)], seed: &Seed) -> Result<(), HarnessError> {
     let fail = |error: RedactError| HarnessError::Invalid(error.to_string());
     let mut committing = Committing::begin(&REDACTABLE, seed);
@@ -171,7 +172,7 @@ fn commit(run: &mut Value, files: &[(&str, Vec<u8>)], seed: &Seed) -> Result<(),
     committing.end_in("run.json", run).map_err(fail)
 }
 
-/// Files as they are stored: canonical, with one LF.
+/// The files as they are stored: canonical, with one LF.
 fn stored<'a>(files: &[(&'a str, &Value)]) -> Result<Vec<(&'a str, Vec<u8>)>, HarnessError> {
     let store = |(name, value): &(&'a str, &Value)| {
         let mut bytes = canonical_bytes(*value, Dialect::Kernel)
@@ -182,7 +183,7 @@ fn stored<'a>(files: &[(&'a str, &Value)]) -> Result<Vec<(&'a str, Vec<u8>)>, Ha
     files.iter().map(store).collect()
 }
 
-/// Our own evidence, checked as an outsider would: ids, hash, every action and test.
+/// Checks our own evidence as an outsider would: ids, hash, every action and test.
 fn check_evidence(proposal: &Proposal, evidence: &Value) -> Result<(), HarnessError> {
     let bytes = canonical_bytes(evidence, Dialect::Kernel)
         .map_err(|error| HarnessError::Evidence(error.to_string()))?;
@@ -236,9 +237,9 @@ fn runner_facts(
     }
 }
 
-/// The intent's path as others may see it: relative, without climbing; else its last part.
+/// The intent's path as others may see it: a relative path without `..`, else only the file name.
 fn public_path(path: &Path) -> String {
-    // Standard input has no name of its own.
+    // Standard input has no name.
     if path == Path::new("-") {
         return "intent.json".to_owned();
     }
@@ -253,8 +254,8 @@ fn public_path(path: &Path) -> String {
         .to_owned()
 }
 
-/// An id that two runs do not share: of the time, the process and the intent. That of a redactable
-/// pack, which every copy shows, gives nothing away of the intent.
+/// A unique run id, made from the time, the process and the intent. The id of a redactable pack,
+/// which every copy shows, reveals nothing about the intent.
 fn derive_run_id(
     times: Times,
     intent: ContentHash,

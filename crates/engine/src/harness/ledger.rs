@@ -1,9 +1,9 @@
-//! Appending to a ledger: under a lock, one write a line, flushed to disk.
+//! Appends to a ledger: under a lock, with one write per line, flushed to disk.
 //!
 //! Each line carries the hash of the line before it as `previous`, null in the first one, so that
-//! taking a line out or changing it shows in the next. A write that fails, as on a full disk, is
-//! taken back while the lock is held. A last line that a crash tore is left as it is, closed off by
-//! a line feed, and told about: nothing that stood there is ever dropped or merged.
+//! removing or changing a line shows in the next. A write that fails, for example on a full disk,
+//! is undone while the lock is held. A last line torn by a crash is left as it is, terminated with
+//! a line feed and reported: no existing content is ever dropped or merged.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -24,22 +24,22 @@ pub enum LedgerError {
     Io {
         /// The path of the ledger.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
-    /// An entry could not be written, and what was written of it could not be taken back.
+    /// An entry could not be written completely, and the partial write could not be undone.
     #[error("the ledger `{}` ends with a part of a line that could not be taken back: {undo}", .path.display())]
     Torn {
         /// The path of the ledger.
         path: PathBuf,
-        /// Why it could not be taken back.
+        /// Why it could not be undone.
         undo: io::Error,
         /// Why the entry could not be written.
         #[source]
         source: io::Error,
     },
-    /// The run is already there (LD3).
+    /// The ledger already has this run (LD3).
     #[error("run `{0}` is already in the ledger")]
     Repeated(String),
     /// The entry would be older than the last one (LD2).
@@ -47,7 +47,7 @@ pub enum LedgerError {
     GoesBack(String),
 }
 
-/// A ledger that is locked for this process. Entries can be appended to a locked one only.
+/// A ledger locked by this process. Only a locked ledger can be appended to.
 #[derive(Debug)]
 pub struct LockedLedger {
     file: File,
@@ -61,7 +61,7 @@ pub struct LockedLedger {
 }
 
 impl LockedLedger {
-    /// Opens (or makes) a ledger and waits for its lock.
+    /// Opens or creates a ledger and waits for its lock.
     ///
     /// # Errors
     /// When the file cannot be opened, locked or read.
@@ -86,7 +86,7 @@ impl LockedLedger {
             .read_to_end(&mut bytes)
             .map_err(fail)?;
         if bytes.len() as u64 > most {
-            // The last line could not be seen, and what follows it would not fit on.
+            // The last line is beyond the limit, so the next one could not continue the chain.
             let message = format!("it is longer than {most} bytes; begin another one");
             return Err(fail(io::Error::new(io::ErrorKind::FileTooLarge, message)));
         }
@@ -121,7 +121,7 @@ impl LockedLedger {
         self.last_time
     }
 
-    /// The line that a crash tore, if there is one.
+    /// The line torn by a crash, if there is one.
     pub fn torn_line(&self) -> Option<usize> {
         self.torn
     }
@@ -155,7 +155,7 @@ impl LockedLedger {
         line.extend_from_slice(&form);
         line.push(b'\n');
         let length = self.file.metadata().map_err(fail)?.len();
-        // One write, so that a kill leaves all of the line or nothing of it.
+        // A single write, so that a kill leaves the whole line or nothing of it.
         let written = self.file.write_all(&line);
         if let Err(source) = written.and_then(|()| self.file.sync_all()) {
             return Err(match self.take_back(length) {
@@ -174,7 +174,7 @@ impl LockedLedger {
         Ok(())
     }
 
-    /// Makes the ledger as long again as it was. The lock is held: nobody wrote behind it.
+    /// Truncates the ledger to its former length. Under the lock, nobody else has written after it.
     fn take_back(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)?;
         self.file.sync_all()

@@ -1,9 +1,9 @@
-//! The harness: from an intent to a run that others can check.
+//! The harness: turns an intent into a run that others can check.
 //!
 //! transform → proposal → execution in the sandbox → evidence → decision → export. The result is
-//! run.json's content; with a target, a pack; with a ledger, one more line in it. Determinism: for
-//! the same intent, policy and mode everything but run_id and times is the same bytes, and these
-//! two are given by the caller where they should be too.
+//! run.json's content; with a target, also a pack; with a ledger, one more line in it. For the same
+//! intent, policy and mode, everything except run_id and times is byte-identical, and the caller
+//! can fix these two as well.
 
 mod contents;
 mod decide;
@@ -65,16 +65,16 @@ pub enum Mode {
 /// Where model calls go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelMode {
-    /// Nobody: there is no model socket.
+    /// Nowhere: there is no model socket.
     None,
-    /// To a command on the host; what is said is recorded.
+    /// To a command on the host; the exchange is recorded.
     Record {
         /// The command that answers each prompt.
         command: String,
     },
-    /// A recording answers, in order; what it does not have is an error.
+    /// To a recording, in order; a call that it does not have is an error.
     Replay,
-    /// Through a proxy that records, to wherever it leads.
+    /// Through a recording proxy, to its upstream.
     Proxy,
 }
 
@@ -88,16 +88,16 @@ impl ModelMode {
     }
 }
 
-/// What was asked for.
+/// The options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The intent's file.
     pub intent: PathBuf,
     /// How far to go.
     pub mode: Mode,
-    /// What it may do.
+    /// What the run may do.
     pub policy: Policy,
-    /// A proposal made elsewhere, to be executed in place of ours.
+    /// A proposal made elsewhere, to execute instead of our own.
     pub proposal: Option<PathBuf>,
     /// Whether a person agrees to a proposal that needs approval.
     pub approve: bool,
@@ -105,53 +105,53 @@ pub struct Options {
     pub pack: Option<PathBuf>,
     /// The ledger to append to.
     pub ledger: Option<PathBuf>,
-    /// The run's id; made of the intent and the time where not given.
+    /// The run's id; by default derived from the intent and the time.
     pub run_id: Option<RunId>,
-    /// Seconds since 1970 that stand for all times (SOURCE_DATE_EPOCH).
+    /// Seconds since 1970 to use for all times (SOURCE_DATE_EPOCH).
     pub epoch: Option<i64>,
-    /// How commands are isolated. None must be asked for.
+    /// How commands are isolated. `None` must be requested explicitly.
     pub isolation: Isolation,
     /// Where model calls go.
     pub model: ModelMode,
     /// The file of the model recording.
     pub model_io: Option<PathBuf>,
-    /// The seed of a pack of which parts may be withheld later.
+    /// The seed, if parts of the pack may be withheld later.
     pub redactable: Option<SealingSeed>,
-    /// Where programs are looked for that the policy names and the sandbox's PATH has not: the PATH
-    /// of whoever calls.
+    /// The caller's PATH, searched for programs that the policy names and the sandbox's PATH does
+    /// not have.
     pub program_path: Option<OsString>,
-    /// With [`ModelMode::Proxy`]: who stands between commands and models.
+    /// With [`ModelMode::Proxy`]: the session between commands and models.
     pub models: Option<Arc<dyn ModelSession>>,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug, Clone)]
 pub struct Finished {
     /// run.json's content.
     pub run: Value,
     /// Whether the run is accepted.
     pub accepted: bool,
-    /// What became of each action and test; empty where nothing was executed.
+    /// The result of each action and test; empty if nothing was executed.
     pub steps: Vec<StepSummary>,
-    /// What a person should know besides.
+    /// Further notes for people.
     pub notes: Vec<String>,
-    /// Where the seed is kept that was made for the pack.
+    /// Where the pack's new seed is stored.
     pub seed: Option<PathBuf>,
 }
 
-/// What an execution left.
+/// The result of an execution.
 struct PlanExecution {
     proposal: Proposal,
     done: Executed,
     model_io: Option<Value>,
-    /// What the recording of models cannot have seen.
+    /// What the recording of model calls may have missed.
     gaps: Vec<String>,
 }
 
 /// Runs an intent.
 ///
 /// # Errors
-/// [`HarnessError`] where there is no result; a plan that fails is a result.
+/// [`HarnessError`] if there is no result; a plan that fails is a result.
 pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
     check_model_policy(options)?;
     if let Some(pack) = &options.pack {
@@ -196,7 +196,7 @@ pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
     )
 }
 
-/// PL4, PL5.
+/// Checks PL4 and PL5.
 fn check_model_policy(options: &Options) -> Result<(), HarnessError> {
     if options.model == ModelMode::None {
         return Ok(());
@@ -236,8 +236,8 @@ fn open_sandbox(isolation: Isolation) -> Result<Sandbox, HarnessError> {
     }
 }
 
-/// A run's records say which isolation it had. Where no command went through it, it is put up
-/// once for nothing, so that they tell the truth.
+/// Sets the sandbox up once if no command has used it, because the run's records state its
+/// isolation and must be true.
 fn check_isolation(sandbox: &Sandbox, outcome: Option<&PlanExecution>) -> Result<(), HarnessError> {
     let is_proven = outcome.is_some_and(|outcome| outcome.done.enforcement.is_some());
     if !is_proven {
@@ -310,7 +310,7 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
         (ModelMode::Record { command }, Some(_)) => {
             let identity = Identity {
                 adapter_id: "runseal-model-cmd".to_owned(),
-                // What was asked, without telling how: a command line may hold a key.
+                // Identifies the command without quoting it: a command line may contain a key.
                 model_id: format!(
                     "cmd-{}",
                     ContentHash::of(command.as_bytes()).digest().hex_prefix(16)
@@ -335,7 +335,7 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
         .map_err(|error| HarnessError::Internal(format!("no socket for models: {error}")))
 }
 
-/// The answers of a recording that is valid.
+/// The answers in a valid recording.
 fn parse_answers(bytes: &[u8], path: &str) -> Result<(Answers, Identity), HarnessError> {
     let document = parse_document(bytes, &ReadOptions::default()).map_err(|error| {
         HarnessError::NotJson(format!("{}: {path} {}", error.kind, error.position))

@@ -1,9 +1,9 @@
 //! Model calls of commands in the sandbox: a Unix socket that answers `POST {"prompt": …}` with
-//! `{"response": …}`, out of a recording or by asking a command on the host, and the recording
-//! of what was said.
+//! `{"response": …}`, from a recording or by running a command on the host, and that records the
+//! exchange.
 //!
-//! Calls are answered one after the other, so that their order is the recording's order. A prompt
-//! that was not recorded fails the command and names the recorded one that was due.
+//! Calls are answered one at a time, so that their order is the order of the recording. A prompt
+//! that was not recorded fails the command; the error names the recorded prompt that was due.
 
 use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -21,34 +21,34 @@ use runseal_core::formats::model_io::{MAX_INTERACTIONS, MAX_RESPONSE_BYTES, PROM
 use runseal_core::verify::one_line;
 use tempfile::TempDir;
 
-/// The longest request that is read.
+/// The longest request that is read, in bytes.
 const LARGEST_REQUEST: usize = 16 << 20;
-/// How often a waiting server looks whether it is to end.
+/// How often an idle server checks whether it should stop.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long a command may keep a connection without saying anything.
+/// How long a command may keep a connection open without sending anything.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Characters of a recorded prompt that a miss shows.
+/// The most characters of a recorded prompt that an error shows.
 const SHOWN_OF_A_PROMPT: usize = 80;
 
 /// One recorded call.
 #[derive(Debug, Clone)]
 pub(super) struct Interaction {
     prompt_hash: ContentHash,
-    /// The prompt itself, where the recording holds it.
+    /// The prompt itself, if the recording contains it.
     prompt: Option<String>,
     response: String,
 }
 
 /// Where answers come from.
 pub(super) enum Answers {
-    /// A command on the host, given to `/bin/sh -c`, that reads the prompt and writes the answer.
+    /// A command on the host, run with `/bin/sh -c`, that reads the prompt and writes the answer.
     Command(String),
     /// A recording.
     Recording(Vec<Interaction>),
 }
 
-/// Who is said to have answered.
+/// The model that the recording names.
 #[derive(Debug, Clone)]
 pub(super) struct Identity {
     pub(super) adapter_id: String,
@@ -56,7 +56,7 @@ pub(super) struct Identity {
     pub(super) mode: &'static str,
 }
 
-/// Reads a valid recording.
+/// Parses a valid recording.
 pub(super) fn parse_recording(root: Node<'_>) -> Option<(Vec<Interaction>, Identity)> {
     let text = |node: Node<'_>, name: &str| Some(node.get(name)?.as_lossy_str()?.into_owned());
     let interactions = root.get("interactions")?.items().map(|node| {
@@ -81,7 +81,7 @@ struct State {
     fault: Option<String>,
 }
 
-/// A running server; ends when dropped.
+/// A running server; stops when dropped.
 pub(super) struct ModelServer {
     folder: TempDir,
     state: Arc<Mutex<State>>,
@@ -91,12 +91,12 @@ pub(super) struct ModelServer {
 }
 
 impl ModelServer {
-    /// Starts answering.
+    /// Starts the server.
     pub(super) fn start(answers: Answers, identity: Identity) -> io::Result<Self> {
         let folder = tempfile::Builder::new()
             .prefix("runseal-model-")
             .tempdir()?;
-        // The command may run under another uid.
+        // The command may run under another user id.
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
         let socket = folder.path().join("socket");
         let listener = UnixListener::bind(&socket)?;
@@ -122,7 +122,7 @@ impl ModelServer {
         })
     }
 
-    /// The folder that holds the socket, to be shown inside.
+    /// The folder of the socket, to be mounted in the sandbox.
     pub(super) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -136,7 +136,7 @@ impl ModelServer {
             .clone()
     }
 
-    /// Ends and gives model_io.json.
+    /// Stops the server and returns model_io.json.
     pub(super) fn finish(mut self) -> Value {
         self.end();
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -176,7 +176,7 @@ impl Drop for ModelServer {
     }
 }
 
-/// Answers one call. Whatever goes wrong with the connection is the command's to notice.
+/// Answers one call. Errors of the connection are for the command to notice.
 fn serve(mut stream: UnixStream, answers: &Answers, state: &Mutex<State>) {
     let set_up = stream
         .set_nonblocking(false)
@@ -238,7 +238,7 @@ fn answer(prompt: &str, answers: &Answers, state: &mut State) -> Result<String, 
     Ok(response)
 }
 
-/// The first recorded answer to this prompt that was not given yet.
+/// The first recorded answer to this prompt that has not been used yet.
 fn replay(
     prompt_hash: ContentHash,
     recorded: &[Interaction],
@@ -284,8 +284,8 @@ fn replay(
     ))
 }
 
-/// Asks the command that the user named. It runs on the host with the user's own environment:
-/// that is where keys and the network are.
+/// Runs the command that the user named. It runs on the host with the user's own environment,
+/// because that is where keys and the network are.
 fn ask_command(command: &str, prompt: &str) -> Result<String, String> {
     let fail = |error: io::Error| format!("MODEL_IO: the model command failed: {}", error.kind());
     let mut child = Command::new("/bin/sh")
@@ -306,7 +306,7 @@ fn ask_command(command: &str, prompt: &str) -> Result<String, String> {
     }
     let status = child.wait().map_err(fail)?;
     if let Some(feeder) = feeder {
-        // A command that answers without reading all of the prompt may do so.
+        // A command may answer without reading the whole prompt.
         let _ = feeder.join();
     }
     if !status.success() {
@@ -318,7 +318,7 @@ fn ask_command(command: &str, prompt: &str) -> Result<String, String> {
     String::from_utf8(answer).map_err(|_| "MODEL_IO: the answer is no UTF-8".to_owned())
 }
 
-/// Reads one HTTP request and gives its body.
+/// Reads one HTTP request; returns its body.
 fn read_request(stream: &mut UnixStream) -> Result<Vec<u8>, String> {
     let fail = |error: io::Error| format!("MODEL_IO: the request broke off: {}", error.kind());
     let mut bytes = Vec::new();

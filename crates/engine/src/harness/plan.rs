@@ -1,4 +1,4 @@
-//! The plan: what the kernel makes of an intent, and the proposal that is executed.
+//! The plan: what the kernel derives from an intent, and the proposal to execute.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use runseal_kernel::{Bundle, Intent, KernelError, parse_intent, transform};
 use super::{HarnessError, Options};
 use crate::input::Input;
 
-/// What the kernel made of the intent.
+/// What the kernel derived from the intent.
 pub(super) enum Planned {
     Refused(String),
     Made {
@@ -66,7 +66,7 @@ pub(super) fn plan(bytes: &[u8], path: &Path) -> Result<Planned, HarnessError> {
     }
 }
 
-/// The proposal that was given, verified against the bundle, or ours.
+/// The given proposal, verified against the bundle, or our own.
 pub(super) fn take_proposal(
     options: &Options,
     bundle: &Bundle,
@@ -122,7 +122,7 @@ pub(super) fn first_finding(report: &Report) -> String {
     )
 }
 
-/// What the rules of proposals leave to the executor: safe targets, each file once.
+/// Checks what the proposals' rules leave to the executor: safe targets, and each file only once.
 pub(super) fn check_proposal(proposal: &Proposal) -> Result<(), HarnessError> {
     let mut seen = std::collections::BTreeSet::new();
     for action in proposal

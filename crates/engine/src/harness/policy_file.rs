@@ -1,4 +1,4 @@
-//! Policies as files, TOML or JSON: a profile's name and what is to be other than in it.
+//! Policy files in TOML or JSON: the name of a profile, and how the policy differs from it.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::plan::read_input;
 /// anything else is TOML.
 ///
 /// # Errors
-/// When the file cannot be read, is neither, or is no policy.
+/// When the file cannot be read, is neither, or is not a policy.
 pub fn read_policy(path: &Path) -> Result<Policy, HarnessError> {
     let bytes = read_input(path)?;
     let is_json = path.extension().is_some_and(|ending| ending == "json")
@@ -50,7 +50,7 @@ fn of_no_type(name: &str) -> String {
     format!("`{name}` is neither a text, a whole number, true or false, nor a list of texts")
 }
 
-/// The values that a policy may have; nothing else has to be understood.
+/// Converts a TOML value; supports only the types that a policy may contain.
 fn to_json(value: &toml::Value) -> Option<Value> {
     Some(match value {
         toml::Value::String(text) => Value::from(text.as_str()),

@@ -1,5 +1,5 @@
-//! Models that commands ask through a proxy: what they said becomes the pack's model_io.json, and a replay
-//! answers from it.
+//! Model calls through a proxy: the exchange becomes the pack's model_io.json, and a replay answers
+//! from it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,14 +15,15 @@ use super::HarnessError;
 use crate::input::read_file;
 use crate::models::{ModelSession, ModelTraffic, StartReplay};
 
-/// The adapter that recordings of the proxy name.
+/// The adapter named by the proxy's recordings.
 const ADAPTER: &str = "http-proxy";
-/// Bytes of long requests and answers that a pack holds: as much as of what commands print and write.
+/// The most bytes of long requests and answers that a pack contains: as many as for the output of
+/// commands.
 const LARGEST_BODIES: u64 = 32 << 20;
-/// How calls end that the proxy did not pass on.
+/// The end of calls that the proxy did not forward.
 const REFUSED: &str = "refused";
 
-/// Ends a session that recorded; gives its recording and what it cannot have seen.
+/// Ends a recording session; returns the recording and what it may have missed.
 pub(super) fn finish_recording(
     session: &dyn ModelSession,
     policy: &Policy,
@@ -44,7 +45,7 @@ pub(super) fn finish_recording(
     Ok((recording, traffic.gaps))
 }
 
-/// A pack has no room for files of a recording, so large bodies become members of it.
+/// Moves large bodies into the recording as members, because a pack cannot contain its files.
 fn take_in_bodies(root: Node<'_>, path: &Path) -> Result<Option<Value>, HarnessError> {
     let parts = interactions(root).flat_map(|node| [node.get("request"), node.get("response")]);
     let named: BTreeSet<Digest> = parts
@@ -78,8 +79,8 @@ fn interactions(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     list.into_iter().flatten()
 }
 
-/// PL4: only models that the policy names were asked. The proxy refuses others itself; this holds whoever
-/// made the recording to it.
+/// PL4: only models that the policy names were used. The proxy refuses others itself; this check
+/// also covers recordings made by something else.
 fn check_models(root: Node<'_>, policy: &Policy) -> Result<(), HarnessError> {
     let allowed = &policy.allowed_models;
     if allowed.is_empty() {
@@ -105,12 +106,12 @@ fn check_models(root: Node<'_>, policy: &Policy) -> Result<(), HarnessError> {
 /// A session that answers from a pack's recording.
 pub(super) struct Answering {
     session: Arc<dyn ModelSession>,
-    /// Holds the recording while it is answered from.
+    /// The folder of the recording, deleted with the session.
     _folder: tempfile::TempDir,
 }
 
 impl Answering {
-    /// Starts one, where the recording is the proxy's.
+    /// Starts a session if the recording was made by the proxy.
     pub(super) fn start(
         recording: &[u8],
         start: Option<StartReplay<'_>>,
@@ -139,12 +140,12 @@ impl Answering {
         }))
     }
 
-    /// The session that answers, to be handed to commands.
+    /// The session that answers commands.
     pub(super) fn session(&self) -> &Arc<dyn ModelSession> {
         &self.session
     }
 
-    /// Ends the session, and gives what went through it.
+    /// Ends the session; returns what was exchanged.
     pub(super) fn finish(&self) -> Result<ModelTraffic, HarnessError> {
         self.session.finish().map_err(HarnessError::Internal)
     }

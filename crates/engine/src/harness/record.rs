@@ -47,7 +47,7 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
                 ("status", Value::from(step.status.name())),
                 ("required", Value::from(action.required)),
             ]);
-            // A test that runs a command prints too.
+            // A test that runs a command has output too.
             if action.kind == ActionKind::ExecuteCommand || step.stdout.is_some() {
                 result.insert("stdout_sha256", hash_or_null(step.stdout));
                 result.insert("stderr_sha256", hash_or_null(step.stderr));
@@ -99,8 +99,8 @@ pub(super) fn make_evidence(proposal: &Proposal, done: &Executed, times: Times) 
     ])
 }
 
-/// What the evidence and the run name by hash: all that was printed, and the files that are there
-/// at the end; without what the plan itself writes, which patch.json holds.
+/// The contents that evidence and run refer to by hash: all output, and the files that exist at the
+/// end; without those that the plan itself writes, which are in patch.json.
 fn named_contents(proposal: &Proposal, done: &Executed) -> BTreeSet<ContentHash> {
     let tests = done.tests.iter().filter_map(|test| test.step.as_ref());
     let steps = done.actions.iter().chain(tests);
@@ -133,8 +133,8 @@ fn evidence_status(done: &Executed) -> &'static str {
     }
 }
 
-/// The exit code of an execution: 0 where all that is required worked, else that of the first
-/// required command that failed, 124 where time was over, or 1.
+/// The exit code of an execution: 0 if everything required succeeded, else that of the first
+/// required command that failed, 124 after a timeout, or 1.
 pub(super) fn exit_code(proposal: &Proposal, done: &Executed) -> u8 {
     let failed = |step: &Step| matches!(step.status, Status::Failure | Status::Timeout);
     for (action, step) in proposal.actions.iter().zip(&done.actions) {
@@ -154,7 +154,7 @@ pub(super) fn exit_code(proposal: &Proposal, done: &Executed) -> u8 {
     u8::from(is_missed)
 }
 
-/// `execution` in run.json.
+/// The member `execution` of run.json.
 pub(super) fn make_execution(proposal: &Proposal, policy: &Policy, done: &Executed) -> Value {
     let outputs = done.outputs.iter().map(|output| {
         Value::object([
@@ -180,7 +180,7 @@ pub(super) fn make_execution(proposal: &Proposal, policy: &Policy, done: &Execut
     ])
 }
 
-/// What run.json is made of.
+/// The input for run.json.
 pub(super) struct RunRecord<'a> {
     pub(super) run_id: &'a RunId,
     pub(super) times: Times,
@@ -257,12 +257,12 @@ pub(super) fn make_entry(record: &RunRecord<'_>) -> Value {
         ("accepted", Value::from(record.accepted)),
         ("mode", Value::from(record.model_mode)),
         ("policy", Value::from(record.policy.name)),
-        // In a pack the line stands alone; a ledger that has lines before it says so itself.
+        // In a pack the line stands alone; a ledger with earlier lines sets this itself.
         ("previous", Value::Null),
     ])
 }
 
-/// What runner.json is made of, beyond the run.
+/// Further input for runner.json, beyond that for the run.
 pub(super) struct RunnerFacts {
     pub(super) isolation: Isolation,
     pub(super) node_version: String,
@@ -271,11 +271,11 @@ pub(super) struct RunnerFacts {
     pub(super) signal: Option<i32>,
     pub(super) out_of_memory: bool,
     pub(super) timed_out: bool,
-    /// Who held the commands to their limits; none where no command ran.
+    /// What enforced the limits on the commands; `None` if no command ran.
     pub(super) enforcement: Option<Enforcement>,
 }
 
-/// The limits that the kernel itself did not keep.
+/// The limits that the kernel itself did not enforce.
 fn watched_limits(enforcement: Enforcement) -> Vec<&'static str> {
     let mut watched = Vec::new();
     if enforcement.memory < Enforcer::Kernel {

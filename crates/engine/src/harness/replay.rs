@@ -1,8 +1,8 @@
-//! Replaying the execution of a pack: its proposal is executed again, under its policy and with the
-//! recorded answers of models, and the new evidence is compared with the sealed one.
+//! Replays the execution of a pack: executes its proposal again, under its policy and with the
+//! recorded model answers, and compares the new evidence with the sealed one.
 //!
-//! Times, ids of runs and the host are no part of the comparison; everything that the evidence's
-//! hash covers is, and the files that are there at the end.
+//! Times, run ids and the host are not compared. Everything that the evidence's hash covers is, and
+//! so are the files that exist at the end.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,29 +27,29 @@ use super::record::{Times, make_evidence, make_execution};
 use super::{open_sandbox, parse_answers, sandbox_error};
 use crate::models::StartReplay;
 
-/// What a pack says about an execution.
+/// What a pack contains about an execution.
 pub struct RecordedExecution<'a> {
     /// run.json.
     pub run: Node<'a>,
     /// evidence.json.
     pub evidence: Node<'a>,
-    /// The bytes of model_io.json, where models were called.
+    /// The bytes of model_io.json, if models were called.
     pub model_io: Option<&'a [u8]>,
 }
 
-/// What came out the same and what did not, in words.
+/// What is the same and what differs, in words.
 #[derive(Debug, Default)]
 pub struct ReplayedExecution {
-    /// What is as it was.
+    /// What is the same.
     pub same: Vec<String>,
-    /// What differs from the pack, a line each; nothing where all is the same.
+    /// What differs from the pack, one line each; empty if nothing does.
     pub differences: Vec<String>,
 }
 
-/// The proposal that the evidence holds, verified; `None` where it holds none.
+/// The verified proposal in the evidence; `None` if it contains none.
 ///
 /// # Errors
-/// When it is no valid proposal.
+/// When it is not a valid proposal.
 pub fn held_proposal(evidence: Node<'_>) -> Result<Option<Proposal>, HarnessError> {
     let Some(root) = evidence.get(PROPOSAL) else {
         return Ok(None);
@@ -57,10 +57,10 @@ pub fn held_proposal(evidence: Node<'_>) -> Result<Option<Proposal>, HarnessErro
     parse_verified(root).map(Some)
 }
 
-/// Reads a proposal that does not stand beside its bundle.
+/// Parses a proposal without its bundle.
 ///
 /// # Errors
-/// When it is no JSON or no valid proposal.
+/// When it is not JSON or not a valid proposal.
 pub fn parse_proposal(bytes: &[u8]) -> Result<Proposal, HarnessError> {
     let document = parse_document(bytes, &ReadOptions::default())
         .map_err(|error| HarnessError::NotJson(format!("{}, at {}", error.kind, error.position)))?;
@@ -78,16 +78,18 @@ fn parse_verified(root: Node<'_>) -> Result<Proposal, HarnessError> {
     Ok(proposal)
 }
 
-/// What a replay takes from whoever calls.
+/// What a replay needs from its caller.
 #[derive(Clone, Copy, Default)]
 pub struct Caller<'a> {
-    /// Where programs are looked for that the policy names and the sandbox's PATH has not: their PATH.
+    /// The caller's PATH, searched for programs that the policy names and the sandbox's PATH does
+    /// not have.
     pub programs: Option<&'a OsStr>,
-    /// Who answers for models from what was recorded; none where nobody can.
+    /// Starts a session that answers model calls from the recording; `None` if that is not
+    /// possible.
     pub models: Option<StartReplay<'a>>,
 }
 
-/// Executes the proposal again and compares.
+/// Executes the proposal again and compares the results.
 ///
 /// # Errors
 /// When the proposal is not the one that was executed, or cannot be executed here at all.
@@ -181,7 +183,7 @@ fn items<'a>(node: Node<'a>, name: &str) -> Vec<Node<'a>> {
     list.into_iter().flatten().collect()
 }
 
-/// A value in words: a text as it is, anything else as JSON.
+/// A value for messages: a text unquoted, anything else as JSON.
 fn in_words(node: Option<Node<'_>>) -> String {
     let Some(node) = node else {
         return "nothing".to_owned();
@@ -229,7 +231,7 @@ fn compare_evidence(replayed: &mut ReplayedExecution, sealed: Node<'_>, now: Nod
     }
 }
 
-/// One result against the new one: each member, and of output the first line that differs.
+/// Compares one result with the new one: each member, and the first line of output that differs.
 fn compare_result(
     replayed: &mut ReplayedExecution,
     name: &str,
@@ -263,7 +265,7 @@ fn compare_result(
     }
 }
 
-/// Where two outputs part, for people.
+/// Where two outputs diverge, for people.
 fn first_difference(before: &[u8], after: &[u8]) -> String {
     let (Ok(before), Ok(after)) = (str::from_utf8(before), str::from_utf8(after)) else {
         return format!(
@@ -291,7 +293,7 @@ fn first_difference(before: &[u8], after: &[u8]) -> String {
     }
 }
 
-/// Two executions, each with the evidence that holds its contents.
+/// Compares two executions, each with the evidence that contains its contents.
 fn compare_execution(
     replayed: &mut ReplayedExecution,
     (sealed_evidence, sealed): (Node<'_>, Node<'_>),
@@ -354,7 +356,7 @@ fn compare_execution(
     }
 }
 
-/// Whether models were asked as often as recorded.
+/// Whether models were called as often as recorded.
 fn compare_calls(replayed: &mut ReplayedExecution, recorded: Option<&[u8]>, now: &Value) {
     let before = recorded
         .and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok())

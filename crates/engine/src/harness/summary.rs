@@ -1,4 +1,4 @@
-//! What became of each action and test of a run, for people.
+//! The result of each action and test of a run, for people.
 
 use runseal_kernel::proposal::{ActionKind, TestKind};
 
@@ -6,7 +6,7 @@ use super::PlanExecution;
 use super::contents::tail;
 use super::execute::{Status, Step};
 
-/// One action or test, and what became of it.
+/// One action or test, and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepSummary {
     /// What it was: `create a.txt`, `run node make.js`, `test file_exists a.txt`.
@@ -15,7 +15,7 @@ pub struct StepSummary {
     pub ending: StepEnding,
     /// Whether the run fails without it.
     pub is_required: bool,
-    /// The exit code, the error, or what a test found.
+    /// The exit code, the error, or the result of a test.
     pub detail: Option<String>,
     /// The last lines of standard error of a command that failed.
     pub stderr_tail: String,
@@ -28,7 +28,7 @@ pub enum StepEnding {
     Succeeded,
     /// It failed, or took too long.
     Failed,
-    /// Something before it had failed.
+    /// It was not run, because something before it had failed.
     Skipped,
 }
 

@@ -1,4 +1,4 @@
-//! What the policy says about the files that an execution leaves.
+//! Checks the files that an execution leaves against the policy.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::execute::{Executor, LARGEST_FILE, OutputFile, violation};
 use super::worktree::{FOLDERS, output_name};
 
 impl Executor<'_> {
-    /// What the policy says about the files that are there now.
+    /// Checks the files that exist now against the policy.
     pub(super) fn check_policy(&mut self) -> Result<(), String> {
         let entries = self
             .tree
@@ -20,7 +20,7 @@ impl Executor<'_> {
                 .to_str()
                 .map(|path| path.split('/').next().unwrap_or(path));
             let roots = &self.policy.allowed_write_roots;
-            // The folders that the harness itself laid out may be there, empty, for everyone.
+            // The folders that the harness itself created may exist, empty, in any case.
             let is_laid_out = FOLDERS.iter().any(|name| entry.path == *name);
             let is_root = |root: &str| roots.iter().any(|known| known == root);
             if !roots.is_empty() && !is_laid_out && !root.is_some_and(is_root) {
@@ -51,8 +51,8 @@ impl Executor<'_> {
         Ok(())
     }
 
-    /// The files that are there at the end, sorted by name, and keeps their contents. One name is
-    /// one file.
+    /// The files that exist at the end, sorted by name; also stores their contents. Each name
+    /// counts as one file.
     pub(super) fn collect(&mut self) -> Result<Vec<OutputFile>, String> {
         let most = self.policy.max_output_files.saturating_mul(4).max(10_000);
         let entries = self

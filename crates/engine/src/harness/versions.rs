@@ -1,4 +1,4 @@
-//! The versions of Node.js and npm that commands would meet, for runner.json.
+//! The versions of Node.js and npm that commands would find, for runner.json.
 
 use std::fs;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use runseal_sandbox::{Sandbox, Spec};
 
 use crate::programs::find_program;
 
-/// Node's version with its `v`, npm's without; v0.0.0 and 0.0.0 where they are not installed.
+/// Node's version with its `v`, npm's without; v0.0.0 and 0.0.0 if they are not installed.
 pub(super) fn find_versions(sandbox: Option<&Sandbox>) -> (String, String) {
     let node = find_program("node").and_then(|_| ask_node(sandbox));
     let npm = find_program("npm").and_then(|program| npm_version(&program));
@@ -18,8 +18,8 @@ pub(super) fn find_versions(sandbox: Option<&Sandbox>) -> (String, String) {
     )
 }
 
-/// Asks the program itself; where nothing is executed it is not started either, and the header
-/// file that comes with it tells.
+/// Runs the program to ask for its version; if nothing is to be executed, reads the header file
+/// that is installed with it.
 fn ask_node(sandbox: Option<&Sandbox>) -> Option<String> {
     let Some(sandbox) = sandbox else {
         return header_version();
@@ -50,7 +50,7 @@ fn header_version() -> Option<String> {
     ))
 }
 
-/// npm is a script in its own package, whose package.json tells.
+/// npm's version, from the package.json of the package that its script is in.
 fn npm_version(program: &std::path::Path) -> Option<String> {
     let script = fs::canonicalize(program).ok()?;
     let package = script.parent()?.parent()?.join("package.json");

@@ -1,16 +1,16 @@
-//! From a command as a proposal writes it to words, without a shell.
+//! Splits a proposal's command into words without a shell.
 //!
-//! A policy that lists programs would mean little if a shell could start others, so under such a
-//! policy commands are split here and whatever only a shell understands is refused. A policy that
-//! allows any program gives commands to `/bin/sh -c`.
+//! A list of allowed programs would mean little if a shell could start others. So under a policy
+//! with such a list, commands are split here, and whatever only a shell understands is refused. A
+//! policy that allows any program passes commands to `/bin/sh -c`.
 
 /// Why a command is not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WordsError {
-    /// Something that only a shell understands.
+    /// It contains something that only a shell understands.
     #[error("`{0}` needs a shell, which the policy does not allow")]
     NeedsShell(char),
-    /// A quote that is not closed.
+    /// A quote is not closed.
     #[error("a quote is not closed")]
     OpenQuote,
     /// There is nothing to run.
@@ -21,7 +21,7 @@ pub(super) enum WordsError {
     NotAllowed(String),
 }
 
-/// The argument list for a command under a policy's list of programs; empty allows any.
+/// The argument list for a command under a policy's list of programs; an empty list allows any.
 pub(super) fn split_command(command: &str, allowed: &[String]) -> Result<Vec<String>, WordsError> {
     if command.trim().is_empty() {
         return Err(WordsError::Empty);
@@ -53,7 +53,7 @@ fn split_words(command: &str) -> Result<Vec<String>, WordsError> {
                 .push_str(&until(&mut chars, '\'')?),
             '"' => {
                 let quoted = until(&mut chars, '"')?;
-                // Inside double quotes a shell would still look at these.
+                // A shell would still interpret these inside double quotes.
                 if let Some(found) = quoted.chars().find(|c| matches!(c, '$' | '`' | '\\')) {
                     return Err(WordsError::NeedsShell(found));
                 }

@@ -1,8 +1,8 @@
-//! The work folder of an execution: the plan's files live below `out/`, the policy's other write
-//! roots stand beside it (rulings, harness layout).
+//! The work folder of an execution: the plan's files are below `out/`, the policy's other write
+//! roots are beside it (rulings, harness layout).
 //!
-//! Every access goes through descriptors and follows no link: a command may have left one where a
-//! folder was. No command runs while files are touched here.
+//! Every access goes through descriptors and follows no link: a command may have replaced a folder
+//! by one. No command runs while files are accessed here.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-/// Folders that always stand in the work folder.
+/// Folders that always exist in the work folder.
 pub(super) const FOLDERS: [&str; 4] = ["build", "dist", "out", "tmp"];
 
 const FOLDER: OFlags = OFlags::RDONLY
@@ -27,13 +27,13 @@ const FILE: OFlags = OFlags::CLOEXEC
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK);
 
-/// The work folder; gone, with all in it, when dropped.
+/// The work folder; deleted with its content when dropped.
 pub(super) struct WorkTree {
     folder: TempDir,
 }
 
 impl WorkTree {
-    /// Makes an empty one, with a folder for each of the policy's write roots.
+    /// Creates an empty one, with a folder for each of the policy's write roots.
     pub(super) fn new(write_roots: &[String]) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("runseal-work-").tempdir()?;
         let roots = write_roots.iter().map(String::as_str);
@@ -44,7 +44,7 @@ impl WorkTree {
         Ok(Self { folder })
     }
 
-    /// Where it is on the host.
+    /// Its path on the host.
     pub(super) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -54,7 +54,7 @@ impl WorkTree {
         rustix::fs::openat(&top, "out", FOLDER, Mode::empty())
     }
 
-    /// The folder that holds `path`, which is made where `make` says so.
+    /// The folder of `path`, created if `make` is set.
     fn parent(&self, path: &SafePath, make: bool) -> Result<OwnedFd, Errno> {
         let mut at = self.out()?;
         let mut segments = path.segments();
@@ -110,7 +110,7 @@ impl WorkTree {
         }
     }
 
-    /// Reads a regular file; nothing where there is none.
+    /// Reads a regular file; `None` if it does not exist.
     pub(super) fn read(&self, path: &SafePath, most: u64) -> io::Result<Option<Vec<u8>>> {
         let is_absent = |error: &io::Error| {
             matches!(
@@ -143,7 +143,7 @@ impl WorkTree {
         Ok(Some(content))
     }
 
-    /// Everything in the work folder, sorted.
+    /// Lists everything in the work folder, sorted.
     pub(super) fn list(&self, most: u64) -> Result<Vec<Entry>, OutputError> {
         outputs::list(self.folder.path(), most)
     }
@@ -155,8 +155,8 @@ impl WorkTree {
 }
 
 impl Drop for WorkTree {
-    /// A command may have taken the right to enter its folders; they are given back so that all
-    /// can be removed.
+    /// Restores access to folders that a command may have closed, so that everything can be
+    /// deleted.
     fn drop(&mut self) {
         let mut pending = vec![self.folder.path().to_owned()];
         while let Some(folder) = pending.pop() {
@@ -175,8 +175,8 @@ impl Drop for WorkTree {
     }
 }
 
-/// Whether an entry counts as one of the plan's outputs, and under which name: what is below
-/// `out/` without that, other roots as they are; `tmp` is scratch.
+/// The name under which an entry counts as one of the plan's outputs, if it does: without `out/`
+/// for what is below that, unchanged for other roots; `tmp` is scratch space.
 pub(super) fn output_name(entry: &Entry) -> Option<String> {
     if entry.kind != Kind::File {
         return None;

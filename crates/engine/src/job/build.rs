@@ -1,7 +1,7 @@
 //! Builds the bundle of a completed job.
 //!
-//! The sources are read again, and only if they still are what was indexed; so the same job
-//! gives the same bytes whoever builds it. The bundle is verified strictly before it appears.
+//! The sources are read again and must still be what was indexed, so the same job gives the same
+//! bytes, whoever builds it. The bundle is verified strictly before it appears.
 
 mod manifest;
 
@@ -32,28 +32,28 @@ use crate::store::{
     JobId, JobRecord, JobRunId, SectionRecord, StepId, StoreError, StoreReader, try_visit_steps,
 };
 
-/// Why there is no bundle.
+/// Why no bundle was built.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// The job is not complete (001 §5); every reason.
+    /// The job is not complete (001 §5); lists every reason.
     #[error("the job is not complete")]
     Incomplete(Vec<String>),
-    /// Steps of a complete job cannot be bundled; every reason, by step.
+    /// Steps of a complete job cannot be bundled; lists every reason, by step.
     #[error("the job cannot be bundled")]
     Unbundled(Vec<String>),
-    /// The target is taken, or something could not be written.
+    /// The target exists, or something could not be written.
     #[error(transparent)]
     Staging(#[from] StagingError),
     /// What was written does not verify.
     #[error("the bundle that was written does not verify: {0}")]
     Corrupt(String),
-    /// The manifest has no canonical form, or what it is made of could not be kept.
+    /// The manifest has no canonical form, or its parts could not be stored.
     #[error(transparent)]
     Canon(#[from] CanonError),
-    /// The bundle cannot be committed to.
+    /// The commitment over the bundle could not be made.
     #[error(transparent)]
     Commitment(#[from] RedactError),
-    /// The tree of sources cannot be opened.
+    /// The source tree cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// The store failed.
@@ -61,10 +61,10 @@ pub enum BuildError {
     Store(#[from] StoreError),
 }
 
-/// An artifact: what it is cut from, and once it is written what its file holds.
+/// An artifact: what it is cut from and, once written, what its file contains.
 struct Artifact {
     op: Op,
-    /// Many artifacts are cut from one section.
+    /// Shared, because many artifacts are cut from one section.
     section: Rc<Section>,
     slice: Box<str>,
     /// The first step that reads it, and how many artifacts are read before it.
@@ -73,7 +73,7 @@ struct Artifact {
     written: Option<Written>,
 }
 
-/// What is read, and where its text stands.
+/// A section that steps read, and where its text is.
 #[derive(PartialEq, Eq)]
 struct Section {
     reference: Box<str>,
@@ -83,7 +83,7 @@ struct Section {
     content_hash: Box<str>,
 }
 
-/// What the manifest says of an artifact's file.
+/// What the manifest says about an artifact's file.
 #[derive(Clone, Copy)]
 struct Written {
     sha256: Digest,
@@ -95,8 +95,8 @@ type Artifacts = BTreeMap<ArtifactKey, Artifact>;
 
 /// Builds the bundle of a job into `target`.
 ///
-/// A job may have a million steps: they pass by one at a time and wait in a file, in the form that
-/// the manifest has them in; what is kept of each is what its artifact needs.
+/// A job may have a million steps: they are processed one at a time and stored in a temporary file,
+/// in the form that the manifest needs. Only what an artifact needs is kept in memory.
 pub fn build_job_bundle(
     store: &dyn StoreReader,
     root: &Path,
@@ -108,8 +108,8 @@ pub fn build_job_bundle(
     Ok(built.0)
 }
 
-/// The same with a commitment in the manifest, so that parts can be withheld later. Gives the
-/// place of the seed too, where one was made. The manifest is held in memory for it.
+/// Like [`build_job_bundle`], with a commitment in the manifest, so that parts can be withheld
+/// later. Also returns the path of the seed if a new one was made. Holds the manifest in memory.
 pub fn build_redactable(
     store: &dyn StoreReader,
     root: &Path,
@@ -126,7 +126,7 @@ pub fn build_redactable(
     write_artifacts(&tree, &mut artifacts, &staging)?;
     let seed = redactable.map(|redactable| &redactable.seed);
     write_manifest(&job, &mut steps, &artifacts, &staging, seed)?;
-    // Verifying takes memory of its own.
+    // Verification needs memory of its own.
     drop((artifacts, steps));
     let kept = redactable
         .map(|redactable| redactable.keep_beside(target))
@@ -137,7 +137,7 @@ pub fn build_redactable(
     Ok((summary, kept.and_then(KeptSeed::stays)))
 }
 
-/// Judges the bundle that is about to be published as strictly as anybody may.
+/// Verifies the bundle at the strictest level before it is published.
 fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
     let options = VerifyOptions {
         level: Level::Form,
@@ -189,7 +189,8 @@ fn check_complete(
     }
 }
 
-/// Reads the steps: each as the manifest has it into `scratch`, and what its artifact is cut from.
+/// Reads the steps: writes each to `scratch` in the manifest's form, and collects what its artifact
+/// is cut from.
 fn read_steps(
     store: &dyn StoreReader,
     job_id: &JobId,
@@ -267,13 +268,13 @@ fn read_steps(
     }
 }
 
-/// The sections that artifacts are cut from, each once as far as they come in a row or are few.
+/// The sections that artifacts are cut from, deduplicated as long as they are few or adjacent.
 #[derive(Default)]
 struct Sections {
     known: BTreeMap<Box<str>, Rc<Section>>,
 }
 
-/// How many sections are remembered, so that what reads from them shares them.
+/// How many sections are remembered for sharing.
 const REMEMBERED: usize = 4096;
 
 impl Sections {
@@ -300,7 +301,7 @@ impl Sections {
     }
 }
 
-/// Writes each artifact once. Every source file is read once, whatever reads from it.
+/// Writes each artifact once. Every source file is read once, however many steps use it.
 fn write_artifacts(
     tree: &SourceTree,
     artifacts: &mut Artifacts,
@@ -314,7 +315,7 @@ fn write_artifacts(
     });
     let mut reasons = Vec::new();
     let mut file: (Option<Box<str>>, _) = (None, Ok(String::new()));
-    // A section that many steps read is checked once.
+    // A section that many steps read is checked only once.
     let mut checked: (Option<(u64, u64, Box<str>)>, _) = (None, Ok(0..0));
     for (key, artifact) in by_file {
         let wanted = &artifact.section;
@@ -362,7 +363,7 @@ fn write_artifacts(
     Err(BuildError::Unbundled(reasons.collect()))
 }
 
-/// Writes a slice, with a newline where it has none at its end (001 §3.3).
+/// Writes a slice, and adds a final newline if it lacks one (001 §3.3).
 fn write_artifact(staging: &Staging, name: &str, text: &str) -> Result<Written, StagingError> {
     let ended;
     let content = if text.ends_with('\n') {

@@ -1,7 +1,7 @@
-//! Indexing: the sections of text files, into the store.
+//! Indexes the sections of text files into the store.
 //!
-//! The walk honours .gitignore files and skips hidden files, follows no links, and goes by name,
-//! so the same tree gives the same index. A file whose size, times and number are those of the
+//! The walk honours .gitignore files, skips hidden files, follows no links and proceeds by name, so
+//! the same tree gives the same index. A file whose size, times and inode number are those of the
 //! last run is not read again.
 
 use std::collections::BTreeMap;
@@ -22,18 +22,18 @@ use thiserror::Error;
 use super::source::{MAX_SOURCE_BYTES, SourceTree};
 use crate::store::{IndexedFile, SectionRecord, Store, StoreError};
 
-/// A file changed within this time before it was read may change again without a new time.
+/// A file modified this shortly before it was read may be modified again without a new timestamp.
 const RACY: Duration = Duration::from_secs(2);
 
 /// Why nothing was indexed.
 #[derive(Debug, Error)]
 pub enum IndexError {
-    /// A path is not there or cannot be looked at.
+    /// A path does not exist or cannot be inspected.
     #[error("cannot look at `{path}`")]
     Path {
         /// The path as given.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A path is not below the root.
@@ -41,7 +41,7 @@ pub enum IndexError {
     Outside {
         /// The path as given.
         path: PathBuf,
-        /// The folder that sources are read from.
+        /// The root of the sources.
         root: PathBuf,
     },
     /// The root cannot be opened.
@@ -55,18 +55,18 @@ pub enum IndexError {
     Store(#[from] StoreError),
 }
 
-/// What an index run found.
+/// The result of indexing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexSummary {
     /// Text files below the paths.
     pub files: u64,
     /// How many sections the files have together.
     pub sections: u64,
-    /// Files that are new, edited or gone since the last run.
+    /// Files that are new, changed or deleted since the last run.
     pub changed: u64,
-    /// The hash over all sections of the store that are current.
+    /// The hash over all current sections in the store.
     pub index_hash: Digest,
-    /// Files that were not indexed, and why.
+    /// Files that were not indexed, with the reasons.
     pub skipped: Vec<(String, String)>,
 }
 
@@ -159,7 +159,7 @@ fn walk(
     found: &mut BTreeMap<String, Metadata>,
     skipped: &mut Vec<(String, String)>,
 ) -> Result<(), IndexError> {
-    // Nothing outside the tree may decide what is indexed: no user or system configuration.
+    // Nothing outside the tree may influence what is indexed: no user or system configuration.
     let walk = ignore::WalkBuilder::new(start)
         .require_git(false)
         .git_global(false)
@@ -212,7 +212,7 @@ fn read_indexable(tree: &SourceTree, path: &str, metadata: &Metadata) -> Result<
     Ok(text)
 }
 
-/// The sections of a file: the whole, and in Markdown each heading's.
+/// The sections of a file: the whole and, in Markdown, that of each heading.
 pub fn sections_of(path: &str, text: &str) -> Vec<SectionRecord> {
     let mut outlines = vec![outline_file(text)];
     if is_markdown(path) {
@@ -257,7 +257,8 @@ fn stamp_of(metadata: &Metadata) -> String {
     )
 }
 
-/// Whether the file was written so lately that another write might leave its times as they are.
+/// Whether the file was modified so recently that another write might leave its timestamps
+/// unchanged.
 fn is_racy(metadata: &Metadata) -> bool {
     match metadata
         .modified()

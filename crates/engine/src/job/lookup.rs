@@ -1,32 +1,32 @@
-//! Finding a section by what a person would write: its id, its file, or file and headings.
+//! Finds a section by what a person would write: its id, its file, or its file and headings.
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use thiserror::Error;
 
 use crate::store::{SectionRecord, StoreError, StoreReader};
 
-/// Why no section, or not one, was found.
+/// Why no section, or not exactly one, was found.
 #[derive(Debug, Error)]
 pub enum LookupError {
-    /// Nothing of that name.
+    /// Nothing has this name.
     #[error("section `{0}` is not indexed")]
     Unknown(String),
     /// The file is known, the heading is not.
     #[error("`{file}` has no heading `{heading}`")]
     NoHeading {
-        /// The file as it was named.
+        /// The file as written.
         file: String,
-        /// The heading asked for.
+        /// The heading as written.
         heading: String,
     },
     /// Several sections have these headings.
     #[error("`{file}` has heading `{heading}` {count} times: name the section by its id")]
     Several {
-        /// The file as it was named.
+        /// The file as written.
         file: String,
-        /// The heading asked for.
+        /// The heading as written.
         heading: String,
-        /// How often it is there.
+        /// How many sections have it.
         count: usize,
     },
     /// The store failed.
@@ -34,8 +34,8 @@ pub enum LookupError {
     Store(#[from] StoreError),
 }
 
-/// Finds `<section id>`, `<file>`, or `<file>#<heading>`, where a heading below others is
-/// written with all of them, `Top/Sub`, or alone where it is the only one of its name.
+/// Finds `<section id>`, `<file>` or `<file>#<heading>`. A nested heading is written with its
+/// parents, `Top/Sub`, or alone if no other heading has its name.
 pub fn find_section(store: &dyn StoreReader, text: &str) -> Result<SectionRecord, LookupError> {
     if let Some(section) = store.section(text)? {
         return Ok(section);

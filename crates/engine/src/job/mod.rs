@@ -1,4 +1,4 @@
-//! Jobs: indexing sources, reading steps, building, verifying and replaying bundles.
+//! Jobs: indexes sources, reads steps, and builds, verifies and replays bundles.
 
 pub mod build;
 pub mod index;

@@ -1,4 +1,4 @@
-//! Posting a plan: names become ids, ids are derived, the store takes it whole.
+//! Posts a plan: resolves names to ids, derives its own ids, and stores it atomically.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::store::{
 /// Why a plan was not posted.
 #[derive(Debug, Error)]
 pub enum PostError {
-    /// The plan names things that are not there, or that cannot be read in bounds.
+    /// The plan refers to things that do not exist, or that cannot be read within its limits.
     #[error("the plan does not fit the store")]
     Faults(Vec<PlanFault>),
     /// The plan has no canonical form.
@@ -30,13 +30,13 @@ pub enum PostError {
     Store(#[from] StoreError),
 }
 
-/// How many names of sections are remembered while a plan is posted.
+/// How many section names are remembered while a plan is posted.
 const REMEMBERED: usize = 4096;
 
 /// Posts a plan. A step may name a section by its id, by its file, or by file and headings; the
 /// store keeps the id.
 pub fn post_plan(store: &mut dyn Store, plan: &Plan<'_>) -> Result<Posted, PostError> {
-    // What was posted once stays posted, even where its files have changed since.
+    // A plan that was posted before stays posted, even if its files have changed since.
     let run_id = JobRunId::new(plan.run_id.as_str());
     let posted = store.posted(&run_id, &plan.idempotency_key, &plan.canonical)?;
     if let Some(posted) = posted {
@@ -83,8 +83,8 @@ pub fn post_plan(store: &mut dyn Store, plan: &Plan<'_>) -> Result<Posted, PostE
     Ok(store.post_job(&job, steps)?)
 }
 
-/// Finds what each step reads: the id of the section where it names one, nothing where it names a
-/// symbol. Every step that names what is not there, or reads without bounds, is told.
+/// Resolves what each step reads: the section's id if it names a section, `None` if it names a
+/// symbol. Reports every step that names something unknown or reads without a limit.
 fn resolve_sections(
     store: &dyn StoreReader,
     plan: &Plan<'_>,

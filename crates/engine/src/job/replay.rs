@@ -1,7 +1,7 @@
-//! Replays a job bundle: every step is read from the bundle alone, and a receipt says so.
+//! Replays a job bundle: reads every step from the bundle alone, and certifies that with a receipt.
 //!
-//! What is replayed is a [`VerifiedJob`]: each artifact was opened once, and the bytes that
-//! were checked are the bytes that were read. Nothing outside the bundle is touched.
+//! The input is a [`VerifiedJob`]: each artifact was opened once, and the bytes that were checked
+//! are the bytes that were read. Nothing outside the bundle is touched.
 
 use std::collections::BTreeMap;
 
@@ -16,31 +16,31 @@ use runseal_core::formats::receipt::{
 };
 use thiserror::Error;
 
-/// Why a previous receipt cannot be followed.
+/// Why a previous receipt cannot be continued.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PreviousError {
-    /// It is no sound receipt; the first fault.
+    /// It is not a valid receipt; gives the first fault.
     #[error("the previous receipt is not sound: {0}")]
     Unsound(String),
-    /// Its hash is not its own.
+    /// Its recorded hash is wrong.
     #[error("the previous receipt's hash is not that of its content")]
     Hash,
-    /// Its index cannot be counted on.
+    /// Its index cannot be incremented.
     #[error("the previous receipt's index is too large")]
     Index,
 }
 
-/// The receipt before, as far as the next one names it.
+/// What the next receipt needs to know about the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Previous {
-    /// The hash of that receipt, which the next one states.
+    /// The previous receipt's hash, which the next one names.
     pub receipt_hash: Digest,
-    /// Its place in the chain.
+    /// Its position in the chain.
     pub index: Option<u64>,
 }
 
 impl Previous {
-    /// Reads the receipt before; it must be sound and carry its own hash.
+    /// Parses the previous receipt, which must be valid and carry its own hash.
     pub fn parse(node: Node<'_>) -> Result<Self, PreviousError> {
         let receipt = Receipt::read(node);
         if let Some(problem) = receipt.problems.first() {
@@ -73,7 +73,7 @@ impl Previous {
     }
 }
 
-/// Reads every step from the bundle and makes the receipt, signed where a key is given.
+/// Reads every step from the bundle and makes the receipt, signed if a key is given.
 pub fn replay_job_bundle(
     bundle: &VerifiedJob<'_>,
     previous: Option<Previous>,

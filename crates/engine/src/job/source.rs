@@ -1,8 +1,8 @@
 //! The tree of source files that steps read from.
 //!
-//! A path comes from a store that somebody else may have written: it is opened only when it is a
-//! safe relative path, below the root, with no link in it. A section of a file that is not what
-//! it was when indexed is refused, with both hashes.
+//! A path comes from a store that somebody else may have written: it is opened only if it is a safe
+//! relative path below the root with no link in it. A section whose file has changed since it was
+//! indexed is refused, with both hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -19,14 +19,14 @@ use runseal_core::source::{Source, SourceError};
 use crate::directory::{DirectorySource, RootLink};
 use crate::store::{SectionRecord, StoreError, StoreReader, SymbolRecord};
 
-/// The largest source file that is read. Stops a file that would fill the memory.
+/// The largest source file that is read. Stops a file that would exhaust memory.
 pub const MAX_SOURCE_BYTES: u64 = 256 << 20;
 
-/// Why a step cannot be read: a short name, and the reason in words.
+/// Why a step cannot be read: a code, and the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct ReadFailure {
-    /// A short name of the reason.
+    /// A short code for the reason.
     pub code: &'static str,
     /// What went wrong, as the receipt states it.
     pub message: String,
@@ -41,10 +41,10 @@ impl ReadFailure {
     }
 }
 
-/// What a step reads, found in the store: a section, and the slice that applies.
+/// What a step reads, looked up in the store: a section and a slice of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
-    /// The section to read, as the index has it.
+    /// The section to read, as it was indexed.
     pub section: SectionRecord,
     /// The slice: the step's own, else the symbol's default.
     pub slice: String,
@@ -53,8 +53,8 @@ pub struct Resolved {
 /// How many sections are remembered.
 const REMEMBERED: usize = 4096;
 
-/// Finds what steps read, asking the store for many at a time and for each section once: what a
-/// section id stands for never changes.
+/// Resolves what steps read. Queries the store for many at a time and for each section once,
+/// because a section id never changes its meaning.
 #[derive(Debug, Default)]
 pub struct Resolver {
     sections: BTreeMap<String, SectionRecord>,
@@ -62,12 +62,12 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Symbols can be pointed elsewhere: asks for them anew from here on.
+    /// Symbols can be redirected: query them again from here on.
     pub fn forget_symbols(&mut self) {
         self.symbols.clear();
     }
 
-    /// Asks the store for what these steps name and is not known yet.
+    /// Queries the store for whatever these steps name that is not known yet.
     pub fn look_up<'b>(
         &mut self,
         store: &dyn StoreReader,
@@ -111,7 +111,7 @@ impl Resolver {
         }
     }
 
-    /// What a step reads that was looked up before.
+    /// What a step reads; [`Resolver::look_up`] must have seen it.
     pub fn resolve(&self, body: &StepBody) -> Result<Resolved, ReadFailure> {
         let Some(section_id) = self.section_id(body) else {
             let message = format!("symbol `{}` is not registered", body.reference);
@@ -151,7 +151,7 @@ impl SourceTree {
         DirectorySource::open(root, RootLink::Follow).map(|root| Self { root })
     }
 
-    /// The text of a file, with LF line ends.
+    /// The text of a file, with line ends normalized to LF.
     pub fn read_text(&self, path: &str) -> Result<String, ReadFailure> {
         let safe = SafePath::parse(path).map_err(|error| {
             ReadFailure::new("UNSAFE_PATH", format!("`{path}` is not read: {error}"))
@@ -177,12 +177,12 @@ impl SourceTree {
     }
 }
 
-/// The part of a file's text that a section names, if the file is still the indexed one.
+/// The text of a section, if the file still is the one that was indexed.
 pub fn section_text<'t>(text: &'t str, section: &SectionRecord) -> Result<&'t str, ReadFailure> {
     section_record_range(text, section).map(|range| &text[range])
 }
 
-/// Where in a file's text a section stands, if the file is still the indexed one.
+/// The range of a section in its file's text, if the file still is the one that was indexed.
 pub fn section_record_range(
     text: &str,
     section: &SectionRecord,
@@ -191,8 +191,8 @@ pub fn section_record_range(
     section_range(text, &section.file_path, lines, &section.content_hash)
 }
 
-/// Where in the text of the file `path` the section of these lines stands, if it still has the
-/// hash it had when it was indexed.
+/// The range of the section with these lines in the text of the file `path`, if it still has the
+/// hash with which it was indexed.
 pub fn section_range(
     text: &str,
     path: &str,

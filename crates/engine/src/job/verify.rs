@@ -1,4 +1,4 @@
-//! Verifies a job bundle in a folder of this machine.
+//! Verifies a job bundle in a local folder.
 
 use std::path::Path;
 
@@ -12,22 +12,22 @@ use crate::directory::{DirectorySource, RootLink};
 /// How to verify.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct VerifyOptions {
-    /// Up to which level rules must hold.
+    /// The level up to which rules must hold.
     pub level: Level,
-    /// How many threads read artifacts; as many as there are processors where not said.
+    /// The number of threads that read artifacts; by default the number of processors.
     pub threads: Option<usize>,
 }
 
-/// What verifying a job bundle gave.
+/// The result of verifying a job bundle.
 #[derive(Clone, Debug)]
 pub struct Verification {
     /// Every rule and finding.
     pub report: Report,
-    /// The ids of a bundle that holds.
+    /// The bundle's ids, if it is valid.
     pub summary: Option<Summary>,
 }
 
-/// The ids of a bundle that holds.
+/// The ids of a valid bundle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// The bundle's id, computed from the manifest.
@@ -44,7 +44,7 @@ impl Verification {
         lowest_check(self.report.findings())
     }
 
-    /// How it ended, for the exit code (001 §9).
+    /// The outcome, which determines the exit code (001 §9).
     pub fn outcome(&self) -> Outcome {
         match (self.report.is_valid(), self.check()) {
             (true, _) => Outcome::Valid,
@@ -59,7 +59,7 @@ pub fn verify_job_bundle(path: &Path, options: VerifyOptions) -> Verification {
     verify_job_bundle_then(path, options, |_| ()).0
 }
 
-/// Verifies the bundle and, if it holds, goes on with what was read.
+/// Verifies the bundle and, if it is valid, calls `then` with what was read.
 pub fn verify_job_bundle_then<T>(
     path: &Path,
     options: VerifyOptions,
@@ -88,7 +88,7 @@ pub fn verify_job_bundle_then<T>(
     (verification, result)
 }
 
-/// The folder of the bundle, which may be reached by a link, or named by its manifest.
+/// Opens the bundle's folder, which may be reached through a link or named by its manifest.
 fn open_bundle(path: &Path) -> Result<DirectorySource, String> {
     let open = |folder: &Path| {
         DirectorySource::open(folder, RootLink::Follow).map_err(|error| match error {

@@ -1,9 +1,9 @@
-//! Workers: claim steps, read them, commit each with one receipt.
+//! Workers: claim steps, read them, and commit each with one receipt.
 //!
-//! The workers of one process each have a connection where the store gives them one, and else
-//! take turns on one; what they read they read in parallel. Other processes and machines may work
-//! on the same store: the leases in the database, not this module, keep them apart. A worker takes
-//! a few steps at a time, and only as many as it can finish well within a lease.
+//! The workers of one process each have their own connection if the store provides several;
+//! otherwise they take turns on one. They read files in parallel. Other processes and machines may
+//! work on the same store: the leases in the database, not this module, keep them apart. A worker
+//! takes a few steps at a time, and only as many as it can finish well within a lease.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
@@ -24,22 +24,22 @@ use crate::store::{
     ClaimedStep, Commit, JobRunId, Outcome, ReceiptId, StepResult, Store, StoreError, StoreReader,
 };
 
-/// How long a worker that found nothing waits before it looks again, at first and at last.
+/// The first and the longest pause of a worker that found nothing to do.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
 
-/// How many steps a worker takes at first. How long they take is not known then, so it is few.
+/// How many steps a worker takes at first: few, because it is not known yet how long they take.
 const FIRST_SHARE: usize = 8;
 
-/// Why working stopped.
+/// Why work stopped.
 #[derive(Debug, Error)]
 pub enum WorkError {
-    /// The tree of sources cannot be opened.
+    /// The source tree cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A worker ended in a way it should not.
+    /// A worker thread panicked.
     #[error("a worker ended early")]
     Lost,
 }
@@ -49,7 +49,7 @@ pub enum WorkError {
 pub struct WorkOptions {
     /// Only the steps of this run.
     pub run_id: Option<JobRunId>,
-    /// How many workers run at the same time; at least one does.
+    /// The number of concurrent workers; at least one.
     pub workers: usize,
     /// How long a lease lasts.
     pub lease_seconds: f64,
@@ -64,14 +64,14 @@ pub struct WorkSummary {
     pub succeeded: u64,
     /// Steps committed with a FAILURE receipt.
     pub failed: u64,
-    /// Results refused because another worker had taken the step over.
+    /// Results refused because another worker had taken over the step.
     pub overtaken: u64,
 }
 
-/// A worker's way to the store, its own or one of those that take turns.
+/// A worker's connection to the store, possibly shared.
 type Connection = Mutex<Box<dyn Store>>;
 
-/// Works until every step, of the run or of all, is committed.
+/// Works until every step of the run, or of all runs, is committed.
 pub fn run_workers(
     store: Box<dyn Store>,
     root: &Path,
@@ -106,7 +106,7 @@ pub fn run_workers(
         }))
 }
 
-/// One for each of `count` workers, or a single one where the store gives no more.
+/// One connection for each of `count` workers, or a single one if the store provides no more.
 fn connections(store: Box<dyn Store>, count: usize) -> Result<Vec<Connection>, StoreError> {
     let mut connections = Vec::with_capacity(count);
     while connections.len() + 1 < count {
@@ -139,7 +139,7 @@ fn work(
         let claimed = {
             let mut store = lock(store)?;
             let steps = store.claim_steps(run_id, name, options.lease_seconds, share)?;
-            // What a symbol stands for may have changed since the last share.
+            // A symbol may have been redirected since the last share.
             resolver.forget_symbols();
             prepare(store.as_reader(), &mut resolver, steps)?
         };
@@ -160,7 +160,7 @@ fn work(
                 Commit::Overtaken => summary.overtaken += 1,
             }
         }
-        // A share is to be done within a small part of the lease, whatever the files are like.
+        // A share should take only a small part of the lease, whatever the files are like.
         let is_quick = begun.elapsed().as_secs_f64() < options.lease_seconds / 16.0;
         share = if is_quick {
             (share * 2).min(largest)
@@ -170,7 +170,7 @@ fn work(
     }
 }
 
-/// A claimed step with what it is to read.
+/// A claimed step, with what it has to read.
 struct Prepared {
     step: ClaimedStep,
     target: Option<(Op, String)>,
@@ -210,8 +210,8 @@ fn prepare(
     Ok(prepared.collect())
 }
 
-/// Reads the steps of one share. Neighbours often read from one file: it is read once, and a
-/// section of it is checked once, as of one moment.
+/// Reads the steps of one share. Neighbouring steps often read from the same file: it is read once,
+/// and each section of it is checked once, in the same state.
 fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
     let mut file = (String::new(), Ok(String::new()));
     let mut section = (String::new(), Ok(0..0));

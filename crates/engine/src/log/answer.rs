@@ -1,4 +1,4 @@
-//! Whether something is in a log: asked of a log on this machine, or of a proof that came along.
+//! Answers whether something is in a log, from a log on this machine or from a proof.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use thiserror::Error;
 use super::{FolderLog, Log, LogError};
 use crate::input::read_file;
 
-/// The longest proof or policy.
+/// The most bytes of a proof or policy.
 const MAX_TEXT: u64 = 1 << 20;
 
-/// Why a log cannot be asked.
+/// Why a log cannot be queried.
 #[derive(Debug, Error)]
 pub enum LogQuestionError {
     /// It could not be read.
@@ -59,7 +59,7 @@ pub fn read_log_policy(
     }
 }
 
-/// What is asked.
+/// What is queried: a log or a proof.
 #[derive(Debug)]
 enum Asked {
     Log(Box<dyn Log>),
@@ -115,7 +115,7 @@ impl OpenLog {
         })
     }
 
-    /// Asks a log that is kept elsewhere, by the name that it is shown under.
+    /// Queries a log that is stored elsewhere; `shown` is its name in messages.
     pub fn of_log(log: Box<dyn Log>, shown: String, policy: Option<LogPolicy>) -> Self {
         Self {
             asked: Asked::Log(log),

@@ -1,5 +1,4 @@
-//! The whole of a log computed again: every entry, every hash, and every checkpoint that somebody
-//! kept.
+//! Recomputes a whole log: every entry, every hash, and every checkpoint that somebody kept.
 
 use runseal_core::digest::Digest;
 use runseal_trust::log::tree::{Frontier, empty_root, leaf_hash};
@@ -7,13 +6,13 @@ use runseal_trust::log::{Checkpoint, LogEntry};
 
 use super::{Log, LogError};
 
-/// Faults that are named one by one.
+/// The most faults that are listed one by one.
 const MAX_FAULTS: usize = 100;
 
-/// What an audit found.
+/// The result of an audit.
 #[derive(Debug, Default)]
 pub struct AuditReport {
-    /// How many entries were looked at.
+    /// How many entries were examined.
     pub entries: u64,
     /// What is wrong, in the order of the entries.
     pub faults: Vec<String>,
@@ -28,7 +27,7 @@ impl AuditReport {
 }
 
 /// Reads everything again, and compares it with the log's own state and with checkpoints that were
-/// kept elsewhere. `see` is shown every entry that can be read.
+/// kept elsewhere. Calls `see` with every readable entry.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -75,7 +74,7 @@ pub fn audit_log(
     Ok(report)
 }
 
-/// Checkpoints that wait until the tree has their size.
+/// Checkpoints that are compared once the tree reaches their size.
 struct Roots<'a, I: Iterator<Item = &'a (String, Checkpoint)>> {
     waiting: std::iter::Peekable<I>,
     origin: &'a str,

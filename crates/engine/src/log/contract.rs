@@ -1,4 +1,4 @@
-//! What every log does, wherever it is kept.
+//! The contract of every log, wherever it is stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -9,28 +9,28 @@ use runseal_trust::log::{Checkpoint, NoteSignature, SignedNote};
 
 use super::LogError;
 
-/// The longest entry, in bytes: a statement, or the digests of one.
+/// The longest entry in bytes: a statement, or its digests.
 const MAX_ENTRY: usize = 4096;
 
-/// An entry with the hashes that the log keeps for it, for whoever computes them again.
+/// An entry with the hashes that the log stores for it, for recomputing them.
 #[derive(Debug)]
 pub struct KeptEntry<'a> {
-    /// Its place, counted from 0.
+    /// Its index, counted from 0.
     pub index: u64,
     /// The bytes of the entry, as they were appended.
     pub entry: &'a [u8],
-    /// The hash that is kept of it; none where what is kept cannot be of this entry.
+    /// Its stored hash; `None` if what is stored cannot belong to this entry.
     pub leaf: Option<Digest>,
-    /// The hashes of the subtrees that it completes, smallest first.
+    /// The stored hashes of the subtrees that it completes, smallest first.
     pub nodes: &'a [Digest],
 }
 
-/// A log as it was when it was opened.
+/// A log in the state in which it was opened.
 pub trait Log: fmt::Debug + Send + Sync {
     /// Name, size and root.
     fn state(&self) -> &Checkpoint;
 
-    /// The hash of a complete subtree, as [`Nodes::hash`] has it.
+    /// The hash of a complete subtree, as defined by [`Nodes::hash`].
     ///
     /// # Errors
     /// When it cannot be read.
@@ -42,7 +42,7 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// When there is none, or it cannot be read.
     fn entry(&self, index: u64) -> Result<Vec<u8>, LogError>;
 
-    /// Where entries with these hashes stand first; those that are not there are left out.
+    /// The first index of each entry with one of these hashes; missing ones are left out.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -51,16 +51,16 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// The checkpoint that was signed last.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// When it exists but cannot be read.
     fn signed_checkpoint(&self) -> Result<Option<SignedNote>, LogError>;
 
-    /// Shows every entry, in order.
+    /// Calls `see` with every entry, in order.
     ///
     /// # Errors
     /// When the log cannot be read.
     fn visit(&self, see: &mut dyn FnMut(&KeptEntry<'_>)) -> Result<(), LogError>;
 
-    /// How many entries count.
+    /// The number of entries.
     fn size(&self) -> u64 {
         self.state().size
     }
@@ -82,7 +82,8 @@ pub trait Log: fmt::Debug + Send + Sync {
         tree::prove_consistency(&Tree(self), old, size)
     }
 
-    /// Whether a checkpoint is of this tree: not longer, and of the same root at its size.
+    /// Whether a checkpoint matches this tree: it names the same log, is not longer, and has the
+    /// root that the tree had at its size.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -92,10 +93,10 @@ pub trait Log: fmt::Debug + Send + Sync {
             && tree::compute_root(&Tree(self), checkpoint.size)? == checkpoint.root)
     }
 
-    /// Fails where the log has no entry at `index`.
+    /// Checks that the log has an entry at `index`.
     ///
     /// # Errors
-    /// Then.
+    /// When it does not.
     fn check_place(&self, index: u64) -> Result<(), LogError> {
         match index < self.size() {
             true => Ok(()),
@@ -119,38 +120,38 @@ impl<L: Log + ?Sized> Nodes for Tree<'_, L> {
     }
 }
 
-/// Where entries are now.
+/// The result of appending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appended {
-    /// The place of each entry that was given, in that order.
+    /// The index of each given entry, in the given order.
     pub places: Vec<u64>,
-    /// How many of them were not there before.
+    /// How many of them are new.
     pub added: usize,
 }
 
-/// Whoever appends to a log.
+/// Appends to a log.
 pub trait Appender: fmt::Debug {
-    /// The log, with what was appended.
+    /// The log, including what was appended.
     fn log(&self) -> &dyn Log;
 
-    /// Appends those entries that the log does not have, in order: all of them are durable
-    /// then, or none counts.
+    /// Appends those entries that the log does not have yet, in order. Afterwards all of them are
+    /// durable, or none counts.
     ///
     /// # Errors
-    /// When one cannot be stored; then none is.
+    /// When one cannot be stored; none is then.
     fn append(&mut self, entries: &[Vec<u8>]) -> Result<Appended, LogError>;
 
-    /// Keeps a signed checkpoint of the log as it is now. Whoever signs two checkpoints that no
-    /// tree has both of has forked the log, so the one before is looked at first.
+    /// Stores a signed checkpoint of the log's current state. Signing two checkpoints that do not
+    /// fit into one tree would fork the log, so the previous one is checked first.
     ///
     /// # Errors
-    /// When the checkpoint signed last is not of this tree.
+    /// When the last signed checkpoint does not match this tree.
     fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError>;
 
-    /// Fails where the checkpoint signed last is not of this tree.
+    /// Checks that the last signed checkpoint matches this tree.
     ///
     /// # Errors
-    /// Then, and when the log cannot be read.
+    /// When it does not, or the log cannot be read.
     fn check_last(&self) -> Result<(), LogError> {
         match self.log().signed_checkpoint()? {
             Some(note) => check_kept(self.log(), &note),
@@ -159,10 +160,10 @@ pub trait Appender: fmt::Debug {
     }
 }
 
-/// Fails where a checkpoint that was kept is not of this log.
+/// Checks that a stored checkpoint belongs to this log.
 ///
 /// # Errors
-/// Then, and when the log cannot be read.
+/// When it does not, or the log cannot be read.
 pub fn check_kept(log: &dyn Log, note: &SignedNote) -> Result<(), LogError> {
     let kept = Checkpoint::parse(&note.text).map_err(|_| LogError::Damaged("checkpoint"))?;
     match log.agrees_with(&kept)? {
@@ -182,10 +183,10 @@ pub fn add_signatures(note: &mut SignedNote, other: &SignedNote) {
     }
 }
 
-/// Fails where an entry is none that a log can keep: one line, and not too long.
+/// Checks that a log can store these entries: each is one line and not too long.
 ///
 /// # Errors
-/// Then.
+/// When it cannot.
 pub fn check_entries(entries: &[&[u8]]) -> Result<(), LogError> {
     let is_bad = |entry: &&[u8]| entry.len() > MAX_ENTRY || entry.contains(&b'\n');
     match entries.iter().any(is_bad) {
@@ -194,10 +195,10 @@ pub fn check_entries(entries: &[&[u8]]) -> Result<(), LogError> {
     }
 }
 
-/// Fails where a name is none that a log can have.
+/// Checks that a log can have this name.
 ///
 /// # Errors
-/// Then.
+/// When it cannot.
 pub fn check_name(origin: &str) -> Result<(), LogError> {
     let is_bad = |c: char| c.is_whitespace() || c.is_control() || c == '+';
     match origin.is_empty() || origin.contains(is_bad) {
@@ -206,8 +207,8 @@ pub fn check_name(origin: &str) -> Result<(), LogError> {
     }
 }
 
-/// Which of `entries` the log lacks, in order and each once, and where all of them stand when
-/// those are appended behind the first `size`.
+/// Which of `entries` the log lacks, in order and deduplicated, and the index of each entry once
+/// these are appended after the first `size`.
 pub fn place_entries(
     entries: &[Vec<u8>],
     size: u64,

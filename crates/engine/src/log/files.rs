@@ -1,4 +1,4 @@
-//! The files of a log: what they are called, what counts of them, and what can be wrong.
+//! The files of a log: their names, how much of each counts, and what can be wrong with them.
 
 use std::io::{self, Read};
 
@@ -18,10 +18,10 @@ pub(super) const NODES: &str = "nodes";
 pub(super) const HEAD: &str = "head";
 pub(super) const CHECKPOINT: &str = "checkpoint";
 const FIRST_LINE: &str = "runseal-log@v1";
-/// Bytes of an entry in `leaves`: its hash and its end.
+/// The bytes of an entry in `leaves`: its hash and its end offset.
 pub(super) const LEAF: u64 = 40;
 pub(super) const NODE: u64 = 32;
-/// The longest `head` and the longest checkpoint.
+/// The most bytes of `head` and of a checkpoint.
 pub(super) const MAX_SMALL: u64 = 1 << 20;
 
 /// Why a log cannot be used.
@@ -41,20 +41,20 @@ pub enum LogError {
     File {
         /// The name of the file in the log's folder.
         file: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It is no log of ours.
+    /// It is not one of our logs.
     #[error("it is no log: {0}")]
     NoLog(&'static str),
-    /// A file is shorter than the log says.
+    /// A file is shorter than `head` says.
     #[error("`{file}` of the log is cut off: it has {actual} bytes, and {expected} count")]
     Cut {
         /// The name of the file in the log's folder.
         file: &'static str,
-        /// How many bytes count.
+        /// How many bytes it should have.
         expected: u64,
-        /// How many there are.
+        /// How many it has.
         actual: u64,
     },
     /// A small file of it is there, and is not what a log writes.
@@ -66,29 +66,29 @@ pub enum LogError {
     /// An entry that cannot be stored.
     #[error("an entry is one line of at most 4096 bytes")]
     Entry,
-    /// More entries were asked for than there are.
+    /// An entry beyond the end was requested.
     #[error("the log has {size} entries; {asked} was asked for")]
     Beyond {
         /// How many it has.
         size: u64,
-        /// Which one was asked for.
+        /// The index that was requested.
         asked: u64,
     },
-    /// The checkpoint that was signed last is not of this tree.
+    /// The last signed checkpoint does not match this tree.
     #[error(
         "the checkpoint signed last, of {0} entries, is not of this log: it was rolled back or changed"
     )]
     Forked(u64),
-    /// Its server does not do it.
+    /// Its server refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// There are several logs, and none was named.
     #[error("there are several logs: {0}")]
     Several(String),
-    /// There is a log of this name.
+    /// A log with this name exists.
     #[error("there is a log of this name")]
     Exists,
-    /// The name of a log is one line without white space.
+    /// The name is not a single line without white space.
     #[error("a log's name has no white space and no `+`")]
     Name,
 }
@@ -97,7 +97,7 @@ pub(super) fn file_error(file: &'static str) -> impl Fn(io::Error) -> LogError +
     move |source| LogError::File { file, source }
 }
 
-/// What counts of a log.
+/// How much of a log counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) checkpoint: Checkpoint,
@@ -135,19 +135,19 @@ impl Head {
     }
 }
 
-/// How many complete subtrees of two entries or more there are.
+/// The number of complete subtrees of two entries or more.
 pub(super) fn node_count(size: u64) -> u64 {
     size - u64::from(size.count_ones())
 }
 
-/// Where the complete subtree at `level` (1 or more) and `index` stands in `nodes`: it is
-/// completed by the last entry below it, after those that are smaller.
+/// The position in `nodes` of the complete subtree at `level` (1 or more) and `index`: it is
+/// completed by the last entry below it, after all smaller ones.
 pub(super) fn node_place(level: u32, index: u64) -> u64 {
     let last = ((index + 1) << level) - 1;
     node_count(last) + u64::from(level) - 1
 }
 
-/// Reads exactly as many bytes as `buffer` has, or says that the file is too short.
+/// Fills `buffer` exactly, or fails if the file is too short.
 pub(super) fn read_next(
     file: &mut impl Read,
     name: &'static str,

@@ -1,4 +1,4 @@
-//! A log in a folder, as it is read.
+//! Reads a log in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -21,10 +21,10 @@ use super::index::HashIndex;
 use crate::input::read_file;
 use crate::staging::{Place, Rights, Staging, StagingError};
 
-/// Bytes of one look at `leaves`.
+/// Bytes of `leaves` per read.
 const SCAN: usize = 40 << 12;
 
-/// A log in a folder, as it was when it was opened.
+/// A log in a folder, in the state in which it was opened.
 #[derive(Debug)]
 pub struct FolderLog {
     pub(super) folder: PathBuf,
@@ -36,10 +36,10 @@ pub struct FolderLog {
 }
 
 impl FolderLog {
-    /// Makes a new log, without entries.
+    /// Creates a new, empty log.
     ///
     /// # Errors
-    /// When something is there already, or the name is none.
+    /// When something exists there, or the name is invalid.
     pub fn init(folder: &Path, origin: &str) -> Result<(), LogError> {
         check_name(origin)?;
         let head = Head {
@@ -63,7 +63,7 @@ impl FolderLog {
     /// Opens a log for reading.
     ///
     /// # Errors
-    /// When it is none, or is cut off.
+    /// When it is not a log, or is truncated.
     pub fn open(folder: &Path) -> Result<Self, LogError> {
         Self::open_with(folder, OpenOptions::new().read(true))
     }
@@ -108,7 +108,7 @@ impl FolderLog {
             .ok_or(LogError::Damaged(HEAD))
     }
 
-    /// Each file with the bytes of it that count.
+    /// Each file with the number of its bytes that count.
     pub(super) fn lengths(&self) -> [(&'static str, &File, u64); 3] {
         let size = self.size();
         [
@@ -118,7 +118,7 @@ impl FolderLog {
         ]
     }
 
-    /// Where the entry stands in `entries`, with its newline.
+    /// The range of an entry in `entries`, including its newline.
     fn entry_range(&self, index: u64) -> Result<Range<u64>, LogError> {
         self.check_place(index)?;
         let end = |index: u64| {
@@ -135,7 +135,7 @@ impl FolderLog {
         Ok(start..end(index)?)
     }
 
-    /// Shows the hash of every entry, in order, until `see` has enough.
+    /// Calls `see` with the hash of every entry, in order, until it returns false.
     fn scan(&self, see: &mut dyn FnMut(u64, Digest) -> bool) -> Result<(), LogError> {
         let end = self.size() * LEAF;
         let mut buffer = vec![0; SCAN];
@@ -276,7 +276,7 @@ mod tests {
                 added: batch.len(),
             };
             assert_eq!(appender.append(&batch).unwrap(), appended);
-            // What is there already is not appended again.
+            // What exists already is not appended again.
             let appended = Appended {
                 added: 0,
                 ..appended
@@ -304,7 +304,7 @@ mod tests {
             ));
         }
         let wanted = [leaf_hash(&entry(7)), leaf_hash(b"none")].into();
-        // Asked once, entries are read; asked again, they are looked up.
+        // The first query scans the entries; later ones use the index.
         for _ in 0..3 {
             assert_eq!(
                 log.find(&wanted).unwrap(),
@@ -321,7 +321,7 @@ mod tests {
             .append(&[entry(0)])
             .unwrap();
         let before = FolderLog::open(&path).unwrap().state().clone();
-        // What a process leaves that is killed before the head is replaced.
+        // What a process leaves if it is killed before the head is replaced.
         for name in [ENTRIES, LEAVES, NODES] {
             let mut file = OpenOptions::new()
                 .append(true)

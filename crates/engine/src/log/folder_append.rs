@@ -1,4 +1,4 @@
-//! Appending to a log in a folder: one process at a time, whole batches or nothing.
+//! Appends to a log in a folder: one process at a time, whole batches or nothing.
 
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
@@ -22,13 +22,13 @@ pub struct FolderAppender {
 }
 
 impl FolderAppender {
-    /// Opens a log for appending and cuts off what does not count.
+    /// Opens a log for appending, and truncates what does not count.
     ///
     /// # Errors
-    /// When it is none, is cut off, or somebody else appends.
+    /// When it is not a log, is truncated, or another process is appending.
     pub fn open(folder: &Path) -> Result<Self, LogError> {
         let options = OpenOptions::new().read(true).write(true).clone();
-        // The lock comes before the head is read, so that what is read is the newest.
+        // Lock before reading the head, so that it is the newest.
         let entries = folder.join(ENTRIES);
         FolderLog::read_head(folder)?;
         let lock = options.open(&entries).map_err(file_error(ENTRIES))?;
@@ -40,18 +40,18 @@ impl FolderAppender {
             handle.set_len(length).map_err(file_error(file))?;
         }
         let frontier = Frontier::read(&Tree(&log), log.size())?;
-        // Hashes that do not give the root are no basis to build on.
+        // Do not build on hashes that do not give the root.
         match frontier.root() == log.state().root {
             true => Ok(Self { log, frontier }),
             false => Err(LogError::Damaged(NODES)),
         }
     }
 
-    /// Appends entries without a look at what is there: all of them are on disk then, or none
-    /// counts.
+    /// Appends entries without checking for existing ones. Afterwards all of them are on disk, or
+    /// none counts.
     ///
     /// # Errors
-    /// When one cannot be stored; then none is.
+    /// When one cannot be stored; none is then.
     pub fn append_all(&mut self, batch: &[&[u8]]) -> Result<(), LogError> {
         check_entries(batch)?;
         let mut frontier = self.frontier.clone();

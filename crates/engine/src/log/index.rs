@@ -1,8 +1,8 @@
-//! Finding entries by their hashes.
+//! Finds entries by their hashes.
 //!
-//! A single question reads `leaves` once, 40 bytes an entry, which takes a twentieth of a second for
-//! a million of them. Whoever asks again gets an index in memory, so that many questions cost
-//! little more than one. It is of the log as it was opened and nothing of it is stored.
+//! The first query scans `leaves` once, 40 bytes per entry, which takes a twentieth of a second for
+//! a million. A second query builds an index in memory, so that many queries cost little more than
+//! one. The index is of the log as it was opened, and is never stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -12,17 +12,17 @@ use runseal_core::digest::Digest;
 
 use super::files::LogError;
 
-/// Logs with more entries than this are read each time: an index of them takes too much memory.
+/// Logs with more entries than this are scanned each time: an index would take too much memory.
 const MOST_INDEXED: u64 = 2_000_000;
 
-/// The beginnings of all hashes, sorted, each with the place of its entry.
+/// The prefixes of all hashes, sorted, each with the index of its entry.
 #[derive(Debug, Default)]
 pub(super) struct HashIndex {
     was_asked: AtomicBool,
     sorted: OnceLock<Vec<(u64, u32)>>,
 }
 
-/// Reads all hashes in order, until it is told that it is enough.
+/// Visits all hashes in order, until the callback returns false.
 type Scan<'a> = &'a mut dyn FnMut(u64, Digest) -> bool;
 
 fn beginning(hash: &Digest) -> u64 {
@@ -32,7 +32,7 @@ fn beginning(hash: &Digest) -> u64 {
 }
 
 impl HashIndex {
-    /// Where entries with these hashes stand first. `scan` shows all hashes.
+    /// The first index of each entry with one of these hashes. `scan` visits all hashes.
     pub(super) fn find(
         &self,
         wanted: &BTreeSet<Digest>,

@@ -1,18 +1,18 @@
-//! A transparency log: entries that only ever grow, under a tree of hashes.
+//! A transparency log: an append-only list of entries under a hash tree.
 //!
-//! `contract` says what a log does; `folder` keeps one on this machine, and `runseal-postgres` on
-//! a server. The files of the folder:
+//! `contract` defines what a log does; `folder` keeps one on this machine, and `runseal-postgres`
+//! on a server. The files in the folder:
 //!
 //! | file | holds |
 //! |---|---|
-//! | `entries` | the entries, one a line |
-//! | `leaves` | 40 bytes an entry: its hash, and where it ends in `entries` |
+//! | `entries` | the entries, one per line |
+//! | `leaves` | 40 bytes per entry: its hash, and where it ends in `entries` |
 //! | `nodes` | 32 bytes for every complete subtree of two entries or more, in the order of completion |
 //! | `head` | how much of the others counts: name, size, root |
 //! | `checkpoint` | the newest checkpoint that was signed |
 //!
-//! A batch is written behind what counts, flushed, and then `head` is replaced at once. Whatever
-//! a killed process leaves behind `head` counts for nobody and is cut off by the next one.
+//! A batch is written after what counts and flushed, and then `head` is replaced atomically. What a
+//! killed process leaves beyond `head` does not count, and the next one truncates it.
 
 mod answer;
 mod audit;

@@ -1,4 +1,4 @@
-//! Tasks: verifying and replaying sealed runs on whichever machine has time.
+//! Tasks: verify and replay sealed runs on whichever machine is free.
 //!
 //! A task names a place below a root that each machine has of its own (a shared file system, or
 //! copies of the same files), or a place that all of them reach, such as object storage. What was
@@ -67,11 +67,11 @@ fn options_of(kind: TaskKind, level: Level) -> String {
         TaskKind::Verify => Value::object([("level", level.name())]),
         TaskKind::Replay => Value::Object(std::collections::BTreeMap::new()),
     };
-    // Names of levels have a form in every dialect.
+    // Names of levels have a canonical form in every dialect.
     canonical_text(&options, Dialect::Kernel).unwrap_or_default()
 }
 
-/// The level that a task's options name; the usual one where they name none.
+/// The level in a task's options; the default if they name none.
 fn level_of(options: &str) -> Level {
     let named = Level::ALL
         .into_iter()
@@ -79,7 +79,7 @@ fn level_of(options: &str) -> Level {
     named.unwrap_or(Level::Integrity)
 }
 
-/// A path as tasks name it: without the dots that mean nothing. An address is kept as it is.
+/// A path as tasks name it: without redundant dots. An address is kept unchanged.
 fn place_of(path: &Path) -> String {
     let given = path.to_string_lossy();
     if given.contains("://") {

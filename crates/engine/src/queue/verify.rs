@@ -1,4 +1,4 @@
-//! Verifying one task, with the digest of the very bytes that were judged.
+//! Verifies one task, and computes the digest of the very bytes that were judged.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::survey::{
     Noted, Onlooker, RenamedFiles, SurveyOptions, Tally, compute_content_digest, survey_files_seen,
 };
 
-/// What was found at a place.
+/// The result of examining a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Examined {
     /// It was read and judged, valid or not.
@@ -27,11 +27,11 @@ pub enum Examined {
         /// The report, as `runseal verify --format json` prints it of a place that says nothing.
         report: String,
     },
-    /// It could not be read here, or not as one thing.
+    /// It could not be read here, or not as a single unit.
     Unreadable(String),
 }
 
-/// Notes the digest of every file of every unit.
+/// Collects the digest of every file of every unit.
 #[derive(Default)]
 struct Digests {
     units: Mutex<BTreeMap<String, Option<Digest>>>,
@@ -142,7 +142,7 @@ fn reason(results: &[Checked]) -> String {
     first.unwrap_or_else(|| "it cannot be read".to_owned())
 }
 
-/// The digest of a regular file; none of anything else.
+/// The digest of a regular file; `None` for anything else.
 fn file_digest(files: &dyn Files, path: &Path) -> Option<Digest> {
     match files.kind(path).ok()? {
         EntryKind::File => files.digest(path).ok(),

@@ -1,7 +1,7 @@
-//! Doing tasks: claim one, do it while its lease is kept alive, end it with a result.
+//! Works on tasks: claims one, does it while keeping its lease alive, and ends it with a result.
 //!
-//! A worker that dies leaves a lease that runs out, and another takes the task over; one that was
-//! stopped and comes back late finds its end refused. Nothing is lost or doubled either way.
+//! If a worker dies, its lease expires and another takes over the task; if it was only stopped and
+//! comes back late, its result is refused. Nothing is lost or done twice either way.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,26 +19,26 @@ use super::level_of;
 use super::verify::{Examined, examine};
 use crate::store::{ClaimedTask, Finished, Store, StoreError, TaskEnd, TaskKind, TaskResult};
 
-/// How long a worker that found nothing waits before it looks again.
+/// The first and the longest pause of a worker that found nothing to do.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
 
-/// Why working stopped.
+/// Why work stopped.
 #[derive(Debug, Error)]
 pub enum TaskWorkError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A worker ended in a way it should not.
+    /// A worker thread panicked.
     #[error("a worker ended early")]
     Lost,
 }
 
-/// What replaying something gave.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplayEnd {
     /// The replay came to a verdict.
     Judged {
-        /// In a word: `reproduced`, `diverged`, `not replayable`.
+        /// The verdict in a word or two: `reproduced`, `diverged`, `not replayable`.
         outcome: String,
         /// The report as JSON.
         report: String,
@@ -59,11 +59,11 @@ pub struct TaskTools<'t> {
 /// How to work.
 #[derive(Clone, Debug)]
 pub struct TaskWorkOptions {
-    /// The kinds of tasks that are taken.
+    /// The kinds of tasks to take.
     pub kinds: Vec<TaskKind>,
-    /// How many workers run at the same time; at least one does.
+    /// The number of concurrent workers; at least one.
     pub workers: usize,
-    /// How long a lease lasts; it is renewed three times in that time.
+    /// The duration of a lease; it is renewed three times within that.
     pub lease_seconds: f64,
     /// The name that results carry; several workers add their number.
     pub worker_id: String,
@@ -72,13 +72,13 @@ pub struct TaskWorkOptions {
 /// What the workers did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskWorkSummary {
-    /// Tasks that ended with a result that is good news.
+    /// Tasks that ended with a good result.
     pub good: u64,
     /// Tasks that ended with any other result.
     pub bad: u64,
-    /// Tasks that were given back or given up.
+    /// Tasks that were returned to the queue or given up.
     pub not_done: u64,
-    /// Results refused because another worker had taken the task over.
+    /// Results refused because another worker had taken over the task.
     pub overtaken: u64,
 }
 
@@ -168,7 +168,7 @@ fn is_good(outcome: &str) -> bool {
     matches!(outcome, "valid" | "reproduced")
 }
 
-/// Does `work` while the lease is renewed; the flag it gets is set when the lease is lost.
+/// Calls `work` while renewing the lease; the flag that it gets is set when the lease is lost.
 fn keep_lease<T: Send>(
     store: &Connection,
     options: &TaskWorkOptions,
@@ -186,7 +186,7 @@ fn keep_lease<T: Send>(
                 let held = lock(store).and_then(|mut store| {
                     Ok(store.extend_task(name, task, options.lease_seconds)?)
                 });
-                // A store that cannot be asked just now may be back in time; the end will tell.
+                // A store that is unreachable now may be back in time; ending the task will tell.
                 if let Ok(false) = held {
                     lost.store(true, Ordering::Relaxed);
                     return;

@@ -1,5 +1,5 @@
-//! Sorts what a command was seen to do: which files are inputs, which belong to the machine, which
-//! folders were listed, and what could not be seen.
+//! Classifies what a command was observed to do: which files are inputs, which belong to the
+//! machine, which folders were listed, and what could not be observed.
 
 mod gaps;
 mod originals;
@@ -53,7 +53,7 @@ fn never_seen_of_others(isolation: Isolation) -> &'static str {
 /// Links on the way to one file that are followed at the most.
 const MOST_LINKS: usize = 100;
 
-/// Names of one folder that are kept at the most.
+/// The most names of one folder that are kept.
 const MOST_LISTED: usize = 10_000;
 
 /// A file that a run read and that goes into the bundle.
@@ -91,37 +91,37 @@ pub(crate) struct ListedName {
     pub(crate) what: Present,
 }
 
-/// What a run took in.
+/// Everything that a run read.
 #[derive(Debug, Default)]
 pub(crate) struct Accesses {
     /// Files below the folder, by path.
     pub(crate) files: Vec<ReadFile>,
-    /// Files among the inputs that were named, by path.
+    /// Files among the named inputs, by path.
     pub(crate) inputs: Vec<ReadFile>,
     /// Links on the way to them.
     pub(crate) links: BTreeSet<Link>,
-    /// Folders that were listed, by path below the folder; empty for itself.
+    /// Folders that were listed, by path below the folder; empty for the folder itself.
     pub(crate) listed: BTreeMap<String, Vec<ListedName>>,
     /// What else was there and counted, by path below the folder.
     pub(crate) present: BTreeMap<String, Present>,
     /// Files of the machine.
     pub(crate) outside: Vec<ObservedFile>,
-    /// What was not seen.
+    /// What was not observed.
     pub(crate) gaps: BTreeSet<CaptureGap>,
 }
 
 /// Why what was read cannot be sealed.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// A name that no bundle can hold.
+    /// A name that no bundle can contain.
     #[error("`{shown}` was read, and a file of this name cannot be sealed: {reason}")]
     Name {
-        /// The name, made printable.
+        /// The name, in printable form.
         shown: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// Nothing was seen, and the folder has too much to seal it all.
+    /// Nothing was observed, and the folder contains too much to seal all of it.
     #[error("nothing was observed, and the folder has more than {0} files to seal instead")]
     TooMany(usize),
     /// The folder that a command runs in could not be listed.
@@ -129,12 +129,12 @@ pub enum AccessError {
     List {
         /// The folder that was to be listed.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Sorts what `run` did.
+/// Classifies what `run` did.
 pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Accesses, AccessError> {
     let mut found = Accesses::default();
     for sentence in NEVER_SEEN.iter().chain(&NEVER_KEPT) {
@@ -205,7 +205,7 @@ impl Accesses {
                         && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
                 {
                     self.outside.push(file.clone());
-                    // A virtual environment's `python` is a link of the folder to the machine's.
+                    // A virtual environment's `python` is a link from the folder to the machine's.
                     self.add_links(file, places);
                 }
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
@@ -287,7 +287,7 @@ impl Accesses {
         Ok(())
     }
 
-    /// The links below the folder over which `file` was reached, one leading to the next.
+    /// Adds the links below the folder through which `file` was reached, each leading to the next.
     fn add_links(&mut self, file: &ObservedFile, places: Places<'_>) {
         self.follow_links(file.also_as.clone(), places);
     }
@@ -340,7 +340,7 @@ impl Accesses {
         }
     }
 
-    /// The names in a folder that the command listed: a replay shows the same names.
+    /// Adds the names in a folder that the command listed: a replay shows the same names.
     fn add_listed(&mut self, path: &Path, places: Places<'_>) -> Result<(), AccessError> {
         let shown = path.display().to_string();
         let shown = shown.escape_debug();
@@ -356,7 +356,7 @@ impl Accesses {
         let relative = text_of(relative)?.to_owned();
         let entries = match fs::read_dir(path) {
             Ok(entries) => entries,
-            // The command made it, or it is gone meanwhile.
+            // The command created it, or it was deleted meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             // Nor could the command, which runs as the same user.
             Err(error) => {

@@ -1,9 +1,9 @@
-//! Reads files while the command still runs: each is hashed, and a small one kept, as soon as the
-//! command first opens it.
+//! Reads files while the command is still running: each is hashed, and a small one kept, as soon as
+//! the command first opens it.
 //!
-//! What was read ahead counts only where the file is still the same afterwards, by its size and by the
-//! times of its last changes, of which a program can set only one. Anything else is read again
-//! by whoever asks, who also judges it: nothing is decided here, and no error is told.
+//! What was read ahead counts only if the file is still the same afterwards, by its size and by its
+//! modification and change times, of which a program can set only the first. Anything else is read
+//! and judged again later: nothing is decided here, and no error is reported.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::Metadata;
@@ -19,19 +19,19 @@ use runseal_sandbox::OnFile;
 use crate::input::open_regular;
 use crate::stream::{BUFFER, digest_through};
 
-/// Larger files are left for later: whoever interrupts a recording does not wait for one.
+/// Larger files are left for later, so that interrupting a recording does not have to wait for one.
 const LARGEST_HASHED: u64 = 64 << 20;
-/// Files of up to this size are kept, as long as there is room.
+/// The largest file whose content is kept, as long as there is room.
 const LARGEST_KEPT: u64 = 64 << 10;
-/// What all kept files may have together.
+/// The most bytes of all kept contents together.
 const MOST_KEPT: u64 = 64 << 20;
-/// Files that may wait; a command that opens more at once is ahead of us.
+/// The most files in the queue; further ones are not read ahead.
 const MOST_WAITING: usize = 100_000;
 
-/// How long the reader waits before it looks whether there is something to read.
+/// How long the reader sleeps before it looks for new files.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Which version of a file was read: device, number, size, and times of last change.
+/// Identifies a version of a file: device, inode number, size and times of last change.
 type Version = (u64, u64, u64, [i64; 4]);
 
 fn version_of(metadata: &Metadata) -> Version {
@@ -48,13 +48,13 @@ fn version_of(metadata: &Metadata) -> Version {
     )
 }
 
-/// A file that was read.
+/// A file that was read ahead.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadAhead {
     version: Version,
     pub(crate) sha256: Digest,
     pub(crate) bytes: u64,
-    /// What it holds, where that was kept.
+    /// Its content, if it was kept.
     pub(crate) content: Option<Vec<u8>>,
 }
 
@@ -63,14 +63,14 @@ pub(crate) struct ReadAhead {
 pub(crate) struct FilesAhead(BTreeMap<PathBuf, ReadAhead>);
 
 impl FilesAhead {
-    /// What was read of `path`, if `now`, just looked at, is the same file unchanged.
+    /// What was read of `path`, if `now`, its current metadata, shows that it is unchanged.
     pub(crate) fn get(&self, path: &Path, now: &Metadata) -> Option<&ReadAhead> {
         let found = self.0.get(path)?;
         (found.version == version_of(now)).then_some(found)
     }
 }
 
-/// Reads while the command runs.
+/// Reads files while the command runs.
 #[derive(Debug)]
 pub(crate) struct Reader {
     shared: Arc<Shared>,
@@ -80,7 +80,7 @@ pub(crate) struct Reader {
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Told at the end.
+    /// Signalled at the end.
     is_over: Condvar,
 }
 
@@ -106,7 +106,8 @@ impl Reader {
         Self { shared, thread }
     }
 
-    /// What hears of files: those that `wants` are read. `begin` is called for each of them.
+    /// A listener for opened files: reads those that `wants` accepts, and calls `begin` for each of
+    /// them.
     pub(crate) fn listener(
         &self,
         begin: impl Fn() + Send + Sync + 'static,
@@ -122,7 +123,7 @@ impl Reader {
         }))
     }
 
-    /// What was read. Files that still wait are not read any more.
+    /// Returns what was read. Files still in the queue are not read any more.
     pub(crate) fn finish(mut self) -> FilesAhead {
         self.end();
         std::mem::take(&mut self.shared.lock().done)
@@ -135,7 +136,7 @@ impl Reader {
         drop(queue);
         self.shared.is_over.notify_all();
         if let Some(thread) = self.thread.take() {
-            // One that broke down has read nothing.
+            // A thread that panicked has read nothing.
             let _ = thread.join();
         }
     }
@@ -154,7 +155,7 @@ impl Shared {
 
     fn add(&self, path: &Path) {
         let mut queue = self.lock();
-        // Nobody is woken: the command waits for this, and the reader looks by itself.
+        // Do not wake the reader: the command is waiting for this, and the reader polls.
         if queue.waiting.len() < MOST_WAITING {
             queue.waiting.push_back(path.to_owned());
         }
@@ -185,7 +186,7 @@ impl Shared {
     }
 }
 
-/// Reads one file; nothing where it is not there, is too large or changes meanwhile.
+/// Reads one file; `None` if it does not exist, is too large or changes meanwhile.
 fn read_ahead(path: &Path, may_keep: bool, buffer: &mut [u8]) -> Option<ReadAhead> {
     let (mut file, size) = open_regular(path).ok()?;
     if size > LARGEST_HASHED {
@@ -227,7 +228,7 @@ mod tests {
         while !reader.shared.lock().waiting.is_empty() {
             thread::sleep(Duration::from_millis(1));
         }
-        // The last one is taken out before it is read; ending waits for it.
+        // The last file is taken from the queue before it is read; finishing waits for it.
         reader.finish()
     }
 
@@ -255,7 +256,7 @@ mod tests {
         assert_eq!((found.bytes, &found.content), (100_000, &None));
         assert!(ahead.get(&gone, &now(&small)).is_none());
         assert!(ahead.get(folder.path(), &now(folder.path())).is_none());
-        // The same size, and a time of change that was set back: what remains tells it.
+        // Same size, and the modification time reset: only the change time reveals it.
         let before = now(&changed);
         thread::sleep(Duration::from_millis(20));
         let file = fs::File::options().write(true).open(&changed).unwrap();

@@ -20,7 +20,7 @@ pub enum ApplyError {
     /// Files that changed after the command began. Nothing was applied.
     #[error("{} changed while the command ran, so nothing was applied", list(.0))]
     Changed(Vec<String>),
-    /// What was to be applied could not be read.
+    /// What should be applied could not be read.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// Something could not be written. Nothing was applied.
@@ -57,7 +57,7 @@ fn list(paths: &[String]) -> String {
     }
 }
 
-/// Applies those changes of `layer` whose path is in `kept`, and what was deleted, to `folder`.
+/// Applies those changes of `layer` whose path is in `kept`, and all deletions, to `folder`.
 /// `began` is when the command began.
 ///
 /// # Errors
@@ -197,10 +197,10 @@ impl Drop for Written {
     }
 }
 
-/// Whether what stands at `target` is not what the command saw there.
+/// Whether `target` is no longer what the command saw there.
 fn is_newer(target: &Path, existed: bool, began: SystemTime) -> bool {
     match fs::symlink_metadata(target) {
-        // The time of the last change of anything, which no program can set back.
+        // The change time, which no program can set back.
         Ok(metadata) if existed => {
             let changed = status_changed_ns(&metadata);
             let began = began

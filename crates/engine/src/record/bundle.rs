@@ -1,4 +1,4 @@
-//! Replays any run bundle: a recorded command or an engine's run, with the engine at hand or from the
+//! Replays any run bundle: a recorded command or an engine's run, with a given engine or from the
 //! bundle alone.
 
 use std::path::Path;
@@ -19,28 +19,28 @@ use crate::run::seal::SealError;
 use crate::run::verify::{VerifyOptions, verify_redacted_run, verify_run_source};
 use crate::run::withheld::is_redacted;
 
-/// Why a run that its own program described is not executed again.
+/// Why a run that was described by its own program is not executed again.
 const DESCRIBED_ITSELF: &str = "a program described this run from within, so there is no command \
     that gives it again; `runseal record -- COMMAND` seals one that there is";
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug)]
 pub enum Replayed {
-    /// The replay has a verdict, which may be that the run is not replayable.
+    /// There is a verdict, possibly that the run is not replayable.
     Judged(Box<Replay>),
-    /// The engine that was given does not hold.
+    /// The given engine is not valid.
     BadEngine(Report),
-    /// The bundle does not hold its engine, and none was given.
+    /// The bundle does not contain its engine, and none was given.
     NeedsEngine,
-    /// It is a redacted copy of something else than a run bundle.
+    /// It is a redacted copy of something other than a run bundle.
     OtherCopy,
 }
 
-/// Replays the run bundle, or the redacted copy of one, in `source`. To a copy nobody else may be
-/// writing meanwhile. The sandbox is asked for only once everything else holds.
+/// Replays the run bundle, or a redacted copy of one, in `source`. Nobody else may write to a copy
+/// meanwhile. The sandbox is set up only once everything else is valid.
 ///
 /// # Errors
-/// [`RecordError`] means that nothing can be said.
+/// [`RecordError`] if there is no verdict.
 pub fn replay_bundle(
     source: &dyn Source,
     engine: Option<&Path>,

@@ -1,5 +1,5 @@
 //! The five contracts of a recorded command. Nobody wrote them for it, so they promise what the
-//! recorder does: which command was run, what its input and output documents hold.
+//! recorder guarantees: which command was run, and what its input and output documents contain.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use runseal_core::formats::run_bundle::layout::{
 };
 use runseal_core::formats::run_bundle::recorded::{RECORDED_COMMAND, RECORDED_VERSION};
 
-/// RUN_INPUT.json of any recorded command; parameters are added by name.
+/// The schema of RUN_INPUT.json for any recorded command; parameters are added by name.
 const INPUT: &str = include_str!("contracts/INPUT_SCHEMA.json");
-/// RUN_OUTPUT.json of any recorded command.
+/// The schema of RUN_OUTPUT.json for any recorded command.
 const OUTPUT: &str = include_str!("contracts/OUTPUT_SCHEMA.json");
 /// A recorded command takes nothing from engines.
 const COUPLING: &str = include_str!("contracts/COUPLING_RULES.json");
-/// What the recorder promises, in words.
+/// What the recorder promises, in prose.
 const SEALING: &str = include_str!("contracts/SEALING_SPEC.md");
 
 /// The contracts by file name, as a bundle stores them.
 ///
 /// # Errors
-/// When a text of the command has no JCS form; then it cannot be sealed.
+/// When a text of the command has no JCS form; it cannot be sealed then.
 pub(crate) fn make_contracts(
     argv: &[String],
     parameters: &BTreeMap<String, String>,
@@ -53,7 +53,7 @@ fn make_manifest(argv: &[String]) -> Value {
     manifest
 }
 
-/// The parameters are required by name: a recorded command has those it was given and no others.
+/// Requires the parameters by name: a recorded command has those it was given and no others.
 fn make_input_schema(parameters: &BTreeMap<String, String>) -> Value {
     let mut schema = parse(INPUT);
     let mut properties = Value::Object(BTreeMap::new());
@@ -75,7 +75,7 @@ fn make_input_schema(parameters: &BTreeMap<String, String>) -> Value {
     schema
 }
 
-/// The value of one of the texts above, which a test keeps valid.
+/// Parses one of the texts above; a test keeps them valid.
 fn parse(text: &str) -> Value {
     match parse_document(text.as_bytes(), &ReadOptions::default()) {
         Ok(document) => document.root().to_value(),

@@ -6,16 +6,16 @@ use runseal_core::formats::run_bundle::pointer;
 
 use crate::compare::diff_lines;
 
-/// Files with more bytes than this are compared by hash alone.
+/// Files larger than this are compared by hash alone.
 pub(crate) const LARGEST_COMPARED: u64 = 1 << 20;
 
-/// Places that are listed at the most.
+/// The most differences that are listed.
 const MOST: usize = 20;
 
-/// Characters of a value that are shown.
+/// The most characters of a value that are shown.
 const SHOWN: usize = 80;
 
-/// Says where two versions of the file at `path` differ; nothing where they do not.
+/// Describes where two versions of the file at `path` differ; `None` if they do not.
 pub(crate) fn describe_difference(path: &str, before: &[u8], now: &[u8]) -> Option<String> {
     if before == now {
         return None;
@@ -124,7 +124,7 @@ fn cut(mut lines: Vec<String>) -> String {
     lines.join("\n")
 }
 
-/// Compares two tables cell by cell; nothing where they have no cells to compare.
+/// Compares two tables cell by cell; `None` if they have no cells to compare.
 fn compare_tables(before: &[u8], now: &[u8], separator: u8) -> Option<String> {
     let (before, now) = (str::from_utf8(before).ok()?, str::from_utf8(now).ok()?);
     let separator = char::from(separator);
@@ -305,7 +305,7 @@ mod tests {
             "3 bytes before, 3 now; the first difference is at byte 2"
         );
         assert_eq!(describe_difference("x", b"a", b"a"), None);
-        // Broken files are compared as something else, never refused.
+        // Malformed files are compared in another way, never refused.
         assert!(describe_difference("x.json", b"{", b"[").is_some());
         assert!(describe_difference("x.jpg", &[0xff, 0xd8, 0xff], &[0xff, 0xd8]).is_some());
     }

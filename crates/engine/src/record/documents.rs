@@ -12,14 +12,14 @@ use runseal_sandbox::Ending;
 use super::accesses::Link;
 use super::run::{Command, passed_variables};
 
-/// A file as the documents list it.
+/// A file in the list of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileEntry {
     pub(crate) path: String,
     pub(crate) sha256: Digest,
     pub(crate) bytes: u64,
     pub(crate) is_executable: bool,
-    /// Where in the bundle its bytes are.
+    /// The path of its bytes in the bundle.
     pub(crate) stored: Option<String>,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn list_texts(map: &BTreeMap<String, String>) -> Value {
     value
 }
 
-/// What a command took in.
+/// The input of a command.
 #[derive(Debug)]
 pub(crate) struct TakenIn<'a> {
     pub(crate) command: &'a Command,
@@ -59,7 +59,7 @@ pub(crate) struct TakenIn<'a> {
     pub(crate) links: Vec<&'a Link>,
     pub(crate) stdin: Option<FileEntry>,
     pub(crate) model_io: Option<FileEntry>,
-    /// Which of the files that it writes are kept; empty where all are.
+    /// Patterns of the written files to keep; empty for all.
     pub(crate) keep: &'a [String],
 }
 
@@ -99,20 +99,20 @@ pub(crate) fn make_input(taken: &TakenIn<'_>) -> Value {
     input
 }
 
-/// What a command gave.
+/// The output of a command.
 #[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) ending: Ending,
     pub(crate) stdout: FileEntry,
     pub(crate) stderr: FileEntry,
     pub(crate) outputs: Vec<FileEntry>,
-    /// Files that it left and that were not to be kept; nothing where all were.
+    /// Files that it left but that were not kept; `None` if all were.
     pub(crate) not_kept: Option<Vec<String>>,
     pub(crate) folders: Vec<String>,
     pub(crate) deleted: Vec<String>,
 }
 
-/// RUN_OUTPUT.json, but for its two hashes.
+/// RUN_OUTPUT.json, without its two hashes.
 pub(crate) fn make_output(given: &Given) -> Value {
     let mut output = Value::object([("semantics", "RAW_TRUTH")]);
     output.insert(

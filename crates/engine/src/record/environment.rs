@@ -1,7 +1,8 @@
 //! RUN_ENVIRONMENT.json: what a run used of the machine, and how it was observed.
 //!
 //! Files of the machine are listed one by one with their hashes and packages. Their bytes are not
-//! in the bundle, so a replay can tell another interpreter or library, and cannot bring the old one.
+//! in the bundle, so a replay can detect another interpreter or library, but cannot restore the old
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,11 +38,11 @@ pub(crate) struct MachineFile {
     pub(crate) package: Option<Package>,
 }
 
-/// Reads the packages of this machine while the command runs: all of them only for a command that
-/// takes its time, since those of a short one are mostly among the likely ones.
+/// Reads the machine's package lists while the command runs: all of them only if the command takes
+/// long, since those for a short one are usually among the likely ones.
 ///
-/// It begins when the command does. Putting the sandbox up means forking this process several times,
-/// and threads that fill memory meanwhile make each of these times longer.
+/// It starts when the command does. Setting up the sandbox forks this process several times, and
+/// threads that fill memory meanwhile would make each fork slower.
 pub(crate) struct PackageReader {
     /// Nothing where no thread could be started.
     thread: Option<thread::JoinHandle<PackageLists>>,
@@ -51,7 +52,7 @@ pub(crate) struct PackageReader {
     running: mpsc::Sender<()>,
 }
 
-/// From when on a command counts as one that takes its time.
+/// How long a command must run to count as long.
 const LONG: Duration = Duration::from_millis(200);
 
 impl PackageReader {
@@ -75,7 +76,7 @@ impl PackageReader {
         }
     }
 
-    /// What is to be called when the command has begun; again does no harm.
+    /// A callback for when the command has begun; further calls have no effect.
     pub(crate) fn beginner(&self) -> impl Fn() + Send + Sync + 'static {
         let begun = self.begun.clone();
         let was_called = AtomicBool::new(false);
@@ -87,7 +88,7 @@ impl PackageReader {
     }
 
     fn finish(self) -> PackageLists {
-        // A command that nobody observed was not heard of.
+        // If the command was not observed, nobody has signalled its start.
         let _ = self.begun.send(());
         drop(self.running);
         let lists = self.thread.and_then(|thread| thread.join().ok());
@@ -95,8 +96,8 @@ impl PackageReader {
     }
 }
 
-/// Hashes the files of the machine and names their packages. What could not be read, or is not
-/// what it was when it was opened, becomes a gap.
+/// Hashes the files of the machine and names their packages. What could not be read, or has changed
+/// since it was opened, becomes a gap.
 pub(crate) fn list_machine(
     files: &[ObservedFile],
     packages: PackageReader,
@@ -163,7 +164,7 @@ pub(crate) fn list_machine(
     (listed, gaps)
 }
 
-/// The time of last change, as observation gives it.
+/// The modification time, in the form that observation uses.
 pub(crate) fn modified_ns(metadata: &fs::Metadata) -> i128 {
     use std::os::unix::fs::MetadataExt;
     i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
@@ -177,8 +178,8 @@ pub(crate) fn status_changed_ns(metadata: &fs::Metadata) -> i128 {
 
 type Digested = io::Result<(Digest, u64)>;
 
-/// The digests of files, in their order: known ones where the file is still the one that was read,
-/// all others worked out now.
+/// The digests of files, in order: known ones if the file is unchanged since it was read ahead, all
+/// others computed now.
 fn digest_rest(paths: &[&str], ahead: &FilesAhead) -> Vec<Digested> {
     let known = |path: &&str| {
         let now = fs::metadata(path).ok()?;
@@ -203,7 +204,7 @@ fn digest_rest(paths: &[&str], ahead: &FilesAhead) -> Vec<Digested> {
     .collect()
 }
 
-/// The digests of files, in their order, worked out on as many threads as there are processors.
+/// The digests of files, in order, computed on all processors.
 pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {
     let next = AtomicUsize::new(0);
     let done: Mutex<BTreeMap<usize, Digested>> = Mutex::new(BTreeMap::new());
@@ -239,7 +240,7 @@ fn digest_file(path: &Path, buffer: &mut [u8]) -> Digested {
     digest_through(&mut file, bytes, buffer, |_| Ok(()))
 }
 
-/// How a run was kept apart and seen.
+/// How a run was isolated and observed.
 #[derive(Debug)]
 pub(crate) struct Circumstances<'a> {
     pub(crate) isolation: Isolation,
@@ -248,7 +249,7 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) machine: &'a [MachineFile],
     /// The whole environment of the command.
     pub(crate) variables: &'a BTreeMap<String, String>,
-    /// Where the command's folder was; nothing for an engine, whose folder has a fixed place.
+    /// The command's folder; `None` for an engine, whose folder has a fixed place.
     pub(crate) folder: Option<&'a Path>,
     /// The program that was started.
     pub(crate) program: Option<PathBuf>,

@@ -10,13 +10,14 @@ use runseal_sandbox::outputs::OutputError;
 
 use super::accesses::AccessError;
 use super::run::RunError;
+use crate::models::SecretSearchError;
 use crate::run::seal::SealError;
 use crate::run::staging::RunFilesError;
 
 /// Why nothing was sealed. Nothing is left behind either.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// It was not run.
+    /// The command was not run.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The command failed, was killed or reached a limit, and failures are not kept.
@@ -24,9 +25,9 @@ pub enum RecordError {
     Failed {
         /// For people: the exit code, signal or limit, with a verb.
         how: String,
-        /// What it said on standard error, as it said it.
+        /// Its standard error, unchanged.
         stderr: Vec<u8>,
-        /// Whether a limit ended it.
+        /// Whether it was stopped by a limit.
         is_stopped: bool,
         /// The limit that it ran into, whatever it then did itself.
         limit: Option<Limit>,
@@ -50,10 +51,10 @@ pub enum RecordError {
     /// A file changed while it was read.
     #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
     Changed(String),
-    /// It left something that is no artifact.
+    /// It left something that cannot be an artifact.
     #[error("the command left `{path}`, which cannot be sealed: {reason}")]
     Left {
-        /// Where it is, as the command sees it.
+        /// Its path, as the command sees it.
         path: String,
         /// What is wrong with it.
         reason: String,
@@ -73,9 +74,12 @@ pub enum RecordError {
     /// The command has a text without canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
-    /// What models were asked and answered cannot be kept.
+    /// The exchange with models cannot be stored.
     #[error("what models were asked cannot be sealed: {0}")]
     Models(String),
+    /// A secret that went through the proxy is in what was to be sealed.
+    #[error(transparent)]
+    ProxySecret(#[from] SecretSearchError),
     /// The run asked models, and nobody answers for them.
     #[error(
         "the run asked models, and this library opens no sockets to answer for them; \
@@ -108,7 +112,7 @@ impl From<SealError> for RecordError {
     }
 }
 
-/// An error of the work folder, as it is told.
+/// An error of the work folder as a recording error.
 pub(crate) fn work_error(source: io::Error) -> RecordError {
     RecordError::Read(SourceError::Io {
         path: "the work folder".to_owned(),

@@ -1,8 +1,8 @@
-//! A clock that stands still, as far as that can be had without changing programs.
+//! A clock that stands still, as far as possible without changing programs.
 //!
-//! The kernel has no other time of day for one process. Programs that build things ask
-//! SOURCE_DATE_EPOCH; where libfaketime is installed it is loaded into programs that are linked
-//! dynamically. Static programs see the true time, and what was not possible is said.
+//! The kernel cannot give one process a different time of day. Build tools honour
+//! SOURCE_DATE_EPOCH; if libfaketime is installed, it is loaded into dynamically linked programs.
+//! Static programs see the true time, and what was not possible is reported.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +14,18 @@ const PLACES: [&str; 4] = [
     "/usr/lib/faketime/libfaketimeMT.so.1",
 ];
 
-/// What a command gets so that its clock stands still.
+/// What a command gets to make its clock stand still.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FixedTime {
-    /// The seconds since 1970, where the clock was to be fixed.
+    /// The seconds since 1970, if the clock is to be fixed.
     pub(crate) seconds: Option<i64>,
     /// Variables for the command.
     pub(crate) variables: Vec<(String, String)>,
-    /// What of the clock is not fixed, for people.
+    /// What is not fixed, for people.
     pub(crate) gap: Option<String>,
 }
 
-/// What fixes the clock at `seconds` on this machine.
+/// How to fix the clock at `seconds` on this machine.
 pub(crate) fn fix_time(seconds: Option<i64>) -> FixedTime {
     let library = PLACES.iter().map(PathBuf::from).find(|path| path.exists());
     fix_with(seconds, library.as_deref())
@@ -38,7 +38,7 @@ fn fix_with(seconds: Option<i64>, library: Option<&Path>) -> FixedTime {
     let mut variables = vec![("SOURCE_DATE_EPOCH".to_owned(), seconds.to_string())];
     let gap = match library.and_then(Path::to_str) {
         Some(library) => {
-            // Without a sign before it the time stands still; with one it would only be moved.
+            // Without a sign the time stands still; with one it would only be shifted.
             let moment = seconds.to_string();
             for (name, value) in [
                 ("LD_PRELOAD", library),

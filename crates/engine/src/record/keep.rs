@@ -4,7 +4,7 @@ use std::path::Path;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
-/// Patterns of paths below the folder; a file is kept that matches one of them.
+/// Patterns for paths below the folder; a file that matches one of them is kept.
 #[derive(Debug, Clone)]
 pub struct Keep {
     patterns: Vec<String>,
@@ -12,10 +12,10 @@ pub struct Keep {
 }
 
 impl Keep {
-    /// Reads the patterns; nothing where there are none, since all is kept then.
+    /// Parses the patterns; `None` if there are none, which means that everything is kept.
     ///
     /// # Errors
-    /// Where one is no pattern.
+    /// When one is not a valid pattern.
     pub fn parse(patterns: &[String]) -> Result<Option<Self>, globset::Error> {
         if patterns.is_empty() {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! Compares the machine with the one of the recording: every interpreter and library that
-//! RUN_ENVIRONMENT.json lists, by its hash.
+//! Compares the machine with that of the recording: every interpreter and library listed in
+//! RUN_ENVIRONMENT.json, by its hash.
 
 use std::fmt;
 use std::io;
@@ -9,12 +9,12 @@ use runseal_core::digest::Digest;
 
 use super::environment::digest_all;
 
-/// A file of the machine that is not the one of the recording.
+/// A file of the machine that differs from the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MachineDifference {
-    /// Its absolute path, the same then and here.
+    /// Its absolute path, the same on both machines.
     pub path: String,
-    /// The package it came from then, with its version.
+    /// The package that it came from at the time, with its version.
     pub package: Option<String>,
     /// SHA-256 of its content when the run was sealed, in hex.
     pub sealed: String,
@@ -49,7 +49,7 @@ impl fmt::Display for MachineDifference {
     }
 }
 
-/// What comparing the machine gave.
+/// The result of comparing the machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MachineCheck {
     /// How many files were compared.
@@ -61,8 +61,8 @@ pub struct MachineCheck {
 }
 
 impl MachineCheck {
-    /// The name of the interpreter that is another one, or what else differs; nothing where all is
-    /// the same.
+    /// The name of the interpreter that differs, or of what else does; `None` if everything is the
+    /// same.
     pub fn other_name(&self) -> Option<String> {
         let name = |difference: &MachineDifference| {
             let name = difference.path.rsplit('/').next().unwrap_or_default();

@@ -1,16 +1,16 @@
-//! Records any command: runs it as it stands in the user's folder, sees what it reads and writes,
+//! Records any command: runs it unchanged in the user's folder, observes what it reads and writes,
 //! and seals that as a run bundle that can be replayed from itself alone.
 //!
 //! - `program`: finds the program the way the user's shell does.
 //! - `run`: one run in the sandbox, the real folder untouched.
-//! - `ahead`: reads what the command reads, while it runs.
-//! - `accesses`: sorts what was seen into inputs, environment and gaps.
-//! - `contracts`, `documents`, `environment`, `packages`: what the bundle says.
+//! - `ahead`: reads the files that the command reads, while it runs.
+//! - `accesses`: classifies what was observed into inputs, environment and gaps.
+//! - `contracts`, `documents`, `environment`, `packages`: the content of the bundle.
 //! - `seal`: the bundle itself.
-//! - `apply`: puts artifacts into the real folder, where that was asked for.
+//! - `apply`: copies artifacts into the real folder, if requested.
 //! - `replay`: runs a bundle again, from the bundle alone, and compares.
 //!
-//! What was not seen is said: every bundle lists its gaps, and none is filled by a guess.
+//! What was not observed is stated: every bundle lists its gaps, and none is filled by a guess.
 
 pub(crate) mod accesses;
 pub(crate) mod ahead;

@@ -1,6 +1,6 @@
-//! Which package of the system a file belongs to: dpkg's lists, or what `rpm` answers.
+//! Determines which package of the system a file belongs to, from dpkg's lists or with `rpm`.
 //!
-//! A file that no package knows, or a system with neither, is told as such: nothing is guessed.
+//! If no package owns a file, or the system has neither, that is reported: nothing is guessed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -22,17 +22,17 @@ pub(crate) struct Package {
     pub(crate) version: String,
 }
 
-/// Files that tools of the system make and no package holds.
+/// Files that system tools generate and no package contains.
 const GENERATED: [&str; 3] = [
     "/etc/ld.so.cache",
     "/usr/lib/locale/locale-archive",
     "/usr/share/mime/mime.cache",
 ];
 
-/// Where no package puts anything.
+/// Folders into which no package installs anything.
 const OF_USERS: [&str; 2] = ["/home", "/root"];
 
-/// Packages whose lists are looked at before any other: every command uses some of them.
+/// Packages whose lists are searched first: every command uses some of them.
 const LIKELY: [&str; 8] = [
     "libc6",
     "libc-bin",
@@ -44,21 +44,21 @@ const LIKELY: [&str; 8] = [
     "libstdc++6",
 ];
 
-/// What the system knows about packages, read as far as it is needed.
+/// What the system knows about packages, read as far as needed.
 #[derive(Debug, Default)]
 pub(crate) struct PackageLists {
     dpkg: PathBuf,
     status: String,
-    /// Files of one package that another one replaces: path and that other.
+    /// Files of one package that another one diverts: the path and that other package.
     diversions: BTreeMap<String, String>,
-    /// What was read of dpkg's lists: their names and what they hold, nothing where there is none.
+    /// The lists of dpkg that were read, by name; `None` if a list does not exist.
     read: BTreeMap<String, Option<Vec<u8>>>,
     has_all: bool,
     rpm: Option<PathBuf>,
 }
 
 impl PackageLists {
-    /// Reads what this system has. What cannot be read is as if it were not there.
+    /// Loads what this system has. What cannot be read counts as missing.
     pub(crate) fn load() -> Self {
         Self::load_from(Path::new(DPKG), Path::new(RPM))
     }
@@ -85,7 +85,7 @@ impl PackageLists {
         lists
     }
 
-    /// Reads the rest, ahead of being asked: for when there is time, and as long as there is.
+    /// Reads the remaining lists in advance, as long as `has_time` returns true.
     pub(crate) fn read_all_while(&mut self, has_time: impl Fn() -> bool) {
         if self.has_all || self.status.is_empty() {
             return;
@@ -110,7 +110,7 @@ impl PackageLists {
         self.has_all = true;
     }
 
-    /// Reads the lists of a package, under the two names that they may have.
+    /// Reads the lists of a package, under both names that they may have.
     fn read_lists_of(&mut self, package: &str) {
         let with_architecture = match std::env::consts::ARCH {
             "x86_64" => format!("{package}:amd64"),
@@ -125,8 +125,8 @@ impl PackageLists {
         }
     }
 
-    /// The packages of those of `paths` that one owns. Lists of packages that may hold them by
-    /// their names are looked at first, and all others only where something is still missing.
+    /// The packages that own those `paths` that have one. Lists of packages that are likely by name
+    /// are searched first, all others only if something is still missing.
     pub(crate) fn find(&mut self, paths: &[&str]) -> BTreeMap<String, Package> {
         if let Some(rpm) = &self.rpm {
             return ask_rpm(rpm, paths);
@@ -168,7 +168,7 @@ impl PackageLists {
             let first = self.find_owners(halves.0, &wanted);
             (first, second.join().unwrap_or_default())
         });
-        // The first list that has it, as if there had been one thread.
+        // Take the first list that has it, so that the result does not depend on threads.
         for (path, list) in others {
             owners.entry(path).or_insert(list);
         }
@@ -212,8 +212,8 @@ impl PackageLists {
     }
 }
 
-/// The files of dpkg that one package has put in the place of another's: three lines each, the
-/// path, where the other's went, and the package; `:` for one that an administrator made.
+/// Parses dpkg's diversions, where one package has replaced a file of another. Each has three
+/// lines: the path, where the other's file went, and the package; `:` stands for an administrator.
 fn read_diversions(text: &str) -> BTreeMap<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let three = lines.chunks_exact(3);
@@ -222,8 +222,8 @@ fn read_diversions(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Packages that a file may belong to, by its name: a library's, a program's, those that a folder
-/// on the way is named after. Only where to look first; the list decides.
+/// Packages that a file may belong to, judging by its name: that of a library, of a program, or of
+/// a folder on its path. This only decides where to look first; the list decides.
 fn guess_packages(path: &str) -> BTreeSet<String> {
     let mut guesses = BTreeSet::new();
     let below = path.strip_prefix("/usr").unwrap_or(path);
@@ -286,11 +286,11 @@ fn find_version<'a>(status: &'a str, list: &str) -> Option<&'a str> {
     None
 }
 
-/// The paths that are looked for, under every name that dpkg may have for them: on systems where
-/// /bin is /usr/bin, lists still say /bin.
+/// The paths to look up, under every name that dpkg may use for them: on systems where /bin is
+/// /usr/bin, lists still say /bin.
 struct Wanted<'a> {
     by_name: BTreeMap<Vec<u8>, &'a str>,
-    /// The lengths and last bytes that occur, so that most lines are told apart at a glance.
+    /// The lengths and last bytes that occur, to reject most lines quickly.
     ends: Vec<bool>,
 }
 
@@ -331,8 +331,8 @@ fn glance(name: &[u8]) -> usize {
     (name.len() ^ (last(1) << 8) ^ (last(3) << 4) ^ (last(6) << 2)) & 0xffff
 }
 
-/// Asks `rpm`, which answers a line a path, in their order; a path that no package owns is said
-/// in words.
+/// Runs `rpm`, which prints one line per path, in order; for a path that no package owns, a
+/// message.
 fn ask_rpm(rpm: &Path, paths: &[&str]) -> BTreeMap<String, Package> {
     let mut found = BTreeMap::new();
     for some in paths.chunks(500) {
@@ -359,7 +359,7 @@ fn ask_rpm(rpm: &Path, paths: &[&str]) -> BTreeMap<String, Package> {
 
 fn read_rpm_answer(paths: &[&str], text: &str) -> BTreeMap<String, Package> {
     let lines: Vec<&str> = text.lines().collect();
-    // A path that several packages own has several lines: then no line can be told to be whose.
+    // A path owned by several packages has several lines; then lines cannot be assigned to paths.
     if lines.len() != paths.len() {
         return BTreeMap::new();
     }

@@ -1,7 +1,7 @@
-//! Finds the command's program the way the user's shell does, and what has to be shown inside so
-//! that it runs there: the roots of virtual environments, version managers and toolchains.
+//! Finds the command's program as the user's shell would, and what must be visible in the sandbox
+//! for it to run: the roots of virtual environments, version managers and toolchains.
 //!
-//! Nothing is executed here, and of home folders only the toolchain folders are shown.
+//! Nothing is executed here, and of home folders only the toolchain folders are made visible.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -28,24 +28,24 @@ const SYSTEM: [&str; 9] = [
     "/gnu/store",
 ];
 
-/// Beside a folder of programs, what these programs read.
+/// Folders beside a folder of programs that these programs read.
 const BESIDE_PROGRAMS: [&str; 8] = [
     "lib", "lib32", "lib64", "libexec", "include", "share", "versions", "plugins",
 ];
 
-/// Links that are followed at the most, as the kernel does it.
+/// The most links that are followed, as in the kernel.
 const MOST_LINKS: usize = 40;
 
 /// Why a command cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// Nothing has this name.
+    /// No program has this name.
     #[error("there is no program `{0}`: it is not on the PATH")]
     NotOnPath(String),
-    /// Nothing is at this place.
+    /// There is nothing at this place.
     #[error("there is no file `{0}`")]
     Missing(String),
-    /// It is there and is no program.
+    /// It exists but is not executable.
     #[error("`{0}` is no program: {1}")]
     NotExecutable(String, &'static str),
 }
@@ -53,26 +53,26 @@ pub enum ProgramError {
 /// A program and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toolchain {
-    /// Where it is expected to be started from: what has to be shown depends on that. Where it was
-    /// started from, the run tells.
+    /// Where it is expected to be started from, which decides what must be visible. The run reports
+    /// where it was actually started from.
     pub(crate) program: PathBuf,
-    /// Folders and files of the host that are shown at their own places.
+    /// Folders and files of the host that are visible at their own paths.
     pub(crate) shown: Vec<PathBuf>,
-    /// PATH inside: what of the user's is there.
+    /// PATH inside the sandbox: those entries of the user's that exist there.
     pub(crate) path: String,
     /// Variables that a version manager needs to find itself.
     pub(crate) variables: Vec<(String, String)>,
 }
 
 impl Toolchain {
-    /// What of it can be shown to a command whose folder is `folder`; what cannot is left out, and the
-    /// command says what it lacks.
+    /// What of it can be made visible to a command whose folder is `folder`. The rest is left out,
+    /// and the command will complain about what it lacks.
     pub(crate) fn shown_beside(&self, folder: &Path) -> Vec<PathBuf> {
         let mut shown = BTreeSet::new();
         for path in &self.shown {
             let real = path.canonicalize().unwrap_or_else(|_| normalize(path));
             for place in [path.clone(), real] {
-                // A folder that holds the command's own would cover it.
+                // Mounting a folder that contains the command's own would cover it.
                 let holds_folder = folder.starts_with(&place);
                 if check_own_place(&place).is_ok() && !holds_folder {
                     shown.insert(place);
@@ -83,17 +83,17 @@ impl Toolchain {
     }
 }
 
-/// A folder of the host that the command sees at another place, or at its own.
+/// A folder of the host that the command sees at its own or another path.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
     /// Its absolute path on the host.
     pub(crate) host: &'a Path,
-    /// Where the command sees it.
+    /// The path at which the command sees it.
     pub(crate) inside: &'a Path,
 }
 
 impl Site<'_> {
-    /// Where on the host the path is that the command sees.
+    /// The host's path for a path that the command sees.
     fn to_host(self, path: &Path) -> PathBuf {
         match path.strip_prefix(self.inside) {
             Ok(below) => self.host.join(below),
@@ -102,16 +102,16 @@ impl Site<'_> {
     }
 }
 
-/// Where programs are looked for.
+/// Where to search for programs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Search<'a> {
-    /// The value of PATH; without one only a program with a slash is found.
+    /// The value of PATH; without one, only a program with a slash is found.
     pub(crate) path: Option<&'a OsStr>,
-    /// Another one, asked where nothing is found on the first, and never before.
+    /// A second PATH, searched only if nothing is found on the first.
     pub(crate) fallback: Option<&'a OsStr>,
 }
 
-/// Finds `program` as it is typed in the folder of `site`.
+/// Finds `program` as typed in the folder of `site`.
 pub(crate) fn find_toolchain(
     program: &str,
     site: Site<'_>,
@@ -163,7 +163,7 @@ fn locate(program: &str, site: Site<'_>, entries: &[PathBuf]) -> Result<PathBuf,
         };
     }
     let accepts = |place: &Path| {
-        // A link of a project may lead to a toolchain; then the kernel finds out.
+        // A link in a project may lead to a toolchain; the kernel will find out.
         let host = site.to_host(place);
         let is_link = host != *place && fs::symlink_metadata(&host).is_ok_and(|it| it.is_symlink());
         is_link || is_program(&host)
@@ -171,7 +171,7 @@ fn locate(program: &str, site: Site<'_>, entries: &[PathBuf]) -> Result<PathBuf,
     find_program_in(entries.iter().cloned(), program, accepts).ok_or(ProgramError::NotOnPath(shown))
 }
 
-/// The path without `.` and `..`, as it is written: links stay.
+/// The path without `.` and `..`, purely textually: links are not resolved.
 pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -186,12 +186,12 @@ pub(crate) fn normalize(path: &Path) -> PathBuf {
     plain
 }
 
-/// Whether the sandbox shows `path` anyway.
+/// Whether `path` is visible in every sandbox.
 fn is_system(path: &Path) -> bool {
     SYSTEM.iter().any(|top| path.starts_with(top))
 }
 
-/// What is collected on the way.
+/// What must be visible, while it is being collected.
 struct Needs<'a> {
     site: Site<'a>,
     shown: BTreeSet<PathBuf>,
@@ -219,7 +219,7 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// A program, the links that lead to it, and the interpreter that its first line names.
+    /// Adds a program, the links that lead to it, and the interpreter in its first line.
     fn add_program(&mut self, program: &Path) {
         let mut place = program.to_owned();
         for _ in 0..MOST_LINKS {
@@ -237,14 +237,14 @@ impl<'a> Needs<'a> {
                 Err(_) => break,
             }
         }
-        // The file alone is shown where its folder is not one of programs.
+        // Only the file itself is visible if its folder is not one of programs.
         self.show(&place);
         if let Some(interpreter) = read_interpreter(&self.site.to_host(&place)) {
             self.add_program(&interpreter);
         }
     }
 
-    /// A folder of programs and what lies beside it.
+    /// Adds a folder of programs and what lies beside it.
     fn add_programs(&mut self, folder: &Path) {
         if !self.followed.insert(folder.join(".")) || is_system(folder) {
             return;
@@ -269,7 +269,7 @@ impl<'a> Needs<'a> {
         }
         self.show(folder);
         for name in BESIDE_PROGRAMS {
-            // ~/.local/share is where desktops keep what is private.
+            // Desktops keep private data in ~/.local/share.
             if !(name == "share" && root.file_name() == Some(OsStr::new(".local"))) {
                 self.show(&root.join(name));
             }
@@ -286,7 +286,7 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// A Python virtual environment, and the Python that it was made from.
+    /// Adds a Python virtual environment, and the Python that it was made from.
     fn add_virtual_environment(&mut self, root: &Path) {
         let Ok(text) = fs::read_to_string(self.site.to_host(&root.join("pyvenv.cfg"))) else {
             return;
@@ -307,7 +307,7 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// What of the user's PATH is there inside.
+    /// Those entries of the user's PATH that exist inside.
     fn visible_path(&self, entries: &[PathBuf]) -> String {
         let mut seen = BTreeSet::new();
         let visible = entries.iter().filter(|entry| {
@@ -321,7 +321,7 @@ impl<'a> Needs<'a> {
         }
     }
 
-    /// Everything that is shown, without what lies below something shown.
+    /// Everything that must be visible, without what lies below another entry.
     fn finish(self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = Vec::new();
         for path in self.shown {
@@ -333,7 +333,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// The interpreter that the first line of a script names.
+/// The interpreter named in the first line of a script.
 fn read_interpreter(script: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
     let file = fs::File::open(script).ok()?;
@@ -419,7 +419,7 @@ mod tests {
         assert_eq!(found.program, Path::new("/recorded/project/tools/own"));
         assert_eq!(found.path, "/recorded/project/tools");
         assert!(found.shown.is_empty());
-        // What is not on the recorded PATH is looked for on the other one.
+        // What is not on the recorded PATH is searched on the other one.
         let found = find_toolchain("sh", site, search).unwrap();
         assert!(found.program.ends_with("bin/sh"));
     }
@@ -440,7 +440,7 @@ mod tests {
         let found = find("python", &folder, Some(&search)).unwrap();
         let root = home.path().join("versions/3.11");
         assert_eq!(found.shown, [root.join("bin"), root.join("lib")]);
-        // The environment may also lie elsewhere, and the program be a script of it.
+        // The environment may also be elsewhere, and the program a script in it.
         let other = home.path().join("other");
         let script = venv.join("bin/tool");
         program(

@@ -1,9 +1,10 @@
-//! Why a command may not do the same twice, as far as what was seen tells.
+//! Why a command may not do the same twice, as far as observation can tell.
 //!
-//! These are reasons to look into, in the order of how much they explain; none is a proof.
+//! These are leads to follow up, ordered by how much they explain; none is a proof.
 
 use std::path::Path;
 
+use runseal_core::formats::model_io::asked::PLACEHOLDER;
 use runseal_sandbox::{Observation, ObservedKind};
 
 use crate::run::replay::Divergence;
@@ -11,7 +12,7 @@ use crate::run::replay::Divergence;
 /// Devices that give random bytes.
 const RANDOM: [&str; 2] = ["/dev/urandom", "/dev/random"];
 
-/// Says why what a run gave may vary.
+/// Explains why the results of a run may vary.
 pub(crate) fn explain(
     observation: Option<&Observation>,
     divergences: &[Divergence],
@@ -23,6 +24,9 @@ pub(crate) fn explain(
              seen whether the command looked at them"
                 .to_owned(),
         );
+    }
+    if divergences.iter().any(has_placeholder) {
+        reasons.push("the recorded answer has a placeholder where a secret was".to_owned());
     }
     if divergences.iter().any(looks_like_time) {
         reasons.push(
@@ -105,8 +109,8 @@ pub(crate) fn explain(
     reasons
 }
 
-/// Files of /proc and /sys that say something else at every moment. Programs read others of them
-/// at every start, to no effect.
+/// Files of /proc and /sys whose content changes all the time. Programs read others of them at
+/// every start, without consequences.
 fn is_of_the_moment(path: &Path) -> bool {
     let last = path
         .file_name()
@@ -139,6 +143,18 @@ fn misses_something(divergence: &Divergence) -> bool {
     lines.any(|line| line.contains("No such file"))
 }
 
+/// Whether what came now has a placeholder of the recording's where something else was sealed.
+fn has_placeholder(divergence: &Divergence) -> bool {
+    let difference = divergence.difference.as_deref().unwrap_or_default();
+    difference.lines().any(|line| {
+        let now = match line.split_once(", now ") {
+            Some((_, now)) => now,
+            None => line.strip_prefix('+').unwrap_or_default(),
+        };
+        now.contains(PLACEHOLDER)
+    })
+}
+
 /// Whether the texts that differ have a time of day, a date or a count of seconds where they do.
 fn looks_like_time(divergence: &Divergence) -> bool {
     let Some(difference) = &divergence.difference else {
@@ -152,7 +168,8 @@ fn looks_like_time(divergence: &Divergence) -> bool {
     })
 }
 
-/// A clock time, a date, or ten digits (or thirteen, or nineteen) that count from 1970.
+/// Whether a line has a time of day, a date, or a number of 10, 13 or 19 digits that may be a count
+/// since 1970.
 fn has_time(line: &str) -> bool {
     let bytes = line.as_bytes();
     let shape = |at: usize, pattern: &[u8]| {
@@ -221,6 +238,19 @@ mod tests {
         let same = divergence(" cat: x: No such file or directory\n-a\n+b");
         let reasons = explain(Some(&Observation::default()), &[same]);
         assert!(reasons[0].contains("nothing that was seen"), "{reasons:?}");
+    }
+
+    #[test]
+    fn placeholder_where_a_secret_was_is_a_reason() {
+        let told = "the recorded answer has a placeholder where a secret was";
+        for text in [
+            "-sk-abc\n+[redacted:openai-key:0011223344556677]",
+            "/t: sk-abc, now [redacted:openai-key:0011223344556677]",
+        ] {
+            assert_eq!(explain(None, &[divergence(text)])[0], told, "{text}");
+        }
+        let before = "-[redacted:openai-key:0011223344556677]\n+other";
+        assert_ne!(explain(None, &[divergence(before)])[0], told);
     }
 
     #[test]

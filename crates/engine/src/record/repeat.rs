@@ -1,4 +1,4 @@
-//! Runs a recorded command again at once, so that whoever records it hears what varies.
+//! Runs a recorded command again at once, to report what varies.
 
 use runseal_sandbox::Sandbox;
 
@@ -8,7 +8,7 @@ use super::seal::{RecordError, RecordRequest};
 use super::snapshot::{Snapshot, compare_snapshots, read_left};
 use crate::run::replay::Divergence;
 
-/// What further runs gave beside the first.
+/// How further runs compare with the first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Varying {
     /// Where each of them differs from the first.
@@ -18,13 +18,14 @@ pub struct Varying {
 }
 
 impl Varying {
-    /// Whether all runs gave the same.
+    /// Whether all runs gave the same result.
     pub fn is_steady(&self) -> bool {
         self.runs.iter().all(Vec::is_empty)
     }
 }
 
-/// Runs the command of `request` until it was run `times` times, and compares with the first run.
+/// Runs the command of `request` until it was run `times` times in all, and compares each run with
+/// the first.
 ///
 /// # Errors
 /// When it cannot be run again. A run that fails is a divergence.
@@ -39,7 +40,7 @@ pub fn repeat_command(
         return Ok(Varying::default());
     }
     let keep = request.keep.as_ref();
-    // What the first run printed was shown; once is enough.
+    // The first run's output was shown already; once is enough.
     let watching = &Watching {
         on_output: None,
         on_file: None,

@@ -1,7 +1,7 @@
-//! Runs a recorded command again from its bundle alone, and compares.
+//! Runs a recorded command again from its bundle alone, and compares the results.
 //!
 //! The bundle is verified first. Its files are unpacked into a private folder that the command sees
-//! where it was recorded; the machine's own files are compared one by one with those of the
+//! at the recorded path; the machine's own files are compared one by one with those of the
 //! recording.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +32,7 @@ use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::Unsaid;
 
-/// Where a command's folder is shown where the bundle does not say where it was.
+/// The path of the command's folder if the bundle does not say where it was.
 const SOMEWHERE: &str = "/home/recorded";
 
 /// How to replay a recorded command.
@@ -40,19 +40,20 @@ const SOMEWHERE: &str = "/home/recorded";
 pub struct RecordedOptions<'a> {
     /// How many times the command is run; each run is compared with the sealed one.
     pub times: u32,
-    /// Whether other interpreters and libraries than the recorded ones are refused.
+    /// Whether interpreters and libraries other than the recorded ones are refused.
     pub same_environment: bool,
-    /// Files for those that the bundle only names.
+    /// Files to use for those that the bundle only names.
     pub given: &'a [PathBuf],
-    /// A folder whose files have to be those that were sealed.
+    /// A folder whose files must be those that were sealed.
     pub folder: Option<&'a Path>,
-    /// PATH of whoever replays, asked for what is not where it was.
+    /// The caller's PATH, searched for what is not at its recorded path.
     pub search: Option<OsString>,
-    /// What each run may use; the same as a recording's unless the caller says otherwise.
+    /// The limits of each run; by default those of a recording.
     pub limits: Limits,
     /// How it is watched.
     pub watching: Watching,
-    /// Who answers for models from what was recorded; none where nobody can.
+    /// Starts a session that answers model calls from the recording; `None` if that is not
+    /// possible.
     pub models: Option<StartReplay<'a>>,
 }
 
@@ -62,7 +63,7 @@ impl std::fmt::Debug for RecordedOptions<'_> {
     }
 }
 
-/// Replays the recorded command in `run`, whose bundle holds.
+/// Replays the recorded command in `run`, whose bundle is valid.
 pub(crate) fn replay_recorded(
     run: &VerifiedRun<'_>,
     options: &RecordedOptions<'_>,
@@ -128,7 +129,7 @@ pub(crate) fn replay_recorded(
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
     for _ in 0..options.times.max(1) {
-        // Each run begins with the first recorded answer.
+        // Each run starts again with the first recorded answer.
         if let (Some(recording), Some(start)) = (&restored.model_io, options.models) {
             command.models = Some(start(recording).map_err(RecordError::Models)?);
         }
@@ -231,17 +232,17 @@ fn command_of(
     })
 }
 
-/// What was sealed, ready to be compared with.
+/// The sealed results, ready for comparison.
 struct SealedCommandRun {
     files: Vec<ListedFile>,
     snapshot: Snapshot,
-    /// Where the bytes of each place are.
+    /// The path of the bytes of each place.
     stored: BTreeMap<String, String>,
-    /// Which files were kept; nothing where all were.
+    /// Which files were kept; `None` for all.
     keep: Option<Keep>,
-    /// Whether the names of those that were not are there.
+    /// Whether the names of the files that were not kept are complete.
     names_left_out: bool,
-    /// What a copy withholds.
+    /// What a redacted copy withholds.
     unsaid: Unsaid,
 }
 
@@ -293,7 +294,7 @@ impl SealedCommandRun {
             Keep::parse(&texts.into_iter().collect::<Vec<_>>()).ok()?
         });
         let names = texts_of(member("not_kept"));
-        // Beyond that many names no one can tell which are missing.
+        // At that many names the list was cut off, so missing ones cannot be detected.
         let names_left_out = names.len() < MOST_LEFT_OUT;
         snapshot.not_kept = names;
         Self {
@@ -306,12 +307,12 @@ impl SealedCommandRun {
         }
     }
 
-    /// Whether every file that the run gave is withheld, its output among them.
+    /// Whether all results of the run are withheld, including its output.
     fn says_nothing(&self) -> bool {
         self.snapshot.files.is_empty()
     }
 
-    /// Takes out of `now` whatever the copy says nothing of.
+    /// Removes from `now` whatever the copy withholds.
     fn leave_out_withheld(&self, now: &mut Snapshot) {
         let (sealed, unsaid) = (&self.snapshot, &self.unsaid);
         now.files.retain(|place, _| {
@@ -379,7 +380,7 @@ impl SealedCommandRun {
     }
 }
 
-/// What the command asked models, beside what it asked them when it was recorded.
+/// Compares the command's model calls with the recorded ones.
 fn compare_traffic(traffic: &ModelTraffic, comparison: &mut Comparison, replay: &mut Replay) {
     for miss in &traffic.misses {
         comparison.divergences.push(Divergence {
@@ -391,14 +392,19 @@ fn compare_traffic(traffic: &ModelTraffic, comparison: &mut Comparison, replay: 
         });
     }
     if traffic.unused > 0 {
-        let note = format!(
-            "{} recorded answers of models were not asked for",
-            traffic.unused
-        );
-        if !replay.notes.contains(&note) {
-            replay.notes.push(note);
-        }
+        let calls = |count: u64| match count {
+            1 => "1 call".to_owned(),
+            count => format!("{count} calls"),
+        };
+        comparison.divergences.push(Divergence {
+            path: MODEL_IO.to_owned(),
+            pointer: None,
+            sealed: calls(traffic.answered + traffic.unused),
+            now: calls(traffic.answered),
+            difference: None,
+        });
     }
+    replay.fork.clone_from(&traffic.fork);
 }
 
 fn texts_of(node: Option<Node<'_>>) -> BTreeSet<String> {
@@ -408,7 +414,7 @@ fn texts_of(node: Option<Node<'_>>) -> BTreeSet<String> {
         .collect()
 }
 
-/// Which files of `folder` are not those that were sealed.
+/// Which files of `folder` differ from those that were sealed.
 fn compare_folder(sealed: &SealedCommandRun, folder: &Path) -> Vec<String> {
     let mut faults = Vec::new();
     for file in &sealed.files {
@@ -430,7 +436,7 @@ fn compare_folder(sealed: &SealedCommandRun, folder: &Path) -> Vec<String> {
     faults
 }
 
-/// Why this run gave something else, as far as can be told.
+/// Why this run gave a different result, as far as can be told.
 fn reasons_of(
     restored: &Restored,
     again: &CommandRun,
@@ -466,7 +472,7 @@ fn reasons_of(
     }
     reasons.extend(explain_copy(again, divergences));
     let own = explain(observation, divergences);
-    // That nothing explains it is not true where something does.
+    // Do not claim that nothing explains it if something does.
     if reasons.is_empty()
         || !own
             .iter()

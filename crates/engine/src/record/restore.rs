@@ -1,5 +1,5 @@
-//! Puts what a bundle holds of a recorded command into a private folder, so that the command can
-//! be run there again.
+//! Unpacks the files of a recorded command into a private folder, so that the command can be run
+//! there again.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, Permissions};
@@ -22,13 +22,13 @@ use runseal_sandbox::Mount;
 use crate::run::verify::VerifiedRun;
 use crate::stream::{BUFFER, digest_through};
 
-/// A recorded command's files, unpacked. Taken away with this.
+/// The unpacked files of a recorded command; deleted when dropped.
 #[derive(Debug)]
 pub(crate) struct Restored {
     pub(crate) folder: PathBuf,
     pub(crate) inputs: Vec<Mount>,
     pub(crate) stdin: Vec<u8>,
-    /// What models answered, with its large bodies beside it, where that was recorded.
+    /// The recorded model answers, with large bodies beside them, if there are any.
     pub(crate) model_io: Option<PathBuf>,
     /// Files that were listed or looked at and not read: there is nothing in them.
     pub(crate) placeholders: Vec<String>,
@@ -38,10 +38,10 @@ pub(crate) struct Restored {
 /// Why a command's files could not be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// The bundle says something that no recorder writes: what.
+    /// The bundle contains something that no recorder writes; says what.
     #[error("{0}")]
     Malformed(String),
-    /// Files that are not in the bundle and were not given.
+    /// Files that are neither in the bundle nor given.
     #[error("{} not in the bundle", list(.0))]
     Missing(Vec<ListedFile>),
     /// Something could not be read.
@@ -63,8 +63,8 @@ fn list(files: &[ListedFile]) -> String {
     }
 }
 
-/// Unpacks the files of the recorded command in `run`; what is not in the bundle is looked for
-/// among `given`, by its hash.
+/// Unpacks the files of the recorded command in `run`; what is not in the bundle is taken from
+/// `given`, by its hash.
 pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restored, RestoreError> {
     let private = tempfile::Builder::new()
         .prefix("runseal-replay-")
@@ -119,7 +119,7 @@ pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restor
     })
 }
 
-/// Unpacks what models answered, where the command does not see it.
+/// Unpacks the recorded model answers, out of the command's sight.
 fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreError> {
     let folder = root.join("models");
     let bodies = folder.join(MODEL_BODIES_FOLDER);
@@ -147,7 +147,7 @@ fn safe(path: &str) -> Result<SafePath, RestoreError> {
     SafePath::parse(path).map_err(|fault| malformed(format!("`{}`: {fault}", path.escape_debug())))
 }
 
-/// The files that somebody gave for those that are not in the bundle, by their digests.
+/// The given files for those that are not in the bundle, by digest.
 fn find_given(given: &[PathBuf]) -> Result<BTreeMap<Digest, PathBuf>, RestoreError> {
     let mut found = BTreeMap::new();
     let mut waiting = given.to_vec();
@@ -181,7 +181,7 @@ struct Unpacking<'a> {
 }
 
 impl Unpacking<'_> {
-    /// Unpacks one file; gives where it is to be seen, where that is not in the folder.
+    /// Unpacks one file; returns a mount if it must appear outside the folder.
     fn unpack(&mut self, file: &ListedFile) -> Result<Option<Mount>, RestoreError> {
         let absolute = Path::new(&file.path);
         let (place, mount) = match absolute.strip_prefix("/") {
@@ -285,7 +285,7 @@ impl Unpacking<'_> {
             return Err(malformed("a link without path or target"));
         };
         let place = self.folder.join(safe(&path)?.as_str());
-        // A link through another one could be made outside of the folder.
+        // A link through another link could end up outside the folder.
         let mut above = self.folder.clone();
         for part in Path::new(&path)
             .parent()

@@ -1,4 +1,4 @@
-//! One run of a command in the user's folder: what it is given, and what came of it.
+//! One run of a command in the user's folder: its inputs and its results.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,11 +18,11 @@ use crate::models::{ModelSession, connect};
 
 pub use runseal_core::formats::run_bundle::recorded::PARAMETER_PREFIX;
 
-/// Variables that every recorded command gets, so that it does the same every time and leaves no
+/// Variables that every recorded command gets, so that it behaves the same every time and leaves no
 /// caches in the folder.
 const STEADY: [(&str, &str); 2] = [("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0")];
 
-/// What a command may use at the most, unless its caller says otherwise.
+/// The limits of a command, unless its caller says otherwise.
 pub fn policy() -> Limits {
     Limits {
         wall_time: std::time::Duration::from_secs(3600),
@@ -36,30 +36,31 @@ pub fn policy() -> Limits {
 /// A command and everything that it is given.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// Program and arguments, as they were typed.
+    /// Program and arguments, as typed.
     pub argv: Vec<String>,
-    /// The folder it runs in: absolute, without links on the way.
+    /// The folder in which it runs: absolute, without links.
     pub folder: PathBuf,
-    /// Where it sees that folder: at its own place when it is recorded, where it was recorded when
-    /// it is replayed.
+    /// Where it sees that folder: at its own path when recording, at the recorded path when
+    /// replaying.
     pub appears_at: PathBuf,
-    /// Further files and folders that it may read: where they are, and where it sees them.
+    /// Further files and folders that it may read, each with its real path and the path that the
+    /// command sees.
     pub inputs: Vec<Mount>,
-    /// What it is told by name; it finds them as `RUNSEAL_PARAM_<name>`.
+    /// Named parameters; the command finds them as `RUNSEAL_PARAM_<name>`.
     pub parameters: BTreeMap<String, String>,
     /// Variables of the host that are passed on.
     pub variables: BTreeMap<String, String>,
-    /// Variables that it is given and that are never sealed.
+    /// Variables that it gets but that are never sealed.
     pub secrets: BTreeMap<String, String>,
-    /// All that it can read on standard input.
+    /// The content of its standard input.
     pub stdin: Vec<u8>,
-    /// The seconds since 1970 that its clock shows, where that is possible.
+    /// The time that its clock shows, in seconds since 1970, where that is possible.
     pub fixed_time: Option<i64>,
-    /// The variable PATH by which programs are found, and another that is asked after it.
+    /// The PATH in which programs are searched, and a second one for when that finds nothing.
     pub search: [Option<OsString>; 2],
-    /// Who answers for models, where it may ask any.
+    /// Answers its model calls, if it may make any.
     pub models: Option<Arc<dyn ModelSession>>,
-    /// What it may use before it is stopped.
+    /// The limits at which it is stopped.
     pub limits: Limits,
 }
 
@@ -72,15 +73,15 @@ pub enum RunError {
     /// The program cannot be started.
     #[error(transparent)]
     Program(#[from] ProgramError),
-    /// A folder or an input that the sandbox cannot show.
+    /// The sandbox cannot show a folder or an input.
     #[error("`{}` cannot be shown to the command: {reason}", .path.display())]
     Place {
         /// The folder or input, as an absolute path of the host.
         path: PathBuf,
-        /// What stands against it.
+        /// Why not.
         reason: String,
     },
-    /// A folder that is the home of whoever records.
+    /// The folder is the user's home.
     #[error("`{}` is your home folder: everything in it would be shown to the command", .0.display())]
     Home(PathBuf),
     /// Something could not be read.
@@ -88,34 +89,34 @@ pub enum RunError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no port for models.
+    /// No port is available for model calls.
     #[error("no port can be listened on for models")]
     Loopback(#[source] io::Error),
-    /// It was not run, or nobody knows how it ended.
+    /// It was not run, or it is unknown how it ended.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct CommandRun {
-    /// How it ended, what it changed, what was seen.
+    /// How it ended, what it changed and what was observed.
     pub recorded: Recorded,
-    /// Its environment, without what is secret.
+    /// Its environment, without secrets.
     pub environment: BTreeMap<String, String>,
-    /// Where the program was started from; nothing where the sandbox does not tell.
+    /// Where the program was started from; `None` if the sandbox does not report it.
     pub program: Option<PathBuf>,
-    /// What of the host was shown at its own place, beside the system and the folder.
+    /// What else of the host was visible at its own path, besides the system and the folder.
     pub shown: Vec<PathBuf>,
-    /// How far it was kept apart.
+    /// How far it was isolated.
     pub isolation: Isolation,
     pub(crate) fixed_time: FixedTime,
-    /// When it was started, in nanoseconds since 1970, as the kernel's times of files tell it.
+    /// When it was started, in nanoseconds since 1970, by the kernel's file timestamps.
     pub(crate) began_ns: i128,
-    /// Holds the layer's files where they are not in memory.
+    /// Holds the layer's files if they are not in memory.
     _store: tempfile::TempDir,
 }
 
@@ -135,15 +136,15 @@ impl CommandRun {
 /// How a run is watched from outside.
 #[derive(Debug, Clone, Default)]
 pub struct Watching {
-    /// Stops the command when it is cancelled; the run then counts as interrupted.
+    /// Stops the command when cancelled; the run then counts as interrupted.
     pub cancel: Option<CancelToken>,
-    /// Gets what it prints while it prints it.
+    /// Receives its output as it is printed.
     pub on_output: Option<OnOutput>,
-    /// Hears of the files that it reads.
+    /// Is notified of the files that it reads.
     pub on_file: Option<OnFile>,
 }
 
-/// Runs `command` once. The real folder stays as it is.
+/// Runs `command` once. The real folder stays unchanged.
 pub fn run_command(
     command: &Command,
     sandbox: &Sandbox,
@@ -164,7 +165,7 @@ pub fn run_command(
     };
     let [path, fallback] = command.search.each_ref().map(Option::as_deref);
     let toolchain = find_toolchain(program, site, Search { path, fallback })?;
-    // TMPDIR may be written with `..`; where it lies is what counts.
+    // TMPDIR may contain `..`; only the resolved path counts.
     let place = std::env::temp_dir();
     let place = place.canonicalize().unwrap_or(place);
     let store = tempfile::Builder::new()
@@ -178,10 +179,11 @@ pub fn run_command(
     if let Some(layered) = &mut spec.layered {
         layered.inside.clone_from(&command.appears_at);
     }
-    // A copy at a weaker level is not there; then the command works in the copy.
+    // At a weaker level the copy does not appear at the folder's path; the command works in the
+    // copy.
     spec.current_dir.clone_from(&command.appears_at);
     spec.show = toolchain.shown_beside(&command.appears_at);
-    // An input that is to be seen where it is needs no place of its own.
+    // An input that is visible at its own path anyway needs no mount.
     for input in shown_inputs(command)? {
         match input.host == input.inside {
             true => spec.show.push(input.host),
@@ -218,8 +220,8 @@ pub fn run_command(
     })
 }
 
-/// The time that a file would get that is changed now: coarser than the clock, so that only times
-/// of files can be compared with it.
+/// The timestamp that a file changed now would get: coarser than the clock, so that it can only be
+/// compared with timestamps of files.
 fn file_time_now(folder: &Path) -> i128 {
     let probe = tempfile::tempfile_in(folder).and_then(|file| file.metadata());
     probe.map_or(i128::MAX, |metadata| modified_ns(&metadata))
@@ -289,7 +291,7 @@ fn environment_of(
     environment
 }
 
-/// The variables that somebody decided to give to the command.
+/// The variables that somebody chose to pass to the command.
 pub(crate) fn passed_variables(command: &Command) -> BTreeMap<String, String> {
     let mut passed = command.variables.clone();
     for (name, value) in &command.parameters {

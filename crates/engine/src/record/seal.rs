@@ -1,4 +1,4 @@
-//! From one run of a command to its sealed run bundle.
+//! Seals one run of a command as a run bundle.
 
 mod files;
 
@@ -30,7 +30,7 @@ use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command, shown_as_given};
 use super::secrets::{can_be_found, check_secrets};
 use crate::directory::{DirectorySource, RootLink};
-use crate::models::ModelTraffic;
+use crate::models::{ModelTraffic, search_staged};
 use crate::redact::{KeptSeed, SealingSeed};
 use crate::run::command::{Program, compute_executable};
 use crate::run::seal::{make_meta, verify_staged};
@@ -41,23 +41,23 @@ use files::{Reading, put_all};
 /// What to record, and where to seal it.
 #[derive(Debug)]
 pub struct RecordRequest {
-    /// What to run, where, and with what.
+    /// What to run, where, and with which inputs.
     pub command: Command,
     /// The folder of run bundles, as an absolute path.
     pub out: PathBuf,
-    /// The run's id, where it was given.
+    /// The run's id, if given.
     pub run_id: Option<RunId>,
-    /// Which of the files that it writes become artifacts; all where nothing is said.
+    /// Which of the written files become artifacts; `None` for all.
     pub keep: Option<Keep>,
-    /// Files that it read and that have more bytes than this are not sealed, only their hashes.
+    /// Files read that are larger than this are not sealed, only their hashes.
     pub reference_above: Option<u64>,
     /// Whether a command that failed is sealed too.
     pub keep_failed: bool,
-    /// How often it is run; the first run is sealed.
+    /// How often to run it; the first run is sealed.
     pub times: u32,
-    /// The time that the bundle states for sealing; nothing else in it comes from a clock.
+    /// The time of sealing that the bundle states; nothing else in it comes from a clock.
     pub now: Moment,
-    /// The seed of a bundle of which parts may be withheld later.
+    /// The seed, if parts of the bundle may be withheld later.
     pub redactable: Option<SealingSeed>,
 }
 
@@ -70,7 +70,7 @@ pub struct SealedCommand {
     pub path: PathBuf,
     /// `outputs_hash` of RUN_META.json: what a replay has to reproduce.
     pub outputs_hash: String,
-    /// Where the seed is kept that was made for it.
+    /// The path of its new seed, if one was made.
     pub seed: Option<PathBuf>,
     /// How the command ended.
     pub ending: Ending,
@@ -82,13 +82,13 @@ pub struct SealedCommand {
     pub deleted: Vec<String>,
     /// How many files of the machine it used.
     pub outside: usize,
-    /// How many calls to models it made, where they were recorded.
+    /// How many model calls it made, if they were recorded.
     pub calls: Option<usize>,
-    /// What was not seen.
+    /// What was not observed.
     pub gaps: Vec<CaptureGap>,
-    /// What further runs gave beside it.
+    /// How further runs compare with it.
     pub varying: Varying,
-    /// The run, for what is done with it afterwards.
+    /// The run, for further use.
     pub run: CommandRun,
 }
 
@@ -137,7 +137,7 @@ pub fn record_command(
         Some(session) => Some(session.finish().map_err(RecordError::Models)?),
         None => None,
     };
-    // Before anything is written: further runs have to find the folder as the first one did.
+    // Before anything is written: further runs must find the folder as the first one did.
     let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
     let sealing = Sealing {
         request,
@@ -209,11 +209,11 @@ fn find_limit(run: &CommandRun) -> Option<Limit> {
 
 struct Sealing<'a> {
     request: &'a RecordRequest,
-    /// Whether the folder of bundles was there when the command ran.
+    /// Whether the folder of bundles existed when the command ran.
     has_bundles: bool,
     cancel: Option<&'a CancelToken>,
     files: RunFiles,
-    /// What models were asked, where that was recorded.
+    /// The model calls, if they were recorded.
     models: Option<ModelTraffic>,
     /// What was read while the command ran.
     ahead: FilesAhead,
@@ -336,8 +336,13 @@ impl Sealing<'_> {
         let kept = kept.transpose().map_err(RunFilesError::from)?;
         let path = self
             .files
-            .seal(&run_id, verify_staged)
-            .map_err(RecordError::from)?;
+            .seal(&run_id, |staged| -> Result<(), RecordError> {
+                verify_staged(staged)?;
+                match &command.models {
+                    Some(session) => Ok(search_staged(session.as_ref(), staged)?),
+                    None => Ok(()),
+                }
+            })?;
         Ok(SealedCommand {
             run_id,
             path,
@@ -388,7 +393,7 @@ impl Sealing<'_> {
     ) -> Result<RunId, RecordError> {
         let request = self.request;
         let default = || {
-            // An id that every copy shows gives nothing away of what went in.
+            // The id is visible in every copy, so it must not reveal anything about the inputs.
             let redactable = request.redactable.as_ref();
             let digits = redactable.map_or(*inputs_hash, |r| r.seed.blind(inputs_hash));
             let hash = digits.hex_prefix(8);
@@ -429,10 +434,10 @@ fn check_interrupted(cancel: Option<&CancelToken>) -> Result<(), RecordError> {
 }
 
 impl<'a> Program<'a> {
-    /// The program of a run, with its digest where it is among the machine's files.
+    /// The program of a run, with its digest if it is among the machine's files.
     fn of(run: &'a CommandRun, machine: &[MachineFile]) -> Self {
         let place = run.program.as_deref();
-        // A name may lead to it over links, as `python3` does; files are listed by their own.
+        // A name may be a link, as `python3` is; files are listed by their resolved paths.
         let real = place.and_then(|place| place.canonicalize().ok());
         let is_same = |file: &&MachineFile| real.as_deref() == Some(Path::new(&file.path));
         Self {

@@ -84,7 +84,7 @@ fn holds(reader: &mut impl io::Read, text: &[u8]) -> io::Result<bool> {
     }
 }
 
-/// Words in the name of a variable whose value is a secret as a rule.
+/// Words in the names of variables whose values usually are secrets.
 const NAMES: [&str; 11] = [
     "TOKEN",
     "SECRET",
@@ -99,7 +99,7 @@ const NAMES: [&str; 11] = [
     "AUTH",
 ];
 
-/// What keys of well-known services begin with.
+/// Prefixes of well-known services' keys.
 const PREFIXES: [&str; 16] = [
     "sk-",
     "sk_live_",
@@ -119,7 +119,7 @@ const PREFIXES: [&str; 16] = [
     "-----BEGIN",
 ];
 
-/// From this length on a text of letters and digits without a word in it may be a key.
+/// From this length on, a text of letters and digits without a word in it may be a key.
 const LONG: usize = 24;
 
 /// Why the value of the variable `name` looks like a secret, if it does.
@@ -137,7 +137,7 @@ pub fn find_secret(name: &str, value: &str) -> Option<&'static str> {
     looks_random(value).then_some("it looks like a key: long, without words, of mixed characters")
 }
 
-/// Whether a text is one long run of mixed letters and digits, as keys are and words are not.
+/// Whether a text is one long run of mixed letters and digits, like a key and unlike words.
 fn looks_random(value: &str) -> bool {
     let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-');
     if value.len() < LONG || !value.chars().all(is_key) || value.contains("//") {
@@ -150,7 +150,8 @@ fn looks_random(value: &str) -> bool {
     let upper = value.chars().filter(char::is_ascii_uppercase).count();
     let lower = value.chars().filter(char::is_ascii_lowercase).count();
     let is_hex = value.chars().all(|c| c.is_ascii_hexdigit());
-    // A run of one kind ends after a character or two in a key, and after a word in a text.
+    // In a key the kind of character changes every one or two characters, in a text after each
+    // word.
     let runs = count_runs(value);
     digits > 0
         && upper + lower > 0

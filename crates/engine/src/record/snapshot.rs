@@ -1,4 +1,4 @@
-//! What a run of a command gave, held so that it can be compared with another run of it.
+//! The results of a command's run, in a form that can be compared with another run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -15,7 +15,7 @@ use super::seal::{RecordError, output_path};
 use crate::run::replay::Divergence;
 use crate::stream::{BUFFER, digest_through};
 
-/// What stands for standard output and error among the files.
+/// The names of standard output and error among the files.
 pub(crate) const STREAMS: [&str; 2] = ["logs/stdout.txt", "logs/stderr.txt"];
 
 /// A file that a run left.
@@ -25,15 +25,15 @@ pub(crate) struct LeftFile {
     pub(crate) is_executable: bool,
 }
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     pub(crate) ending: Ending,
-    /// By their places in a bundle: `artifacts/…` and the two logs.
+    /// The files, by their places in a bundle: `artifacts/…` and the two logs.
     pub(crate) files: BTreeMap<String, LeftFile>,
     pub(crate) deleted: BTreeSet<String>,
     pub(crate) folders: BTreeSet<String>,
-    /// Files that were left and are not to be kept.
+    /// Files that were left but are not kept.
     pub(crate) not_kept: BTreeSet<String>,
 }
 
@@ -96,7 +96,7 @@ impl Snapshot {
                         self.folders.insert(path);
                     }
                 }
-                // What cannot be sealed differs from everything that was.
+                // What cannot be sealed differs from everything that was sealed.
                 Changed::Link { .. } | Changed::Pipe | Changed::Socket | Changed::Device => {
                     let left = LeftFile {
                         sha256: Digest::of(b"no file"),
@@ -110,7 +110,7 @@ impl Snapshot {
     }
 }
 
-/// Reads up to [`LARGEST_COMPARED`] bytes of what a run left at a place of a bundle.
+/// Reads at most [`LARGEST_COMPARED`] bytes of what a run left at a place of a bundle.
 pub(crate) fn read_left(run: &CommandRun, place: &str) -> Option<Vec<u8>> {
     let outcome = &run.recorded.outcome;
     match place {
@@ -124,7 +124,7 @@ pub(crate) fn read_left(run: &CommandRun, place: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// The whole of a file that is small enough to be compared.
+/// The whole content of a file that is small enough to be compared.
 pub(crate) fn read_some(file: File) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(LARGEST_COMPARED + 1)
@@ -133,7 +133,7 @@ pub(crate) fn read_some(file: File) -> Option<Vec<u8>> {
     (bytes.len() as u64 <= LARGEST_COMPARED).then_some(bytes)
 }
 
-/// Where two runs gave something else. `read` gives the bytes at a place, before and now.
+/// Where the results of two runs differ. `read` returns the bytes at a place, before and now.
 pub(crate) fn compare_snapshots(
     before: &Snapshot,
     now: &Snapshot,

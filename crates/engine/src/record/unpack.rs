@@ -1,8 +1,8 @@
 //! Unpacks an archive into a private folder, so that a bundle in it can be run.
 //!
-//! The archive is read once, by the reader that verification uses: each file's bytes are put
-//! aside under their digest as they pass by, and get their names only once the whole archive was
-//! read and found to be in order.
+//! The archive is read once, by the reader that verification uses. Each file's bytes are stored
+//! under their digest as they pass by, and get their names only after the whole archive was read
+//! and found valid.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -24,7 +24,7 @@ use crate::directory::{DirectorySource, RootLink};
 use crate::stream::{BUFFER, digest_through};
 use crate::survey::{LocalFiles, find_in_archive};
 
-/// A bundle out of an archive. Taken away with this.
+/// An unpacked bundle; deleted when dropped.
 #[derive(Debug)]
 pub struct Unpacked {
     folder: PathBuf,
@@ -32,7 +32,7 @@ pub struct Unpacked {
 }
 
 impl Unpacked {
-    /// Where the bundle is.
+    /// The bundle's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -41,10 +41,10 @@ impl Unpacked {
 /// Why an archive was not unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// It could not be read, or the private folder not be written.
+    /// It could not be read, or the private folder could not be written.
     #[error(transparent)]
     Read(#[from] SourceError),
-    /// The archive is not in order: why.
+    /// The archive has faults.
     #[error("the archive is not in order")]
     Faults(Vec<Finding>),
     /// There is no run bundle in it.
@@ -52,11 +52,11 @@ pub enum UnpackError {
     NoBundle,
 }
 
-/// Unpacks the run bundle in the archive at `path`, or the one that `archive!/name` names; nothing
-/// where the file is no archive.
+/// Unpacks the run bundle in the archive at `path`, or the one that `archive!/name` names; `None`
+/// if the file is not an archive.
 ///
 /// # Errors
-/// [`UnpackError`]; nothing is left then.
+/// [`UnpackError`]; nothing is left behind.
 pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     let inside = InsidePath::of(&LocalFiles, path);
     let path = inside.as_ref().map_or(path, |inside| &inside.archive);
@@ -98,7 +98,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     let folder = private.path().join("bundle");
     fs::create_dir(&folder).map_err(fail)?;
     for (name, record) in archive.below(&top) {
-        // What has no safe name or no content is found missing, or named, by the bundle's rules.
+        // What has no safe name or no content is reported by the bundle's rules.
         let name = str::from_utf8(name)
             .ok()
             .and_then(|name| SafePath::parse(name).ok());
@@ -115,7 +115,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
                 fs::copy(&kept, &place).map_err(fail)?;
             }
             Record::Folder => fs::create_dir_all(&place).map_err(fail)?,
-            // A link or pipe keeps its place, so that the rules find one that does not belong.
+            // A placeholder for a link or pipe, so that the rules detect that it does not belong.
             Record::Other(_) => std::os::unix::fs::symlink("nowhere", &place).map_err(fail)?,
         }
     }
@@ -127,10 +127,10 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
 }
 
 /// Copies the redacted copy at `path` into a private folder: its files are not bound to a list of
-/// digests that would show a change while it is used.
+/// digests that would reveal a change during use.
 ///
 /// # Errors
-/// When it cannot be read, or the private folder not be written; nothing is left then.
+/// When it cannot be read, or the private folder cannot be written; nothing is left behind.
 pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     let fail = |source: io::Error| SourceError::Io {
         path: "the private folder".to_owned(),
@@ -157,7 +157,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
                 let mut copy = File::create_new(&place).map_err(fail)?;
                 io::copy(&mut source.open(name)?, &mut copy).map_err(fail)?;
             }
-            // Keeps its place, so that the rules find that it does not belong.
+            // A placeholder, so that the rules detect that it does not belong.
             _ => std::os::unix::fs::symlink("nowhere", &place).map_err(fail)?,
         }
     }
@@ -167,7 +167,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     })
 }
 
-/// Puts the content of every file aside under its digest.
+/// Stores the content of every file under its digest.
 struct ContentKeeper {
     folder: PathBuf,
     count: u64,

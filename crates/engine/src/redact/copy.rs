@@ -1,4 +1,4 @@
-//! Redacted copies: planned, written, verified, and put into their place at once.
+//! Redacted copies: planned, written, verified, and published atomically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -27,25 +27,25 @@ use super::select::{Drop, Places, find_visible_names, select};
 use crate::directory::{DirectorySource, RootLink};
 use crate::staging::{Place, Rights, Staging};
 
-/// What would be withheld.
+/// What a redaction would withhold.
 #[derive(Debug)]
 pub struct RedactionPlan {
     places: Places,
     /// The places, in order.
     pub withheld: Vec<Withheld>,
-    /// Rules of the format that can then no longer be checked.
+    /// Rules of the format that can no longer be checked then.
     pub unchecked: Vec<&'static str>,
-    /// Names of files and members in which a regular expression that was given is found, and which the
-    /// copy shows: names are not withheld.
+    /// Names of files and members that match a given regular expression and remain visible in the
+    /// copy: names are not withheld.
     pub visible_names: BTreeSet<String>,
     /// Places that the copy shows and that hold a withheld text.
     pub repeated: BTreeSet<String>,
 }
 
-/// Finds what must be withheld: what was asked for, and every digest of it.
+/// Determines what must be withheld: what was requested, and every digest of it.
 ///
 /// # Errors
-/// When a place is not there or must stay.
+/// When a place does not exist or must stay visible.
 pub fn plan_redaction(original: &Original, drops: &[Drop]) -> Result<RedactionPlan, RedactError> {
     let mut places = select(original, drops)?;
     hunt(original, &mut places)?;
@@ -58,7 +58,7 @@ pub fn plan_redaction(original: &Original, drops: &[Drop]) -> Result<RedactionPl
     })
 }
 
-/// Shows `value` as far as it is not withheld, with what opens it.
+/// The visible part of `value`, with the keys that open it.
 fn show(
     value: &Value,
     key: &Key,
@@ -106,10 +106,10 @@ fn show(
     })
 }
 
-/// What stands in a copy in place of a piece of a file, by the piece's number.
+/// The replacement of a file's piece in a copy, by the piece's number.
 pub(super) type Instead<'a> = &'a dyn Fn(usize) -> Option<&'a [u8]>;
 
-/// What stands in place of a withheld piece.
+/// The replacement of a withheld piece.
 static BLANK: [u8; CHUNK as usize] = [0; CHUNK as usize];
 
 fn copy_error(path: &str, source: io::Error) -> RedactError {
@@ -117,7 +117,7 @@ fn copy_error(path: &str, source: io::Error) -> RedactError {
     RedactError::Copy { path, source }
 }
 
-/// The files of a copy on their way.
+/// The files of a copy under construction.
 pub(super) struct CopyFiles {
     staging: Staging,
     buffer: Vec<u8>,
@@ -148,7 +148,7 @@ impl CopyFiles {
         self.put(path, &bytes)
     }
 
-    /// Copies a file; what `instead` gives for a piece stands in its place.
+    /// Copies a file, with the replacements that `instead` returns for its pieces.
     pub(super) fn copy(
         &mut self,
         source: &dyn Source,
@@ -179,7 +179,7 @@ impl CopyFiles {
         Ok(())
     }
 
-    /// Verifies the copy as anybody would, and puts it into its place.
+    /// Verifies the copy as anybody would, and publishes it.
     pub(super) fn publish(self, out: &Path) -> Result<(u64, u64), RedactError> {
         let how = (Place::Free, Rights::ReadOnly);
         self.staging.publish(out, how, |staged| {
@@ -196,7 +196,7 @@ impl CopyFiles {
     }
 }
 
-/// The salts of what a plan withholds of one document, for tokens.
+/// The salts for what a plan withholds of one document, for tokens.
 struct DocumentSalts<'a> {
     original: &'a Original,
     plan: &'a RedactionPlan,
@@ -207,18 +207,18 @@ impl Withholding for DocumentSalts<'_> {
     fn salt(&self, pointer: &str) -> Option<String> {
         let is_withheld = self.plan.places.covers(self.path, Some(pointer));
         let key = is_withheld.then(|| self.original.key_at(self.path, pointer))?;
-        // The salt that a copy uses says nothing here: another commitment has another salt.
+        // A token must not use the salt of a copy: every commitment has its own salts.
         let salt = key?.member(&"sd-jwt".into()).salt().to_hex();
         Some(salt)
     }
 }
 
 impl RedactionPlan {
-    /// The document at `path` as an SD-JWT without what the plan withholds of it; and what would
-    /// disclose each withheld value.
+    /// The document at `path` as an SD-JWT without what the plan withholds, and the disclosures for
+    /// each withheld value.
     ///
     /// # Errors
-    /// When the document is not shown or has no such form, or the key does not sign.
+    /// When the document is not visible or has no such form, or the key does not sign.
     pub fn encode_sd_jwt(
         &self,
         original: &Original,
@@ -250,23 +250,23 @@ impl RedactionPlan {
         }
     }
 
-    /// Whether bytes that go along with a copy state a digest of what is withheld.
+    /// Whether bytes that accompany a copy contain a digest of something withheld.
     pub fn gives_away(&self, original: &Original, bytes: &[u8]) -> bool {
         gives_away(original, &self.places, bytes)
     }
 }
 
-/// What a copy holds.
+/// The content of a copy.
 #[derive(Debug)]
 pub struct CopyContents {
-    /// Documents, with markers in place of withheld values, and the two that every copy has; as
-    /// they are stored.
+    /// Documents, with markers in place of withheld values, and the two that every copy has, in
+    /// stored form.
     pub documents: BTreeMap<String, Vec<u8>>,
-    /// Files that are copied as they are, but for zeros in place of withheld pieces.
+    /// Files that are copied unchanged, except for zeros in place of withheld pieces.
     pub copied: Vec<CopiedFile>,
 }
 
-/// A file that is no document.
+/// A file that is not a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopiedFile {
     /// Its path in the bundle.
@@ -277,10 +277,10 @@ pub struct CopiedFile {
     pub blank: BTreeSet<usize>,
 }
 
-/// What the copy that was planned holds.
+/// The content of the planned copy.
 ///
 /// # Errors
-/// When a document has no canonical form, which no sealed one lacks.
+/// When a document has no canonical form, which cannot happen for a sealed one.
 pub fn render_copy(original: &Original, plan: &RedactionPlan) -> Result<CopyContents, RedactError> {
     let unsound = |error: NoCanonicalForm| RedactError::Unsound(error.to_string());
     let mut openings = BTreeMap::new();
@@ -337,10 +337,10 @@ pub fn render_copy(original: &Original, plan: &RedactionPlan) -> Result<CopyCont
     Ok(contents)
 }
 
-/// Writes the copy that was planned; gives how many values it withholds, of how many.
+/// Writes the planned copy; returns how many values it withholds, of how many.
 ///
 /// # Errors
-/// When something is at `out`, or it cannot be written.
+/// When `out` exists or cannot be written.
 pub fn redact_bundle(
     original: &Original,
     plan: &RedactionPlan,
@@ -358,7 +358,7 @@ pub fn redact_bundle(
     files.publish(out)
 }
 
-/// Whether a file's bytes with its key give the commitment that was sealed.
+/// Whether a file's bytes and key give the sealed commitment.
 pub(super) fn is_sealed_file(redaction: &Redaction, path: &str, key: &Key, bytes: &[u8]) -> bool {
     let Some(file) = redaction.file(path) else {
         return false;

@@ -1,4 +1,4 @@
-//! One value at a time, later, with proof: disclosures, and copies that they are put into.
+//! Discloses single values later, with proof, and adds them to copies.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -27,10 +27,10 @@ use crate::directory::{DirectorySource, RootLink};
 
 const VERSION: &str = "1.0.0";
 
-/// The disclosure of places of a bundle: each value with the key that opens it and nothing else.
+/// A disclosure of places in a bundle: each value with the key that opens it and nothing else.
 ///
 /// # Errors
-/// When a place is not there.
+/// When a place does not exist.
 pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, RedactError> {
     let mut values = Vec::new();
     for place in places {
@@ -70,7 +70,7 @@ pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, 
     ]))
 }
 
-/// The pieces of a large file in which bytes of `range` stand, each with the key that opens it.
+/// The pieces of a large file that overlap `range`, each with the key that opens it.
 fn disclose_pieces(
     original: &Original,
     path: &str,
@@ -101,7 +101,7 @@ fn disclose_pieces(
     Ok((!values.is_empty()).then_some(values))
 }
 
-/// Puts a value and what opens it where a marker and nothing stand.
+/// Replaces a marker by its value and the keys that open it.
 fn reveal(
     (shown, opening): (&mut Value, &mut Opening),
     steps: &[String],
@@ -136,7 +136,7 @@ fn reveal(
     }
 }
 
-/// A copy that is being added to.
+/// A copy to which values are being added.
 struct Revealing {
     source: DirectorySource,
     stored: Vec<u8>,
@@ -263,7 +263,7 @@ impl Revealing {
         Ok(())
     }
 
-    /// Takes one piece of a large file in.
+    /// Adds one piece of a large file.
     fn add_piece(
         &mut self,
         path: &str,
@@ -303,7 +303,7 @@ impl Revealing {
     }
 }
 
-/// Puts disclosed values into a new copy; gives how many it still withholds, of how many.
+/// Adds disclosed values to a new copy; returns how many it still withholds, of how many.
 ///
 /// # Errors
 /// When a value is not the one that was sealed at its place, or the place is not withheld.

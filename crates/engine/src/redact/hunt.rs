@@ -1,4 +1,4 @@
-//! Finds every digest that would give a withheld value away, wherever it stands.
+//! Finds every digest that would reveal a withheld value, wherever it occurs.
 //!
 //! Whoever has a digest of a short value can try all values. So of everything that is withheld, and
 //! of everything that holds something withheld, all digests that our formats make are computed,
@@ -27,7 +27,7 @@ const TWIN: &str = "the same as what is withheld";
 /// These reasons together.
 pub(crate) const REASONS: [&str; 3] = [DIGEST, SIZE, TWIN];
 
-/// The digests of what is withheld, and of all that holds it.
+/// The digests of what is withheld, and of everything that contains it.
 fn taint(original: &Original, places: &Places) -> Tainted {
     let mut tainted = Tainted::default();
     for (path, file) in &original.files {
@@ -45,7 +45,7 @@ fn taint(original: &Original, places: &Places) -> Tainted {
         tainted.add_value(document);
         let mut seen = BTreeSet::new();
         for pointer in places.pointers(path) {
-            // What the place stands in, from the outside in.
+            // Everything that contains the place, from the outside in.
             for (end, _) in pointer.match_indices('/').skip(1) {
                 if seen.insert(&pointer[..end])
                     && let Some(value) = find_value(document, &pointer[..end])
@@ -67,7 +67,8 @@ fn taint(original: &Original, places: &Places) -> Tainted {
     tainted
 }
 
-/// Digits of ids that every copy shows. Sealing made them of nothing that can be withheld.
+/// Digits of ids that every copy shows. Sealing did not derive them from anything that can be
+/// withheld.
 fn shown_digits(original: &Original) -> BTreeSet<String> {
     let mut shown = BTreeSet::new();
     for (path, pointers) in original.format.stays {
@@ -80,7 +81,7 @@ fn shown_digits(original: &Original) -> BTreeSet<String> {
     shown
 }
 
-/// Adds the places that give something away, until there are none.
+/// Adds the places that reveal something, until there are no more.
 pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), RedactError> {
     loop {
         let tainted = taint(original, places);
@@ -93,7 +94,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                 (Some(document), _) => walk(document, "", &mut |place, value| {
                     let names_one = match value {
                         Value::String(text) => tainted.is_in(text.to_lossy().as_bytes()),
-                        // A name cannot be withheld alone.
+                        // A member's name cannot be withheld alone.
                         Value::Object(members) => {
                             let mut names = members.keys();
                             names.any(|name| tainted.is_in(name.to_lossy().as_bytes()))
@@ -120,7 +121,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                 (None, Content::Document(_)) => {}
             }
         }
-        // The very bytes of a document say what the document says.
+        // The exact bytes of a document have the same content as the document.
         for (path, file) in &original.files {
             let exact = exact_path(path);
             let is_touched = file.committed.kind.has_values() && places.touches(path);
@@ -212,7 +213,7 @@ fn add_companions(original: &Original, places: &mut Places) -> Result<bool, Reda
 /// both sides of the border.
 const BORDER: usize = 128;
 
-/// The pieces of a large file that state a digest which may not be shown.
+/// The pieces of a large file that contain a digest which must not be visible.
 fn search_pieces(
     original: &Original,
     path: &str,
@@ -236,8 +237,8 @@ fn search_pieces(
     Ok(found)
 }
 
-/// Whether bytes that go along with a copy, such as a signature's statement, state a digest of
-/// what is withheld.
+/// Whether bytes that accompany a copy, such as a signature's statement, contain a digest of
+/// something withheld.
 pub(super) fn gives_away(original: &Original, places: &Places, bytes: &[u8]) -> bool {
     taint(original, places).is_in(bytes)
 }

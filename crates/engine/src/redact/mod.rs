@@ -1,6 +1,6 @@
-//! Redactable seals and redacted copies: the effects. What a commitment is and when a copy holds is
-//! decided in `runseal_core::formats::redacted`; here seeds are made and kept, places are chosen,
-//! and copies are written.
+//! Redactable seals and redacted copies: the effects. `runseal_core::formats::redacted` defines
+//! what a commitment is and when a copy is valid; here seeds are made and stored, places are
+//! selected, and copies are written.
 
 mod copy;
 mod digits;
@@ -42,7 +42,7 @@ pub enum RedactError {
     /// It could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// It could not take its place.
+    /// It could not be published.
     #[error(transparent)]
     Staging(#[from] StagingError),
     /// The bundle was not sealed for redaction.
@@ -57,19 +57,19 @@ pub enum RedactError {
     /// Its commitment is malformed.
     #[error("its REDACTION.json cannot be used: {0}")]
     Commitment(String),
-    /// The seed is another bundle's.
+    /// The seed belongs to another bundle.
     #[error("the seed is not that of this bundle")]
     WrongSeed,
-    /// It is no seed.
+    /// It is not a seed.
     #[error("`{0}` is no seed: 64 lower-case hex digits")]
     NoSeed(PathBuf),
-    /// A file is not what was sealed.
+    /// A file has changed since it was sealed.
     #[error("`{0}` is not what was sealed")]
     Changed(String),
-    /// A place that is not there.
+    /// A place that matches nothing.
     #[error("`{0}` fits nothing in the bundle")]
     FitsNothing(String),
-    /// A pattern that is none.
+    /// A pattern that is not valid.
     #[error("`{pattern}` is no pattern: {fault}")]
     Pattern {
         /// The pattern as it was given.
@@ -77,33 +77,33 @@ pub enum RedactError {
         /// What is wrong with it.
         fault: String,
     },
-    /// A copy that would lie in what it is a copy of.
+    /// The copy would be inside the bundle that it is a copy of.
     #[error("`{}` lies inside the bundle, which it would break", .0.display())]
     Inside(PathBuf),
-    /// A place that every copy shows.
+    /// A place that must be visible in every copy.
     #[error("`{place}` must stay: it {conflict}")]
     Stays {
         /// The place, as people name it.
         place: String,
-        /// Why it would have had to go.
+        /// Why it would have to be withheld.
         conflict: String,
     },
-    /// The values to disclose are none.
+    /// The file of values to disclose is not valid.
     #[error("the disclosure cannot be used: {0}")]
     Disclosure(String),
-    /// A document that cannot be exported.
+    /// A document that cannot be exported as a token.
     #[error("the document cannot be written as an SD-JWT: {0}")]
     Token(String),
-    /// The copy does not verify; a fault of ours.
+    /// The copy does not verify, which is a bug in this program.
     #[error("the copy would not verify: {0}")]
     Unsound(String),
-    /// Something that cannot be committed to.
+    /// Something that a commitment cannot cover.
     #[error("it cannot be sealed so that parts can be withheld: {0}")]
     NoCommitment(String),
-    /// A document of an original that looks redacted.
+    /// A document of the original already looks redacted.
     #[error("`{0}` holds a member named `runseal.redacted`, which marks withheld values")]
     LooksRedacted(String),
-    /// The system gives no random bytes.
+    /// The system provides no random bytes.
     #[error("no random bytes could be had: {0}")]
     Random(String),
     /// A file could not be copied.
@@ -111,15 +111,15 @@ pub enum RedactError {
     Copy {
         /// Its path in the bundle.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// Refuses a place for a copy that lies in the bundle itself: whatever is added there breaks the seal.
+/// Refuses to put a copy into the bundle itself: anything added there breaks the seal.
 ///
 /// # Errors
-/// When it does, or the bundle cannot be found.
+/// When it would be inside, or the bundle does not exist.
 pub fn check_outside(bundle: &Path, out: &Path) -> Result<(), RedactError> {
     let found = |path: &Path| {
         fs::canonicalize(path).map_err(|source| SourceError::Io {
@@ -128,7 +128,7 @@ pub fn check_outside(bundle: &Path, out: &Path) -> Result<(), RedactError> {
         })
     };
     let bundle = found(bundle)?;
-    // Folders on the way that do not exist yet cannot be links.
+    // Folders on the path that do not exist yet cannot be links.
     let above = out.ancestors().skip(1).map(|above| match above {
         above if above.as_os_str().is_empty() => Path::new("."),
         above => above,

@@ -1,4 +1,4 @@
-//! A redactable bundle with its seed: read once, and compared with its commitment.
+//! A redactable bundle with its seed, read once and checked against its commitment.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -28,18 +28,18 @@ pub(super) struct OriginalFile {
     pub(super) committed: CommittedFile,
     /// The digest of its bytes.
     pub(super) digest: Digest,
-    /// What holds more than the digest says.
+    /// What is kept of it in addition to the digest.
     pub(super) content: Content,
 }
 
-/// What was kept of a file.
+/// What is kept of a file.
 #[derive(Debug)]
 pub(super) enum Content {
     /// The value of a JSON document.
     Document(Value),
-    /// What could be digests in its bytes.
+    /// What may be digests in its bytes.
     Bytes(Digits),
-    /// Its pieces; they are searched when that is needed.
+    /// Its pieces, which are searched on demand.
     Chunks(ChunkedFile),
 }
 
@@ -47,7 +47,7 @@ pub(super) enum Content {
 pub struct Original {
     pub(super) source: Box<dyn Source>,
     pub(super) seed: Seed,
-    /// REDACTION.json as copies have it.
+    /// REDACTION.json as it appears in copies.
     pub(super) stored: Vec<u8>,
     pub(super) redaction: Redaction,
     pub(super) format: &'static Redactable,
@@ -74,7 +74,7 @@ pub(super) fn read_pieces(
     })
 }
 
-/// Reads a file of the bundle and says whether it is what was sealed.
+/// Reads a file of the bundle, and returns whether it is what was sealed.
 fn read_file(
     (path, file): (&str, &CommittedFile),
     (format, seed): (&Redactable, &Seed),
@@ -136,7 +136,7 @@ pub fn is_redactable(path: &Path) -> Result<bool, RedactError> {
     Ok(find_commitment(&source)?.is_some())
 }
 
-/// A file of the original, where it could be read, and whether it is what was sealed.
+/// A file of the original, if it could be read, and whether it is what was sealed.
 type ReadFile = Result<(Option<OriginalFile>, bool), SourceError>;
 
 impl Original {
@@ -151,13 +151,13 @@ impl Original {
         root.map_err(|error| RedactError::Commitment(error.to_string()))
     }
 
-    /// What copies call a file of the bundle.
+    /// The name of a file in copies.
     pub(super) fn name_in_copies<'a>(&'a self, path: &'a str) -> &'a str {
         let file = self.files.get(path);
         file.map_or(path, |file| file.committed.path.as_str())
     }
 
-    /// The key of a value, which opens it and what is below it.
+    /// The key of a value, which opens it and everything below it.
     pub(super) fn key_at(&self, path: &str, pointer: &str) -> Option<Key> {
         let mut key = self.seed.file_key(path);
         let mut at = self.documents.get(path)?;
@@ -175,19 +175,19 @@ impl Original {
         Some(key)
     }
 
-    /// Reads the bundle at `path` and compares every file with the commitment.
+    /// Reads the bundle at `path` and checks every file against the commitment.
     ///
     /// # Errors
-    /// When it is not redactable, the seed is another's, or a file is not what was sealed.
+    /// When it is not redactable, the seed belongs to another bundle, or a file has changed.
     pub fn open(path: &Path, seed: Seed) -> Result<Self, RedactError> {
         let source = DirectorySource::open(path, RootLink::Follow)?;
         Self::read(Box::new(source), seed)
     }
 
-    /// The same of a bundle in any source.
+    /// The same for a bundle in any source.
     ///
     /// # Errors
-    /// As of [`Self::open`].
+    /// Like [`Self::open`].
     pub fn read(source: Box<dyn Source>, seed: Seed) -> Result<Self, RedactError> {
         if source.open(&safe(REDACTED)?).is_ok() {
             return Err(RedactError::AlreadyRedacted);
@@ -208,7 +208,7 @@ impl Original {
                 (FileKind::Chunks, _) => read_large(&*source, &wanted[at].0, file, &seed),
                 (_, Ok(Got::Whole(bytes))) => Ok(read_file((path, file), (format, &seed), &bytes)),
                 (_, Ok(Got::Fact(_) | Got::Digests(_))) => Ok((None, false)),
-                // No file that was sealed so is as long.
+                // No file that was sealed this way is that long.
                 (FileKind::Bytes, Err(SourceError::TooLarge { .. })) => Ok((None, false)),
                 (_, Err(error)) => Err(error),
             };
@@ -278,7 +278,7 @@ fn read_large(
     Ok((Some(read), is_sealed))
 }
 
-/// The files of the bundle that were committed to, each with what was sealed.
+/// The files of the bundle that the commitment covers, each with what was sealed.
 fn list_files<'a>(
     source: &dyn Source,
     format: &Redactable,
@@ -306,7 +306,7 @@ fn list_files<'a>(
         .find(|file| !names.contains(&file.path));
     match missing {
         None => Ok(found),
-        // Names that no file has: under another seed they are called something else.
+        // No file has this name: with another seed, names come out differently.
         Some(file) if (format.hides_name)(&file.path) => Err(RedactError::WrongSeed),
         Some(file) => Err(RedactError::Changed(file.path.clone())),
     }

@@ -1,11 +1,11 @@
-//! Redaction profiles: what is withheld again and again, with reasons, in one TOML file.
+//! Redaction profiles: what is withheld routinely, with reasons, in one TOML file.
 
 use serde::Deserialize;
 use thiserror::Error;
 
 use super::{Drop, DropKind};
 
-/// Why a profile is none.
+/// Why a text is not a profile.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ProfileError(pub String);
@@ -35,10 +35,10 @@ struct DropText {
 }
 
 impl Profile {
-    /// Reads a profile.
+    /// Parses a profile.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with it.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let file: ProfileText = toml::from_str(text).map_err(|error| {
             // What the parser prints draws the line, over several lines.

@@ -23,24 +23,24 @@ use super::RedactError;
 use crate::atomic::{WriteError, folder_of, sync_folder};
 use crate::input::read_file;
 
-/// Files of lines with more bytes than this are committed to as bytes.
+/// Files of lines that are larger than this are committed to as bytes.
 const LONGEST_LINES: u64 = 16 << 20;
 
 /// The seed that a bundle is sealed with.
 #[derive(Debug, Clone)]
 pub struct SealingSeed {
-    /// The seed that every salt comes from.
+    /// The seed from which every salt is derived.
     pub seed: Seed,
-    /// Whether it was made for this bundle, and is to be kept beside it.
+    /// Whether it was made for this bundle and must be stored beside it.
     pub is_new: bool,
 }
 
 impl SealingSeed {
-    /// Keeps the seed beside the bundle that is about to be put at `target`, where it is new: it
-    /// is on disk before the bundle appears.
+    /// Stores a new seed beside the bundle that is about to be published at `target`: it is on disk
+    /// before the bundle appears.
     ///
     /// # Errors
-    /// When it cannot be written, or one is there.
+    /// When it cannot be written, or one exists.
     pub fn keep_beside(&self, target: &Path) -> Result<KeptSeed, WriteError> {
         if !self.is_new {
             return Ok(KeptSeed(None));
@@ -51,12 +51,12 @@ impl SealingSeed {
     }
 }
 
-/// A seed on disk; without its bundle it goes again.
+/// A seed on disk; deleted when dropped, unless the bundle was published.
 #[derive(Debug)]
 pub struct KeptSeed(Option<PathBuf>);
 
 impl KeptSeed {
-    /// The bundle has been sealed: the seed stays, and this is where.
+    /// Keeps the seed, because the bundle was published; returns its path.
     pub fn stays(mut self) -> Option<PathBuf> {
         self.0.take()
     }
@@ -70,10 +70,10 @@ impl Drop for KeptSeed {
     }
 }
 
-/// Makes a seed.
+/// Makes a new seed.
 ///
 /// # Errors
-/// When the system gives no random bytes.
+/// When the system provides no random bytes.
 pub fn new_seed() -> Result<Seed, RedactError> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| RedactError::Random(error.to_string()))?;
@@ -83,7 +83,7 @@ pub fn new_seed() -> Result<Seed, RedactError> {
 /// Reads a seed file: 64 hex digits, with or without a newline.
 ///
 /// # Errors
-/// When it cannot be read or is none.
+/// When it cannot be read or is not a seed.
 pub fn read_seed(path: &Path) -> Result<Seed, RedactError> {
     let bytes = match read_file(path, 4096) {
         Err(SourceError::TooLarge { .. }) => return Err(RedactError::NoSeed(path.to_owned())),
@@ -94,25 +94,25 @@ pub fn read_seed(path: &Path) -> Result<Seed, RedactError> {
     seed.ok_or_else(|| RedactError::NoSeed(path.to_owned()))
 }
 
-/// Where the seed of a bundle is kept.
+/// The path of a bundle's seed.
 pub fn seed_beside(bundle: &Path) -> PathBuf {
     let mut name = OsString::from(bundle.components().as_path());
     name.push(".seed");
     PathBuf::from(name)
 }
 
-/// Keeps a new seed: readable by its owner alone, on disk, never over another one.
+/// Stores a new seed durably: readable by its owner alone, and never over an existing file.
 ///
 /// # Errors
-/// When it cannot be written, or one is there.
+/// When it cannot be written, or the file exists.
 pub fn keep_seed(path: &Path, seed: &Seed) -> Result<(), WriteError> {
     write_private(path, format!("{}\n", seed.to_hex()).as_bytes())
 }
 
-/// Writes a new file that its owner alone can read.
+/// Writes a new file that only its owner can read.
 ///
 /// # Errors
-/// When it cannot be written, or one is there.
+/// When it cannot be written, or the file exists.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
     let fail = WriteError::at(path);
     let mut file = OpenOptions::new()
@@ -146,7 +146,7 @@ impl<'a> Committing<'a> {
         }
     }
 
-    /// Commits to a file; `open` opens it, where its digest is not enough.
+    /// Commits to a file; `open` opens it if its digest is not enough.
     ///
     /// # Errors
     /// When it cannot be read, or is JSON that cannot be committed to.
@@ -198,7 +198,7 @@ impl<'a> Committing<'a> {
         Ok(())
     }
 
-    /// Commits to a document, without members that copies do without.
+    /// Commits to a document, without the members that copies omit.
     ///
     /// # Errors
     /// When it cannot be committed to.
@@ -232,7 +232,7 @@ impl<'a> Committing<'a> {
         });
     }
 
-    /// The commitment, and random bytes that stand beside it in the bundle.
+    /// The commitment, and the random bytes that accompany it in the bundle.
     pub fn end(mut self) -> (Redaction, String) {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         let redaction = Redaction {
@@ -245,7 +245,7 @@ impl<'a> Committing<'a> {
         )
     }
 
-    /// Commits to the main document, and puts the commitment into it.
+    /// Commits to the main document, and inserts the commitment into it.
     ///
     /// # Errors
     /// When it cannot be committed to.
@@ -277,7 +277,7 @@ fn put_at(value: &mut Value, steps: &[&str], member: Value) {
     }
 }
 
-/// Lines of JSON that would be stored as they are, as the array of them.
+/// Lines of JSON that are already in stored form, as an array.
 fn read_lines(bytes: &[u8]) -> Option<Value> {
     let value = FileKind::Lines.read(bytes).ok()?;
     let is_stored_so = FileKind::Lines.write(&value).ok()? == bytes;

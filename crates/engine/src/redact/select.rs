@@ -1,4 +1,4 @@
-//! Which places are to be withheld: paths, pointers, patterns, regular expressions.
+//! Selects the places to withhold: by paths, pointers, patterns and regular expressions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -33,16 +33,16 @@ pub enum DropKind {
 pub struct Drop {
     /// The places, named or found by a pattern.
     pub kind: DropKind,
-    /// Why, as people will read it.
+    /// Why, as readers of the copy will see it.
     pub reason: String,
 }
 
-/// Places by file; a file's own place is None. What is below a withheld place is not listed.
+/// Places by file; `None` is the file itself. Places below a withheld one are not listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Places(BTreeMap<String, BTreeMap<Option<String>, String>>);
 
 impl Places {
-    /// Whether a place, or what it stands in, is withheld.
+    /// Whether a place, or something that contains it, is withheld.
     pub(super) fn covers(&self, path: &str, pointer: Option<&str>) -> bool {
         let Some(places) = self.0.get(path) else {
             return false;
@@ -78,13 +78,13 @@ impl Places {
             || places.contains_key(&Some(pointer.to_owned()))
     }
 
-    /// Pointers into the file that are withheld.
+    /// The withheld pointers into the file.
     pub(super) fn pointers(&self, path: &str) -> impl Iterator<Item = &str> {
         let places = self.0.get(path).into_iter().flat_map(BTreeMap::keys);
         places.flatten().map(String::as_str)
     }
 
-    /// Adds a place; true where it was not covered before.
+    /// Adds a place; returns whether it was not covered before.
     pub(super) fn add(
         &mut self,
         format: &Redactable,
@@ -92,7 +92,7 @@ impl Places {
         pointer: Option<&str>,
         reason: &str,
     ) -> Result<bool, RedactError> {
-        // A document is withheld as a file: a marker alone would say no less.
+        // A whole document is withheld as a file: a marker alone would reveal just as much.
         let pointer = pointer.filter(|pointer| !pointer.is_empty());
         if self.covers(path, pointer) {
             return Ok(false);
@@ -139,7 +139,7 @@ impl Places {
         all
     }
 
-    /// The list for REDACTED.json, with the names that files have in copies.
+    /// The list for REDACTED.json, with the files' names in copies.
     pub(super) fn to_withheld(&self, original: &Original) -> Vec<Withheld> {
         let mut withheld = Vec::new();
         for (path, places) in &self.0 {
@@ -155,7 +155,7 @@ impl Places {
     }
 }
 
-/// Shows every value of a document with its pointer, containers first.
+/// Calls `see` with every value of a document and its pointer, containers first.
 pub(super) fn walk(value: &Value, pointer: &str, see: &mut dyn FnMut(&str, &Value)) {
     see(pointer, value);
     match value {
@@ -174,7 +174,7 @@ pub(super) fn walk(value: &Value, pointer: &str, see: &mut dyn FnMut(&str, &Valu
     }
 }
 
-/// The places that were asked for.
+/// The places that were requested.
 pub(super) fn select(original: &Original, drops: &[Drop]) -> Result<Places, RedactError> {
     let mut places = Places::default();
     for drop in drops {
@@ -232,7 +232,7 @@ fn select_place(
     }
 }
 
-/// Pointers into a document that are this one, or fit it as a pattern.
+/// The pointers into a document that equal this one or match it as a pattern.
 fn find_pointers(document: &Value, pointer: &str) -> Vec<String> {
     let mut found = Vec::new();
     if find_value(document, pointer).is_some() {
@@ -247,7 +247,7 @@ fn find_pointers(document: &Value, pointer: &str) -> Vec<String> {
     found
 }
 
-/// The pieces of a file in which bytes of `range` stand; none where it leaves the file.
+/// The pieces of a file that overlap `range`; none if it exceeds the file.
 pub(super) fn find_chunks(chunked: &ChunkedFile, range: &str) -> Vec<String> {
     let Some((first, last)) = parse_byte_range(range).filter(|(_, last)| *last < chunked.size)
     else {
@@ -260,7 +260,7 @@ pub(super) fn find_chunks(chunked: &ChunkedFile, range: &str) -> Vec<String> {
 
 fn parse_pattern(text: &str) -> Result<Regex, RedactError> {
     Regex::new(text).map_err(|error| {
-        // The lines before the last draw the pattern once more.
+        // All lines but the last only quote the pattern again.
         let fault = error.to_string();
         let fault = fault.lines().last().unwrap_or_default();
         RedactError::Pattern {
@@ -270,7 +270,7 @@ fn parse_pattern(text: &str) -> Result<Regex, RedactError> {
     })
 }
 
-/// Names of files and members that a regular expression of `drops` finds and that every copy shows:
+/// Names of files and members that match a regular expression of `drops` and that every copy shows:
 /// only values are withheld.
 pub(super) fn find_visible_names(
     original: &Original,
@@ -350,12 +350,12 @@ fn select_match(
     }
 }
 
-/// Bytes that are searched at once, and those that are searched again with the next ones: what is
-/// looked for may stand on both sides of a border, if it is not longer.
+/// How many bytes are searched at once, and how many of those again with the next ones: a match may
+/// cross the boundary if it is not longer than that.
 const WINDOW: usize = 16 << 20;
 const OVERLAP: usize = 1 << 20;
 
-/// The pieces of a large file in which the pattern is found.
+/// The pieces of a large file in which the pattern matches.
 fn match_chunks(
     original: &Original,
     path: &str,
@@ -375,7 +375,7 @@ fn match_chunks(
         })?;
         for found in pattern.find_iter(&window) {
             let first = (start + found.start() as u64) / CHUNK;
-            // A match of nothing counts where it stands.
+            // An empty match counts where it is.
             let last = (start + found.end().max(found.start() + 1) as u64 - 1) / CHUNK;
             hit.extend(first..=last);
         }

@@ -1,7 +1,8 @@
-//! ro-crate-metadata.json of a run bundle: what ran, on what, what came out, and who signed it.
+//! ro-crate-metadata.json of a run bundle: what ran, with which inputs and results, and who signed
+//! it.
 //!
-//! Times are those that the bundle states, which are its maker's: `endTime` is when it was sealed. What a
-//! bundle does not know (a licence, the address of a program) is not made up.
+//! Times are those that the bundle states, according to its maker: `endTime` is when it was sealed.
+//! What a bundle does not know (a licence, the URL of a program) is not made up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,27 +25,27 @@ const ENGINE: &str = "#engine";
 const RUN: &str = "#run";
 const SIGNER: &str = "#signer";
 
-/// What is said beside what the bundle says.
+/// What is stated in addition to the bundle.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CrateWords<'a> {
     /// The licence of the crate: a URL, or words.
     pub license: Option<&'a str>,
-    /// Who signed the bundle, where a signature of it holds.
+    /// Who signed the bundle, if it has a valid signature.
     pub signer: Option<Signer<'a>>,
 }
 
 /// Who signed a bundle.
 #[derive(Debug, Clone, Copy)]
 pub struct Signer<'a> {
-    /// The name, by a policy or by the signer's own word.
+    /// The signer's name, from a policy or self-declared.
     pub name: Option<&'a str>,
-    /// Whether the name is a policy's.
+    /// Whether the name comes from a policy.
     pub is_known: bool,
-    /// What names the key.
+    /// The id of the key.
     pub key: Option<&'a str>,
 }
 
-/// The entities of the crate, each once, the first one of an id kept.
+/// The entities of the crate; of several with the same id, the first is kept.
 #[derive(Default)]
 struct Graph {
     entities: Vec<Value>,
@@ -68,7 +69,7 @@ fn reference(id: &str) -> Value {
     Value::object([("@id", id)])
 }
 
-/// One reference stands alone, several in a list, as RO-Crate recommends.
+/// A single reference stands alone, several are a list, as RO-Crate recommends.
 fn references(ids: &[String]) -> Value {
     match ids {
         [one] => reference(one),
@@ -76,7 +77,7 @@ fn references(ids: &[String]) -> Value {
     }
 }
 
-/// A path as a URI: everything but unreserved characters and `/` is encoded.
+/// A path as a URI: encodes everything except unreserved characters and `/`.
 fn encode(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -94,7 +95,7 @@ fn text(node: Node<'_>, name: &str) -> Option<String> {
     Some(node.get(name)?.as_str()?.into_owned())
 }
 
-/// The time with an offset in place of `Z`: the form that the profile's checker knows.
+/// The time with an offset instead of `Z`: the form that the profile's checker accepts.
 fn with_offset(time: &str) -> String {
     match time.strip_suffix('Z') {
         Some(plain) => format!("{plain}+00:00"),
@@ -102,7 +103,7 @@ fn with_offset(time: &str) -> String {
     }
 }
 
-/// The documents of the bundle that say what ran.
+/// The documents of the bundle that describe the run.
 struct Run<'a> {
     files: &'a [MemberFile],
     parsed: &'a BTreeMap<String, Document<'a>>,
@@ -130,7 +131,7 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    /// What was run, and which version of it.
+    /// The name and version of what was run.
     fn instrument(&self) -> (String, String) {
         match self.is_recorded() {
             true => {
@@ -229,7 +230,7 @@ pub(super) fn describe_run(loaded: &Loaded, signatures: &[&str], words: &CrateWo
     }
     let context = Value::array([
         Value::from(format!("{RO_CRATE}/context")),
-        // A term of schema.org that came after RO-Crate 1.1.
+        // A term that schema.org introduced after RO-Crate 1.1.
         Value::object([("sha256", "http://schema.org/sha256")]),
     ]);
     Value::object([
@@ -239,7 +240,7 @@ pub(super) fn describe_run(loaded: &Loaded, signatures: &[&str], words: &CrateWo
 }
 
 fn add_file(graph: &mut Graph, file: &MemberFile) {
-    // The very bytes of a JSON file have the name of that file and an ending of ours.
+    // The exact bytes of a JSON file have that file's name with an ending of ours.
     let plain = path_of_exact(&file.path).unwrap_or(&file.path);
     let mut members = vec![
         ("name", Value::from(file.path.as_str())),
@@ -315,7 +316,7 @@ fn add_signer(graph: &mut Graph, signer: &Signer<'_>) {
     graph.add(SIGNER, "Person", members);
 }
 
-/// How a command that failed ended.
+/// How a failed command ended.
 fn tell_end(output: Node<'_>) -> String {
     let number = |name: &str| output.get(name)?.as_number()?.to_exact_i64();
     match (number("exit_status"), number("signal")) {
@@ -325,7 +326,7 @@ fn tell_end(output: Node<'_>) -> String {
     }
 }
 
-/// What a recorded command was given and left, by where its bytes are.
+/// The inputs and outputs of a recorded command, by the paths of their bytes.
 fn recorded_files(graph: &mut Graph, run: &Run<'_>) -> (Vec<String>, Vec<String>) {
     let mut objects = Vec::new();
     if let Some(input) = run.root(RUN_INPUT) {
@@ -354,7 +355,7 @@ fn recorded_files(graph: &mut Graph, run: &Run<'_>) -> (Vec<String>, Vec<String>
     (objects, results)
 }
 
-/// The entity of a file that a command used: in the crate, or only told of.
+/// The entity of a file that a command used: part of the crate, or only mentioned.
 fn id_of(graph: &mut Graph, file: &ListedFile) -> String {
     if let Some(stored) = &file.stored {
         return encode(&in_crate(stored));
@@ -370,11 +371,11 @@ fn id_of(graph: &mut Graph, file: &ListedFile) -> String {
     id
 }
 
-/// What an engine was given and left, by the roles of the files.
+/// The inputs and outputs of an engine, by the roles of the files.
 fn engine_files(run: &Run<'_>) -> (Vec<String>, Vec<String>) {
     let of_roles = |roles: &[Role]| {
         let files = run.files.iter().map(|file| file.path.as_str());
-        // The index and the list of sums are about the others.
+        // The index and the list of sums only describe the other files.
         let others = files.filter(|path| !matches!(*path, ARTIFACT_INDEX | SUMS));
         let files = others.filter(|path| roles.contains(&Role::of_path(path)));
         files.map(|path| encode(&in_crate(path))).collect()

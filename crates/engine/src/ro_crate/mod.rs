@@ -1,9 +1,10 @@
 //! A run bundle as an RO-Crate: Process Run Crate 0.5, on RO-Crate 1.1.
 //!
-//! The crate is a folder or zip with the bundle in `bundle/`, byte by byte, so that it still verifies
-//! there, its signatures beside it, and ro-crate-metadata.json that tells other tools what ran, on what,
-//! and what came out. Only a bundle that holds is exported, and what is copied is what was judged:
-//! every file is compared with the digest that it had then. The same bundle gives the same bytes.
+//! The crate is a folder or zip with the bundle in `bundle/`, unchanged so that it still verifies
+//! there, its signatures beside it, and ro-crate-metadata.json, which tells other tools what ran,
+//! with which inputs, and what came out. Only a valid bundle is exported, and what is copied is
+//! what was judged: every file is compared with its digest at that time. The same bundle gives the
+//! same bytes.
 //!
 //! Nothing is added that the bundle and its signatures do not say.
 
@@ -51,7 +52,7 @@ pub enum CrateError {
     /// It is something else than a run bundle.
     #[error("only run bundles can be exported as a Process Run Crate; this is a {}", .0.title())]
     NotARun(Format),
-    /// Its rules do not hold.
+    /// It is not valid.
     #[error("the run bundle does not hold")]
     Invalid(Vec<Finding>),
     /// A file changed between the verdict and the copy.
@@ -60,13 +61,13 @@ pub enum CrateError {
     /// A file could not be read again.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// It says something that has no JSON form.
+    /// It contains something that has no JSON form.
     #[error(transparent)]
     Form(#[from] NoCanonicalForm),
     /// It does not fit into a zip.
     #[error(transparent)]
     Zip(#[from] ZipError),
-    /// Something stands where it should be written, or it could not be written.
+    /// The target exists, or it could not be written.
     #[error(transparent)]
     Staging(#[from] StagingError),
 }
@@ -77,8 +78,9 @@ impl From<WriteError> for CrateError {
     }
 }
 
-/// Writes the run bundle at `bundle` (a folder, an archive, or something inside one) as an RO-Crate to
-/// `target`: a zip where its name ends so, else a folder. Gives the number of the bundle's files.
+/// Writes the run bundle at `bundle` (a folder, an archive, or something inside one) as an RO-Crate
+/// to `target`: a zip if the name ends in `.zip`, else a folder. Returns the number of the bundle's
+/// files.
 ///
 /// # Errors
 /// [`CrateError`]; nothing is written then.
@@ -133,12 +135,12 @@ pub fn export_run(
     Ok(loaded.files.len())
 }
 
-/// Where a file of the bundle stands in the crate.
+/// The path of a bundle's file in the crate.
 fn in_crate(path: &str) -> String {
     format!("{BUNDLE}/{path}")
 }
 
-/// The files of signatures beside the bundle, by the names that they get in the crate.
+/// The signature files beside the bundle, by their names in the crate.
 fn read_signatures(bundle: &Path) -> Result<BTreeMap<String, Vec<u8>>, SourceError> {
     let mut found = BTreeMap::new();
     for form in BESIDE {
@@ -147,7 +149,7 @@ fn read_signatures(bundle: &Path) -> Result<BTreeMap<String, Vec<u8>>, SourceErr
                 found.insert(format!("{BUNDLE}{}", form.ending()), bytes);
             }
             Err(SourceError::NotFound { .. }) => {}
-            // Nothing can lie beside something that is in an archive.
+            // Nothing can be beside something inside an archive.
             Err(SourceError::Io { source, .. })
                 if source.kind() == io::ErrorKind::NotADirectory => {}
             Err(error) => return Err(error),
@@ -182,7 +184,7 @@ fn copy_files(folder: &Path, loaded: &Loaded, staging: &Staging) -> Result<(), C
     Ok(())
 }
 
-/// Judges the copy once more, as everything that is made here.
+/// Verifies the copy again, like everything that is made here.
 fn verify_copy(staged: &Path) -> Result<(), CrateError> {
     let copy: PathBuf = staged.join(BUNDLE);
     let loaded = load(&copy, Level::Integrity)?;

@@ -1,5 +1,5 @@
-//! Writes a zip of files as they are: stored, in a given order, with no time and no rights of their
-//! own, so that the same files give the same bytes. Not for files of 4 GiB and more.
+//! Writes a zip of uncompressed files in a given order, without times and permissions of their own,
+//! so that the same files give the same bytes. Does not support files of 4 GiB and more.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -8,19 +8,19 @@ use std::path::Path;
 /// Why a zip was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum ZipError {
-    /// It would need extensions that not every reader knows.
+    /// It would need extensions that not every reader supports.
     #[error("a zip for every reader holds less than 4 GiB and 65535 files; write a folder")]
     TooLarge,
-    /// A file could not be read, or the zip not be written.
+    /// A file could not be read, or the zip could not be written.
     #[error("the zip could not be written")]
     Io(#[from] io::Error),
 }
 
-/// 1980-01-01 00:00, the first time that a zip can say.
+/// 1980-01-01 00:00, the earliest time in a zip.
 const NO_TIME: [u8; 4] = [0, 0, 0x21, 0];
 /// The version that a reader needs for plain files.
 const NEEDED: u16 = 20;
-/// Made on Unix, so that the mode counts.
+/// Made on Unix, so that the mode is honoured.
 const MADE_BY: u16 = 3 << 8 | NEEDED;
 /// A name in UTF-8.
 const UTF8: u16 = 1 << 11;
@@ -76,7 +76,7 @@ pub(super) fn write_stored(
     Ok(())
 }
 
-/// What both headers of an entry have in common, from the version on.
+/// The part that both headers of an entry share, from the version on.
 fn shared(entry: &Entry<'_>) -> Result<Vec<u8>, ZipError> {
     let name = u16::try_from(entry.name.len()).map_err(|_| ZipError::TooLarge)?;
     let mut bytes = Vec::new();
@@ -99,7 +99,7 @@ fn add_to_list(list: &mut Vec<u8>, entry: &Entry<'_>) -> Result<(), ZipError> {
     list.extend(b"PK\x01\x02");
     list.extend(MADE_BY.to_le_bytes());
     list.extend(shared(entry)?);
-    // No comment, one disk, no claim that it is text.
+    // No comment, one disk, not marked as text.
     list.extend([0; 6]);
     list.extend(MODE.to_le_bytes());
     list.extend(entry.offset.to_le_bytes());
@@ -126,7 +126,7 @@ fn sum_up(mut file: File) -> Result<(u32, u32), ZipError> {
     Ok((!crc, size))
 }
 
-/// One byte of CRC-32 with the polynomial of zip, by a table of its 256 values.
+/// Processes one byte of CRC-32 with zip's polynomial, using a table of 256 values.
 fn next_crc(crc: u32, byte: u8) -> u32 {
     (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)]
 }

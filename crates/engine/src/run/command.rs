@@ -1,5 +1,5 @@
-//! What an engine executes: where its program is, what its files hash to, which limits hold and
-//! which versions may stand in for it.
+//! What an engine executes: where its program is, the hash of its files, its limits, and which
+//! versions may stand in for it.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,8 +21,8 @@ use crate::stream::{BUFFER, digest_through};
 /// Where the engine's folder appears inside the sandbox; also its working directory.
 pub const INSIDE_ENGINE: &str = "/engine";
 
-/// What any engine may use at the most, unless its caller says otherwise; its manifest can only
-/// ask for less. Artifacts stay within what the kernel can hold an engine to.
+/// The limits of any engine, unless its caller says otherwise; its manifest can only ask for less.
+/// Artifacts stay within what the kernel can enforce.
 pub fn policy() -> Limits {
     const GIB: u64 = 1 << 30;
     Limits {
@@ -60,7 +60,7 @@ pub fn limits_within(policy: &Limits, manifest: Node<'_>) -> Limits {
         u32::try_from(less(policy.processes.into(), "processes")).unwrap_or(policy.processes);
     limits.file_bytes = less(policy.file_bytes, "artifact_bytes");
     limits.work_bytes = less(policy.work_bytes, "artifact_bytes");
-    // The artifacts folder itself counts.
+    // The artifacts folder itself counts as a file.
     limits.work_files = asked("artifact_files").map_or(policy.work_files, |files| {
         files.saturating_add(1).min(policy.work_files)
     });
@@ -69,12 +69,12 @@ pub fn limits_within(policy: &Limits, manifest: Node<'_>) -> Limits {
     limits
 }
 
-/// The file of the engine's folder that an element of the command names, if it names one.
+/// The file of the engine's folder that an element of the command names, if any.
 fn engine_file(source: &dyn Source, element: &str) -> Option<SafePath> {
     let relative = element.strip_prefix("./").unwrap_or(element);
     let path = SafePath::parse(relative).ok()?;
     match source.open(&path) {
-        // A file of an archive may be there without being kept.
+        // A file in an archive may exist although its content was not kept.
         Ok(_) | Err(SourceError::TooLarge { .. }) => Some(path),
         Err(_) => None,
     }
@@ -88,7 +88,7 @@ pub(crate) fn command_files(source: &dyn Source, command: &[String]) -> BTreeSet
         .collect()
 }
 
-/// The command as it is run inside: a program of the engine's folder by its place there.
+/// The command as it is run inside the sandbox: a program of the engine's folder by its path there.
 pub fn command_inside(source: &DirectorySource, command: &[String]) -> Vec<String> {
     let mut inside = command.to_vec();
     if let Some(program) = inside.first_mut()
@@ -99,7 +99,7 @@ pub fn command_inside(source: &DirectorySource, command: &[String]) -> Vec<Strin
     inside
 }
 
-/// Why the program cannot be started, as far as that can be seen from here.
+/// Why the program cannot be started, as far as can be determined here.
 pub fn find_program_fault(
     source: &dyn Source,
     command: &[String],
@@ -156,12 +156,12 @@ pub fn find_bare_program(source: &DirectorySource, command: &[String]) -> Option
     }
 }
 
-/// The program that a bare name led to on PATH.
+/// The program that a bare name resolved to on PATH.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Program<'a> {
-    /// Where it is; nothing where the name is no bare one.
+    /// Its path; `None` if the name is not bare.
     pub place: Option<&'a Path>,
-    /// Its digest, where that is known already.
+    /// Its digest, if already known.
     pub sha256: Option<Digest>,
 }
 
@@ -174,9 +174,9 @@ impl<'a> From<Option<&'a Path>> for Program<'a> {
     }
 }
 
-/// engine_executable_sha256: over the sorted lines `<sha256>  <path>` LF of every element of the
-/// command that is a file in the engine's folder, and of the program that its bare name led to on
-/// PATH.
+/// engine_executable_sha256: the hash over the sorted lines `<sha256>  <path>` LF, for every
+/// element of the command that is a file in the engine's folder, and for the program that a bare
+/// name resolved to on PATH.
 pub fn compute_executable(
     source: &DirectorySource,
     command: &[String],

@@ -1,4 +1,4 @@
-//! The input and the output of a run as they are sealed: checked, completed, canonical.
+//! The input and output of a run as they are sealed: checked, completed and canonical.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
@@ -48,8 +48,8 @@ pub(super) fn refuse_changed_integers(
     Err(SealError::Rejected(changed.iter().map(one).collect()))
 }
 
-/// RUN_INPUT.json as it is sealed: with the list of upstream artifacts where its schema allows
-/// that, and valid.
+/// RUN_INPUT.json as it is sealed: valid, and with the list of upstream artifacts if its schema
+/// allows that.
 pub(super) fn complete_input(
     input: &Value,
     upstream: &[InputArtifact],
@@ -112,8 +112,8 @@ fn violations(schema: &Schema, stored: &[u8]) -> Vec<(String, String)> {
     }
 }
 
-/// RUN_OUTPUT.json as it is sealed: one JSON document, its two hashes filled in where the engine
-/// left them out, and the list of upstream artifacts where its schema allows that.
+/// RUN_OUTPUT.json as it is sealed: one JSON document, with its two hashes added if the engine
+/// omitted them, and the list of upstream artifacts if its schema allows that.
 pub(super) fn complete_output(
     engine: &Engine,
     printed: &[u8],
@@ -159,7 +159,7 @@ pub(super) fn complete_output(
         }
         Ok::<Value, SealError>(output)
     };
-    // An engine that hashed its whole output said all that is in it.
+    // An engine that hashed its whole output does not allow anything to be added.
     let is_closed = output.get("outputs_hash").is_some() && scope == HashScope::Document;
     if let Some(upstream) = upstream
         && output.get("input_artifact_index").is_none()

@@ -1,5 +1,5 @@
-//! An engine's folder: finds the five contracts, checks them, and gives an [`Engine`] that can
-//! be run. There is no other way to one, so what runs has contracts that hold.
+//! An engine's folder: finds and checks the five contracts, and returns an [`Engine`] that can be
+//! run. There is no other way to obtain one, so whatever runs has valid contracts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use runseal_survey::engine::examine_engine;
 use super::command::find_program_fault;
 use crate::directory::{DirectorySource, RootLink};
 
-/// An engine whose contracts hold.
+/// An engine with valid contracts.
 #[derive(Debug)]
 pub struct Engine {
     folder: PathBuf,
@@ -35,12 +35,12 @@ impl Engine {
         &self.source
     }
 
-    /// The contracts as a bundle stores them: JSON as JCS, the sealing spec byte by byte.
+    /// The contracts as a bundle stores them: JSON as JCS, the sealing spec unchanged.
     pub fn contracts(&self) -> &BTreeMap<&'static str, Vec<u8>> {
         &self.stored
     }
 
-    /// The digest of each contract, over what a bundle stores.
+    /// The digest of each contract, over its stored form.
     pub fn contract_hashes(&self) -> BTreeMap<&'static str, Digest> {
         let digest = |(name, bytes): (&&'static str, &Vec<u8>)| (*name, Digest::of(bytes));
         self.stored.iter().map(digest).collect()
@@ -67,16 +67,17 @@ impl Engine {
     }
 }
 
-/// Whether the program that the command names has to be there.
+/// Whether the program that the command names must exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Program {
-    /// The engine is about to be executed on this machine, or asked whether it could be.
+    /// It must: the engine will be executed on this machine, or is checked for that.
     MustExist,
-    /// Nothing is executed: the verdict is the same on every machine.
+    /// It need not: nothing is executed, and the verdict is the same on every machine.
     NotAsked,
 }
 
-/// Checks the contracts of the engine in the folder `path`; gives the engine, if they hold.
+/// Checks the contracts of the engine in the folder `path`; also returns the engine if they are
+/// valid.
 pub fn check_engine(
     path: &Path,
     program: Program,

@@ -1,8 +1,8 @@
-//! A run that a program describes itself, from within: parameters, files it read, metrics, files it
-//! made. The libraries make run bundles of it.
+//! A run that a program describes itself: its parameters, the files it read, its metrics, and the
+//! files it made. The language bindings use this to make run bundles.
 //!
-//! Files are copied at the moment they are named, so that what is sealed is what the program had
-//! then. Nothing is observed, and the bundle says so: its observation level is `declared`.
+//! Files are copied at the moment they are named, so that the sealed content is what the program
+//! had then. Nothing is observed, and the bundle says so: its observation level is `declared`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ use crate::record::environment::{Circumstances, make_environment};
 use crate::redact::SealingSeed;
 use crate::stream::{BUFFER, digest_through};
 
-/// What a bundle says of itself where nobody looked on.
+/// What a bundle states when nothing was observed.
 const NOT_OBSERVED: &str = "the program described its own run: nothing was observed, so files, \
     programs and network it did not name are not here, and nothing shows that what it named is what it used";
 
@@ -44,7 +44,7 @@ pub enum DeclareError {
     /// The private folder could not be written.
     #[error("the private folder cannot be written: {0}")]
     Work(#[from] io::Error),
-    /// A name that no path of a bundle can have.
+    /// A name that cannot be a path in a bundle.
     #[error("`{name}` cannot be a path in a bundle: {fault}")]
     Name {
         /// The name as it was given.
@@ -52,10 +52,10 @@ pub enum DeclareError {
         /// What is wrong with it.
         fault: String,
     },
-    /// Something of that name was given before.
+    /// The same name was given twice.
     #[error("`{0}` was given before")]
     Twice(String),
-    /// The name or version of a run cannot be an engine's.
+    /// The name or version of the run is not valid for an engine.
     #[error("`{0}` cannot name a run: it is empty, or kept for recorded commands")]
     Engine(String),
     /// The run was not sealed.
@@ -63,7 +63,7 @@ pub enum DeclareError {
     Seal(#[from] SealError),
 }
 
-/// A run in the making.
+/// A run under construction.
 #[derive(Debug)]
 pub struct DeclaredRun {
     name: String,
@@ -83,11 +83,11 @@ pub struct DeclaredRun {
 pub struct SealDeclared<'a> {
     /// The folder of run bundles.
     pub out: &'a Path,
-    /// The run's id, where it was given.
+    /// The run's id, if given.
     pub run_id: Option<RunId>,
-    /// The time that the bundle states for sealing.
+    /// The time of sealing that the bundle states.
     pub now: Moment,
-    /// The seed of a bundle of which parts may be withheld later.
+    /// The seed, if parts of the bundle may be withheld later.
     pub redactable: Option<SealingSeed>,
 }
 
@@ -95,7 +95,7 @@ impl DeclaredRun {
     /// Begins a run called `name`, of the program that `command` started.
     ///
     /// # Errors
-    /// When it cannot be called so, or there is no room for a private folder.
+    /// When the name is not valid, or no private folder can be made.
     pub fn begin(name: &str, version: &str, command: &[String]) -> Result<Self, DeclareError> {
         for text in [name, version] {
             if text.trim().is_empty() || text == RECORDED_COMMAND {
@@ -122,12 +122,12 @@ impl DeclaredRun {
         })
     }
 
-    /// What the program is set to; said again, the later value stays.
+    /// Sets a parameter; a later value replaces an earlier one.
     pub fn set_parameter(&mut self, name: &str, value: Value) {
         self.parameters.insert(name.to_owned(), value);
     }
 
-    /// What the program measured; with a step, every value is kept.
+    /// Adds a measurement; with a step, every value is kept.
     pub fn add_metric(&mut self, name: &str, value: Value, step: Option<i64>) {
         if let Some(step) = step {
             let mut point = Value::object([("step", step)]);
@@ -137,15 +137,15 @@ impl DeclaredRun {
         self.metrics.insert(name.to_owned(), value);
     }
 
-    /// That the program ended with an error.
+    /// Records that the program ended with an error.
     pub fn set_failed(&mut self, error: &str) {
         self.error = Some(error.to_owned());
     }
 
-    /// A file that the program reads: its code or data, under the path `name`.
+    /// Adds a file that the program reads, code or data, under the path `name`.
     ///
     /// # Errors
-    /// When it cannot be copied as it stands.
+    /// When it cannot be copied unchanged.
     pub fn add_input(&mut self, file: &Path, name: &str) -> Result<(), DeclareError> {
         let path = parse_name(name)?;
         if self.files.iter().any(|entry| entry.path == path.as_str()) {
@@ -157,10 +157,10 @@ impl DeclaredRun {
         Ok(())
     }
 
-    /// A file that the program made, under the path `name`.
+    /// Adds a file that the program made, under the path `name`.
     ///
     /// # Errors
-    /// When it cannot be copied as it stands.
+    /// When it cannot be copied unchanged.
     pub fn add_artifact(&mut self, file: &Path, name: &str) -> Result<(), DeclareError> {
         let path = parse_name(name)?;
         if self.artifacts.contains(&path) {
@@ -171,7 +171,7 @@ impl DeclaredRun {
         Ok(())
     }
 
-    /// A file that the program made, of these bytes.
+    /// Adds a file that the program made, with these bytes.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -185,10 +185,10 @@ impl DeclaredRun {
         Ok(())
     }
 
-    /// Seals it.
+    /// Seals the run.
     ///
     /// # Errors
-    /// When it does not hold, or cannot be written; nothing is left then.
+    /// When it is not valid or cannot be written; nothing is left behind.
     pub fn seal(mut self, sealing: SealDeclared<'_>) -> Result<Sealed, DeclareError> {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         let contracts = self.work.path().join("contracts");
@@ -297,7 +297,7 @@ impl DeclaredRun {
         Ok(())
     }
 
-    /// Puts the files that the program read into the bundle, and what is known of the machine.
+    /// Adds the files that the program read to the bundle, and what is known about the machine.
     fn put_files(&self, files: &mut RunFiles) -> Result<(), SealError> {
         let mut entries = Vec::new();
         for entry in &self.files {
@@ -330,7 +330,7 @@ impl DeclaredRun {
     }
 }
 
-/// The private folder of what the program made.
+/// The private folder for what the program made.
 const MADE: &str = "made";
 
 fn no_form(error: runseal_core::canon::NoCanonicalForm) -> SealError {
@@ -359,7 +359,7 @@ fn make_room(folder: &Path, path: &SafePath) -> Result<PathBuf, DeclareError> {
     Ok(place)
 }
 
-/// Copies a file as it stands, and says what it is.
+/// Copies a file unchanged, and returns its entry.
 fn copy_in(file: &Path, folder: &Path, path: &SafePath) -> Result<FileEntry, DeclareError> {
     use std::os::unix::fs::PermissionsExt;
     let (mut from, size) = open_regular(file)?;

@@ -1,6 +1,6 @@
-//! Seals what an engine was seen to read: the files of its folder under `engine/`, those of the
-//! machine by their hashes in RUN_ENVIRONMENT.json. And puts an engine's folder together again from
-//! a bundle that has them.
+//! Seals what an engine was observed to read: the files of its folder under `engine/`, those of the
+//! machine by their hashes in RUN_ENVIRONMENT.json. Also restores an engine's folder from a bundle
+//! that contains them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
@@ -49,7 +49,8 @@ pub(super) fn seal_what_was_read(
     let none = Observation::default();
     let observation = ran.observation.as_ref().unwrap_or(&none);
     gaps.extend(observed_gaps(observation));
-    // What the command names counts as read, so that a bundle always has its program's files.
+    // The files that the command names count as read, so that a bundle always has its program's
+    // files.
     let mut read: BTreeMap<SafePath, Option<&ObservedFile>> =
         command_files(engine.source(), engine.command())
             .into_iter()
@@ -107,7 +108,7 @@ fn is_input(file: &ObservedFile) -> bool {
     is_read && file.needs_original && file.kind == ObservedKind::File
 }
 
-/// Whether a path is one that the engine was given by its run, so that it is sealed anyway.
+/// Whether a path belongs to what the run gave the engine, which is sealed anyway.
 fn is_given(path: &Path) -> bool {
     [INSIDE_WORK, "/upstream", "/parameters"]
         .iter()
@@ -146,8 +147,8 @@ fn put_engine_file(
     })
 }
 
-/// Puts the engine of `run` together in `folder`: its contracts and what it read. False where the
-/// bundle does not hold what it read.
+/// Restores the engine of `run` in `folder`: its contracts and what it read. Returns false if the
+/// bundle does not contain what it read.
 pub(crate) fn restore_engine(run: &VerifiedRun<'_>, folder: &Path) -> Result<bool, SealError> {
     let Some(environment) = run.document(RUN_ENVIRONMENT) else {
         return Ok(false);

@@ -1,5 +1,5 @@
-//! Runs an engine once in the sandbox: the input on standard input, the output on standard
-//! output, artifacts into a folder. Judges how it ended and what it left, not what it said.
+//! Runs an engine once in the sandbox: the input on standard input, the output on standard output,
+//! artifacts into a folder. Judges how it ended and what it left, not its output.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -21,9 +21,9 @@ use super::contracts::Engine;
 use super::shown::ShownFolder;
 use crate::directory::{DirectorySource, RootLink};
 
-/// Where the engine finds what came from other engines.
+/// Where the engine finds artifacts of other engines.
 const INSIDE_UPSTREAM: &str = "/upstream";
-/// Where the engine finds its parameters, where they were given apart.
+/// Where the engine finds its parameters, if they were given separately.
 const INSIDE_PARAMETERS: &str = "/parameters/RUN_PARAMETERS.json";
 /// Lines of an engine's standard error that are passed on, and characters of each.
 const SHOWN_LINES: usize = 20;
@@ -34,34 +34,34 @@ const SHOWN_CHARACTERS: usize = 2000;
 pub struct Given<'a> {
     /// RUN_INPUT.json as it is sealed.
     pub input: &'a [u8],
-    /// The folder of what came from other engines.
+    /// The folder of artifacts from other engines.
     pub upstream: Option<&'a Path>,
     /// RUN_PARAMETERS.json.
     pub parameters: Option<&'a Path>,
-    /// Stops the engine when it is cancelled.
+    /// Stops the engine when cancelled.
     pub cancel: Option<&'a CancelToken>,
-    /// Hears of the files that it reads.
+    /// Is notified of the files that it reads.
     pub on_file: Option<OnFile>,
 }
 
-/// Why an engine's run did not count.
+/// Why an engine's run does not count.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecuteError {
-    /// It ended badly: how.
+    /// It failed; says how.
     #[error("{0}")]
     Ended(String),
-    /// It left something that is no artifact.
+    /// It left something that cannot be an artifact.
     #[error("`{path}` {reason}")]
     Left {
-        /// What it left, seen from the artifacts folder's parent.
+        /// Its path, relative to the parent of the artifacts folder.
         path: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// It was not run, or nobody knows how it ended.
+    /// It was not run, or it is unknown how it ended.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
-    /// The work folder could not be made or looked at.
+    /// The work folder could not be made or inspected.
     #[error("the work folder could not be used")]
     Work(#[source] io::Error),
     /// What it left could not be read.
@@ -69,32 +69,32 @@ pub enum ExecuteError {
     Read(#[from] SourceError),
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Ran {
     /// Standard output, captured whole.
     pub stdout: Vec<u8>,
     /// The paths of its artifacts, below the artifacts folder.
     pub artifacts: Vec<SafePath>,
-    /// What it was seen to do.
+    /// What it was observed to do.
     pub observation: Option<Observation>,
     /// The whole environment that the engine was given.
     pub environment: BTreeMap<String, String>,
     /// Where its program was started from.
     pub program: Option<PathBuf>,
-    /// Whether it saw the engine's folder itself and not a copy.
+    /// Whether it saw the engine's folder itself rather than a copy.
     pub saw_folder: bool,
     work: WorkFolder,
 }
 
 impl Ran {
-    /// Opens the artifacts folder; valid until this value is dropped.
+    /// Opens the artifacts folder, which exists until this value is dropped.
     pub fn source(&self) -> Result<DirectorySource, SourceError> {
         DirectorySource::open(&self.work.artifacts(), RootLink::Refuse)
     }
 }
 
-/// The engine's only writable folder, taken away with whatever the engine made of it.
+/// The engine's only writable folder; deleted with everything that the engine made of it.
 #[derive(Debug)]
 struct WorkFolder(tempfile::TempDir);
 
@@ -117,7 +117,7 @@ impl Drop for WorkFolder {
     }
 }
 
-/// An engine may have closed its folders; without this they would stay.
+/// Restores access to folders that the engine may have closed, so that they can be deleted.
 fn make_removable(folder: &Path) {
     let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -145,7 +145,7 @@ pub fn execute(
         inside: INSIDE_ENGINE.into(),
     });
     let artifacts = format!("{INSIDE_WORK}/{ARTIFACTS_FOLDER}");
-    // Python's hashes would differ from run to run.
+    // Without this, Python's hashes would differ from run to run.
     spec.env = [
         ("RUNSEAL_ARTIFACTS", artifacts.as_str()),
         ("PYTHONHASHSEED", "0"),
@@ -245,7 +245,7 @@ fn shown_tail(bytes: &[u8]) -> String {
     shown.join("\n")
 }
 
-/// The files of the artifacts folder; anything else that the engine left is refused and named.
+/// The files in the artifacts folder; fails with the name of anything else that the engine left.
 fn list_artifacts(work: &WorkFolder) -> Result<Vec<SafePath>, ExecuteError> {
     let source = DirectorySource::open(work.0.path(), RootLink::Refuse)?;
     let mut artifacts = Vec::new();

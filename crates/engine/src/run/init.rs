@@ -1,4 +1,4 @@
-//! Makes a new engine that works: contracts, a program in one of four languages, a test input.
+//! Makes a new working engine: contracts, a program in one of four languages, a test input.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -60,19 +60,19 @@ impl Language {
     }
 }
 
-/// Why no engine was made. Nothing is left then.
+/// Why no engine was made. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
 pub enum InitError {
-    /// It could not be written, or something is there.
+    /// It could not be written, or the target exists.
     #[error(transparent)]
     Staging(#[from] StagingError),
-    /// The folder's name makes no engine code.
+    /// No engine code can be derived from the folder's name.
     #[error("`{0}` has no letter or digit to name an engine by")]
     Name(String),
-    /// The program could not be built: why.
+    /// The program could not be built; says why.
     #[error("the engine could not be built: {0}")]
     Build(String),
-    /// What was made is no engine.
+    /// The result cannot be read as an engine.
     #[error(transparent)]
     Read(#[from] SourceError),
 }
@@ -83,10 +83,10 @@ impl From<WriteError> for InitError {
     }
 }
 
-/// Makes an engine at `target`, which does not exist or is an empty folder.
+/// Makes an engine at `target`, which must not exist or be an empty folder.
 ///
 /// # Errors
-/// [`InitError`]; nothing is left then.
+/// [`InitError`]; nothing is left behind.
 pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
     let place = Place::FreeOrEmptyFolder;
     check_place(target, place)?;
@@ -133,7 +133,7 @@ pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
     })
 }
 
-/// `my-engine 2` as `MY_ENGINE_2`.
+/// Derives an engine code: `my-engine 2` becomes `MY_ENGINE_2`.
 fn derive_code(name: &str) -> Option<String> {
     let word = |c: char| {
         if c.is_ascii_alphanumeric() {
@@ -160,7 +160,7 @@ fn make_manifest(code: &str, language: Language) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// Builds with the `rustc` of whoever makes the engine; nothing is fetched.
+/// Builds the program with the user's `rustc`; nothing is downloaded.
 fn build_rust(folder: &Path) -> Result<(), InitError> {
     let built = Command::new("rustc")
         .args(["--edition", "2021", "-O", "engine.rs", "-o", "engine"])

@@ -1,5 +1,5 @@
-//! Replays a run bundle: the document's six replay rules first, each by its number, then the
-//! engine again on the sealed input, and what it gives compared with what was sealed.
+//! Replays a run bundle: checks the document's six replay rules by number, then runs the engine
+//! again on the sealed input, and compares the results with the sealed ones.
 
 mod compare;
 mod rules;
@@ -17,6 +17,7 @@ use super::contracts::Engine;
 use super::execute::{ExecuteError, Given, execute};
 use super::seal::SealError;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
+use crate::models::Fork;
 use crate::record::machine::MachineCheck;
 use crate::record::reasons::explain;
 
@@ -30,14 +31,14 @@ pub const REPLAY_RULES: [&str; 6] = [
     "the engine is the one of RUN_META, or one that the sealed manifest permits",
 ];
 
-/// How a replay ended.
+/// The verdict of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Every run gave what was sealed.
+    /// Every run gave the sealed results.
     Reproduced,
-    /// A run gave something else.
+    /// A run gave different results.
     Diverged,
-    /// A replay rule does not hold: the lowest.
+    /// A replay rule is violated; the lowest one.
     NotReplayable {
         /// Its number, 1 to 6.
         rule: usize,
@@ -55,60 +56,62 @@ impl Verdict {
     }
 }
 
-/// One place where a run gave something else.
+/// One place where a run gave a different result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
-    /// The file, by its path in the bundle.
+    /// The file's path in the bundle.
     pub path: String,
-    /// The place in it, as a JSON Pointer, where it is a document.
+    /// The place in it as a JSON Pointer, if it is a document.
     pub pointer: Option<String>,
     /// The sealed value, or its digest, for people.
     pub sealed: String,
-    /// The value that this run gave, in the same form.
+    /// The value of this run, in the same form.
     pub now: String,
-    /// Where the two differ, for people, where that can be told.
+    /// How the two differ, for people, if that can be described.
     pub difference: Option<String>,
 }
 
-/// What one run of the engine gave.
+/// How one run compares with the sealed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// Where it differs; nothing where it is the same.
+    /// Where it differs; empty if it does not.
     pub divergences: Vec<Divergence>,
     /// How many artifacts are the same.
     pub same_artifacts: usize,
 }
 
-/// What a replay gave.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replay {
-    /// Why each replay rule does not hold; nothing where it does.
+    /// Why each replay rule is violated; empty if it is not.
     pub rules: [Vec<String>; 6],
-    /// One comparison for each time the engine was run.
+    /// One comparison for each run of the engine.
     pub runs: Vec<Comparison>,
     /// The sealed outputs_hash.
     pub outputs_hash: String,
-    /// How the machine compares with the one of the run; nothing where the bundle does not say
-    /// what was used of it.
+    /// How the machine compares with that of the sealed run; `None` if the bundle does not say what
+    /// it used.
     pub environment: Option<MachineCheck>,
-    /// Why runs may differ, where they do.
+    /// Why runs may differ, if they do.
     pub reasons: Vec<String>,
-    /// How far the command was kept apart; nothing where it was not run.
+    /// How far the command was isolated; `None` if it was not run.
     pub isolation: Option<Isolation>,
     /// What the bundle says was not captured.
     pub gaps: Vec<CaptureGap>,
-    /// Whether the sealed run was one of a command that failed.
+    /// Whether the sealed run was of a command that failed.
     pub has_failed: bool,
     /// What could not be compared.
     pub notes: Vec<String>,
+    /// Where the command went on from the recorded answers of models by itself.
+    pub fork: Option<Fork>,
     /// Whether it is one of a redacted copy, of which not all can be checked.
     pub is_redacted: bool,
-    /// What the copy withholds of what the run gave.
+    /// Which of the run's results the copy withholds.
     pub not_compared: Vec<String>,
 }
 
 impl Replay {
-    /// A replay that has begun: which rules the bundle breaks.
+    /// Begins a replay with the rules that the bundle violates.
     pub(crate) fn begin(report: &Report) -> Self {
         Self {
             rules: rules_of_report(report),
@@ -120,6 +123,7 @@ impl Replay {
             gaps: Vec::new(),
             has_failed: false,
             notes: Vec::new(),
+            fork: None,
             is_redacted: false,
             not_compared: Vec::new(),
         }
@@ -135,13 +139,13 @@ impl Replay {
         replay
     }
 
-    /// Whether the replay rule at this place of [`REPLAY_RULES`] was checked. Schemas and sums
-    /// cannot be in a copy.
+    /// Whether the replay rule with this index in [`REPLAY_RULES`] was checked. A copy contains no
+    /// schemas or sums.
     pub fn was_checked(&self, rule: usize) -> bool {
         !self.is_redacted || !self.rules[rule].is_empty() || !(1..=3).contains(&rule)
     }
 
-    /// Takes in what a copy withholds: what is missing to run it, and what cannot be compared.
+    /// Adds what a copy withholds: what is missing to run it, and what cannot be compared.
     pub(crate) fn add_withheld(&mut self, run: &VerifiedRun<'_>) {
         let input = run.document(RUN_INPUT);
         let input = input.map(|input| input.root().to_value());
@@ -155,8 +159,12 @@ impl Replay {
         self.not_compared = run.withholding().not_compared();
     }
 
-    /// The verdict for people: also on what else it was reproduced.
+    /// The verdict for people, including on what other environment it was reproduced.
     pub fn verdict_text(&self) -> String {
+        // What went on by itself was not to give the same.
+        if let Some(fork) = &self.fork {
+            return fork.to_string();
+        }
         let name = self.verdict().name();
         let other = self.environment.as_ref().and_then(MachineCheck::other_name);
         let mut text = name.to_owned();
@@ -171,7 +179,7 @@ impl Replay {
         text
     }
 
-    /// The verdict: a rule that does not hold comes before any comparison.
+    /// The verdict: a violated rule takes precedence over any comparison.
     pub fn verdict(&self) -> Verdict {
         if let Some(at) = self.rules.iter().position(|faults| !faults.is_empty()) {
             return Verdict::NotReplayable { rule: at + 1 };
@@ -189,16 +197,16 @@ impl Replay {
 pub struct ReplayOptions<'a> {
     /// How many times the engine is run; each run is compared with the sealed one.
     pub times: u32,
-    /// What the engine may use.
+    /// The limits of the engine.
     pub policy: &'a Limits,
-    /// Whether other interpreters and libraries than those of the run are refused.
+    /// Whether interpreters and libraries other than those of the run are refused.
     pub same_environment: bool,
-    /// Stops the running engine when it is cancelled.
+    /// Stops the running engine when cancelled.
     pub cancel: Option<&'a CancelToken>,
 }
 
-/// Replays the bundle in `source` with `engine`. The sandbox is asked for only once everything
-/// else holds, so that a bundle that is not replayable is told anywhere.
+/// Replays the bundle in `source` with `engine`. The sandbox is set up only once everything else is
+/// valid, so that a bundle that is not replayable is reported on any machine.
 pub fn replay_run(
     source: &dyn Source,
     engine: &Engine,
@@ -213,7 +221,7 @@ pub fn replay_run(
     }
 }
 
-/// Replays the engine's run in `run`, whose bundle holds.
+/// Replays the engine's run in `run`, whose bundle is valid.
 pub(crate) fn replay_engine(
     run: &VerifiedRun<'_>,
     engine: &Engine,

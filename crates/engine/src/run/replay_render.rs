@@ -1,4 +1,4 @@
-//! What a replay gave, for people and for programs.
+//! The result of a replay, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use runseal_sandbox::Isolation;
 use super::replay::{Comparison, Divergence, REPLAY_RULES, Replay, Verdict};
 use crate::record::repeat::Varying;
 
-/// Files of the machine that differ, shown to people at the most.
+/// The most differing files of the machine that are shown to people.
 const SHOWN_FILES: usize = 20;
 
 /// The replay as JSON.
@@ -39,6 +39,12 @@ pub fn render_json(replay: &Replay) -> Value {
     printed.insert("ok", verdict == Verdict::Reproduced);
     if let Verdict::NotReplayable { rule } = verdict {
         printed.insert("rule", rule);
+    }
+    if let Some(fork) = &replay.fork {
+        let mut forked = Value::object([("at", fork.at), ("live", fork.live)]);
+        forked.insert("answered", fork.answered);
+        forked.insert("recording", fork.recording.display().to_string());
+        printed.insert("fork", forked);
     }
     printed.insert("rules", Value::array(rules));
     printed.insert("runs", Value::array(runs));
@@ -225,7 +231,7 @@ fn render_divergences(text: &mut String, divergences: &[Divergence]) {
     }
 }
 
-/// What several runs at once gave that is not always the same.
+/// Describes what varies between several runs.
 pub fn render_varying(varying: &Varying, times: u32) -> String {
     let mut text =
         format!("warning: {times} runs did not give the same; the first one is sealed\n");

@@ -1,8 +1,8 @@
-//! From an input and an engine to a sealed run bundle.
+//! Runs an engine on an input and seals the run as a bundle.
 //!
-//! The sequence is the rulings': strip, upstream, input schema, run, hashes, then everything else
-//! by verifying the bundle, strictly, before it takes its place. What would not verify is never
-//! sealed, so there is one set of rules for both.
+//! The order is that of the rulings: strip, upstream, input schema, run, hashes; everything else is
+//! checked by verifying the bundle strictly before it is published. What would not verify is never
+//! sealed, so there is only one set of rules.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -36,32 +36,32 @@ use crate::record::ahead::Reader;
 use crate::record::environment::PackageReader;
 use crate::redact::{KeptSeed, SealingSeed};
 
-/// The rule id of a rejection that is no rule's: the engine itself failed.
+/// The rule id for a rejection that no rule covers: the engine itself failed.
 pub const RUN: &str = "RUN";
 
-/// What RUN_META.json says about who sealed.
+/// The orchestrator named in RUN_META.json.
 const ORCHESTRATOR: &str = concat!("runseal ", env!("CARGO_PKG_VERSION"));
 
 /// What to seal, and where.
 #[derive(Debug)]
 pub struct Request<'a> {
-    /// The engine that ran, already checked.
+    /// The engine to run, already checked.
     pub engine: &'a Engine,
-    /// The input, as it was given.
+    /// The input as given.
     pub input: Value,
-    /// Parameters that were given apart.
+    /// Parameters that were given separately.
     pub parameters: Option<Value>,
     /// Run bundles of other engines.
     pub upstream: &'a [PathBuf],
     /// The folder of run bundles.
     pub out: &'a Path,
-    /// The run's id, where it was given.
+    /// The run's id, if given.
     pub run_id: Option<RunId>,
-    /// The time that `sealed_at` and a default run id take.
+    /// The time for `sealed_at` and for a default run id.
     pub now: Moment,
-    /// The seed of a bundle of which parts may be withheld later.
+    /// The seed, if parts of the bundle may be withheld later.
     pub redactable: Option<SealingSeed>,
-    /// Ends it early, with nothing sealed.
+    /// Stops early, with nothing sealed.
     pub cancel: Option<CancelToken>,
 }
 
@@ -74,14 +74,14 @@ pub struct Sealed {
     pub path: PathBuf,
     /// `outputs_hash` of RUN_META.json: what a replay has to reproduce.
     pub outputs_hash: String,
-    /// Where the seed is kept that was made for it.
+    /// The path of its new seed, if one was made.
     pub seed: Option<PathBuf>,
 }
 
 /// Why nothing was sealed. Nothing is left behind either.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
-    /// The input, the engine's behaviour or its output is not acceptable: why.
+    /// The input, the engine's behaviour or its output is not acceptable; says why.
     #[error("the run was rejected")]
     Rejected(Vec<Finding>),
     /// The engine could not be run.
@@ -126,8 +126,8 @@ pub fn seal_run(
     let before = executable_at(program.as_deref())?;
     let ran = execute(sandbox, engine, given, policy).map_err(rejected_run)?;
     let ahead = reader.finish();
-    // What was hashed is what ran, or nothing is sealed. A program that its user may not execute
-    // is passed over for the next one on PATH, which was not looked at before.
+    // What was hashed must be what ran, or nothing is sealed: a program that the user may not
+    // execute is skipped in favour of the next one on PATH, which was not hashed.
     let executed = ran.program.as_deref().filter(|_| program.is_some());
     let executable = executable_at(executed.or(program.as_deref()))?;
     if executable != before && executed == program.as_deref() {
@@ -154,7 +154,7 @@ pub fn seal_run(
     )
 }
 
-/// Seals an output that was produced elsewhere, with the artifacts of a folder, where given.
+/// Seals an output that was produced elsewhere, with the artifacts in a folder if one is given.
 pub fn seal_output(
     request: Request<'_>,
     output: &[u8],
@@ -200,7 +200,7 @@ fn rejected_run(error: ExecuteError) -> SealError {
     }
 }
 
-/// Seals a run that its own program described: nothing was executed or observed by us.
+/// Seals a run that was described by its own program: nothing was executed or observed here.
 pub(super) fn seal_declared_output(
     request: Request<'_>,
     put_files: impl FnOnce(&mut RunFiles) -> Result<(), SealError>,
@@ -260,7 +260,7 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
     )?;
     let inputs_hash = Digest::of(&input_bytes);
     let default_id = || {
-        // An id is never withheld, so it must not hold digits of what may be.
+        // The id is never withheld, so it must not contain digits of something that may be.
         let digits = match &request.redactable {
             Some(redactable) => redactable.seed.blind(&inputs_hash).hex_prefix(8),
             None => inputs_hash.hex_prefix(8),
@@ -297,7 +297,7 @@ fn prepare(request: Request<'_>) -> Result<Prepared<'_>, SealError> {
     })
 }
 
-/// Puts the output, the artifacts, RUN_META.json and the lists in, verifies, and seals.
+/// Adds the output, the artifacts, RUN_META.json and the lists, verifies the bundle, and seals it.
 fn finish(
     prepared: Prepared<'_>,
     output: &[u8],
@@ -365,7 +365,7 @@ fn finish(
     })
 }
 
-/// Judges the bundle that is about to be sealed as strictly as anybody may.
+/// Verifies the bundle at the strictest level before it is sealed.
 pub(crate) fn verify_staged(folder: &Path) -> Result<(), SealError> {
     let source = DirectorySource::open(folder, RootLink::Refuse)?;
     let options = VerifyOptions {
@@ -387,7 +387,7 @@ fn unsealable(error: RunFilesError, rule_id: &'static str, path: &str) -> SealEr
     }
 }
 
-/// RUN_META.json of a run of the engine with this code and version.
+/// RUN_META.json for a run of the engine with this code and version.
 pub(crate) fn make_meta(
     (code, version): (&str, &str),
     contracts: &BTreeMap<&'static str, Digest>,
@@ -413,7 +413,7 @@ pub(crate) fn make_meta(
     meta
 }
 
-/// Reads the text of an input or of parameters.
+/// Parses an input or parameters.
 pub fn parse_value(bytes: &[u8]) -> Result<Value, runseal_core::canon::JsonError> {
     let document = parse_document(bytes, &ReadOptions::default())?;
     let root: Node<'_> = document.root();

@@ -1,7 +1,7 @@
-//! The engine's folder as the sandbox can show it.
+//! The engine's folder in a form that the sandbox can show.
 //!
-//! Where the caller is root, engines run as another user, who may read only what everyone may. A
-//! folder with private files in it is then copied, with its files readable, into a folder that
+//! If the caller is root, engines run as another user, who can read only what everybody can. A
+//! folder with private files is then copied, with its files made readable, into a folder that
 //! nobody else on the machine can reach.
 
 use std::ffi::{CStr, OsStr};
@@ -15,26 +15,26 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// What every entry is opened with. A pipe does not block, a terminal does not become ours.
+/// The flags for opening entries: a pipe does not block, a terminal does not become ours.
 const OPEN: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::CLOEXEC);
 
-/// A folder that the user whom engines run as can read.
+/// A folder that is readable for the user that engines run as.
 #[derive(Debug)]
 pub enum ShownFolder {
-    /// The folder itself: everybody may read all of it.
+    /// The folder itself: everybody can read all of it.
     Itself(PathBuf),
-    /// A copy, taken away with this.
+    /// A copy; deleted when dropped.
     Copy(tempfile::TempDir),
 }
 
 const NAME: &str = "engine";
 
 impl ShownFolder {
-    /// Shows `folder`, an absolute path, as it is or as a copy.
+    /// Makes `folder`, an absolute path, readable as it is or as a copy.
     pub fn new(folder: &Path) -> io::Result<Self> {
         let is_root = rustix::process::geteuid().is_root();
         if !is_root || is_open(folder)? {
@@ -47,7 +47,7 @@ impl ShownFolder {
         Ok(Self::Copy(copy))
     }
 
-    /// Where engines find it; valid until this value is dropped.
+    /// Its path, which is valid until this value is dropped.
     pub fn path(&self) -> PathBuf {
         match self {
             Self::Itself(path) => path.clone(),
@@ -56,12 +56,12 @@ impl ShownFolder {
     }
 }
 
-/// Whether everyone may read `path` and everything below it.
+/// Whether everybody can read `path` and everything below it.
 fn is_open(path: &Path) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     let mode = metadata.mode();
     if !metadata.is_dir() {
-        // A link has no mode of its own, and a pipe or device is not for reading.
+        // A link has no mode of its own, and a pipe or device is not read.
         return Ok(!metadata.is_file() || mode & 0o004 != 0);
     }
     if mode & 0o005 != 0o005 {
@@ -75,9 +75,9 @@ fn is_open(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Copies a folder with its files readable. Each entry is opened once, without following links, and
-/// what it is is asked of the handle that is then read: swapping it meanwhile gives an error or a
-/// link, never the content of another file.
+/// Copies a folder and makes its files readable. Each entry is opened once, without following
+/// links, and its type is taken from the same handle that is then read: swapping it meanwhile gives
+/// an error or a link, never the content of another file.
 fn copy_open(from: &Path, to: &Path) -> io::Result<()> {
     let folder = rustix::fs::open(from, OPEN | OFlags::DIRECTORY, Mode::empty())?;
     copy_folder(&folder, to)
@@ -102,7 +102,7 @@ fn copy_entry(folder: &OwnedFd, name: &CStr, to: &Path) -> io::Result<()> {
             let target = rustix::fs::readlinkat(folder, name, Vec::new())?;
             return symlink(OsStr::from_bytes(target.to_bytes()), to);
         }
-        // A socket, which is not for reading.
+        // A socket, which is not read.
         Err(Errno::NXIO) => return Ok(()),
         Err(errno) => return Err(errno.into()),
     };
@@ -119,7 +119,7 @@ fn copy_entry(folder: &OwnedFd, name: &CStr, to: &Path) -> io::Result<()> {
             };
             copy.set_permissions(Permissions::from_mode(mode))
         }
-        // A pipe or device is not for reading.
+        // A pipe or device is not read.
         _ => Ok(()),
     }
 }
@@ -186,7 +186,7 @@ mod tests {
             });
             for number in 0..300 {
                 let copy = folder.path().join(format!("copy-{number}"));
-                // A name that is gone when it is opened is an error, and no harm.
+                // An entry that vanishes before it is opened is an error, and does no harm.
                 let _ = copy_open(&engine, &copy);
                 for name in ["data", "beside"] {
                     let copied = copy.join(name);

@@ -1,4 +1,5 @@
-//! The files of a run bundle in the making: everything hashed as it is written, listed at the end. How the folder gets into its place is [`crate::staging`]'s.
+//! The files of a run bundle under construction: each is hashed as it is written, and all are
+//! listed at the end. [`crate::staging`] publishes the folder.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -25,16 +26,16 @@ use crate::staging::{Place, Rights, Staging, StagingError, check_place, set_righ
 use crate::stream::BUFFER;
 use crate::unfinished::ClaimedName;
 
-/// Why a file did not get into the bundle.
+/// Why a file could not be added to the bundle.
 #[derive(Debug, thiserror::Error)]
 pub enum RunFilesError {
-    /// The bundle could not be written or did not get into its place.
+    /// The bundle could not be written or published.
     #[error(transparent)]
     Staging(#[from] StagingError),
     /// Something could not be read.
     #[error(transparent)]
     Read(#[from] SourceError),
-    /// A JSON file that cannot be sealed.
+    /// A JSON file cannot be sealed.
     #[error("`{path}` {fault}")]
     Json {
         /// Its path in the bundle.
@@ -42,17 +43,17 @@ pub enum RunFilesError {
         /// What is wrong with it.
         fault: String,
     },
-    /// A file that is no longer what was verified.
+    /// A file has changed since it was verified.
     #[error("`{path}` changed after it was verified: expected sha256 {expected}, actual {actual}")]
     Changed {
-        /// Its path where it was read.
+        /// The path from which it was read.
         path: String,
-        /// The digest that the file had when it was verified.
+        /// Its digest when it was verified.
         expected: Digest,
         /// The digest of the bytes that were copied.
         actual: Digest,
     },
-    /// A value that JCS has no form for.
+    /// A value that has no JCS form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
     /// The index could not be written.
@@ -66,28 +67,28 @@ impl From<WriteError> for RunFilesError {
     }
 }
 
-/// Threads that store files at the same time: what they wait for is mostly one folder's lock.
+/// The most threads that store files in parallel: they mostly wait for the lock of one folder.
 const MOST_STORING: usize = 4;
-/// Files that are not worth another thread.
+/// Fewer files than this are not worth another thread.
 const FEW: usize = 32;
 
-/// Ids that are made of one by a number behind it.
+/// The most ids that are tried by adding a number to one.
 const MOST_OF_ONE_ID: u32 = 10_000;
 
-/// The files of a run bundle in the making.
+/// The files of a run bundle under construction.
 #[derive(Debug)]
 pub struct RunFiles {
     staging: Staging,
     out: PathBuf,
-    /// Every file so far, in the order they came in.
+    /// Every file so far, in the order in which they were added.
     files: Vec<(Box<str>, Digest)>,
     buffer: Vec<u8>,
-    /// The id that was chosen for it, kept from others who choose one until the bundle has it.
+    /// The chosen id, reserved against other processes until the bundle has it.
     claim: Option<ClaimedName>,
 }
 
 impl RunFiles {
-    /// Begins a bundle below the folder `out`, which is made where it is missing.
+    /// Begins a bundle below the folder `out`, which is created if it does not exist.
     pub fn begin(out: &Path) -> Result<Self, RunFilesError> {
         Ok(Self {
             staging: Staging::begin_with(out, Rights::ReadOnly)?,
@@ -98,18 +99,18 @@ impl RunFiles {
         })
     }
 
-    /// Where the files are for now.
+    /// The current path of the files.
     pub fn path(&self) -> &Path {
         self.staging.path()
     }
 
-    /// Fails where `run_id` is taken.
+    /// Fails if `run_id` is taken.
     pub fn check_free(out: &Path, run_id: &RunId) -> Result<(), RunFilesError> {
         Ok(check_place(&out.join(run_id.as_str()), Place::Free)?)
     }
 
-    /// Chooses the first of `base`, `base_2`, `base_3`, … that is free and that nobody else has
-    /// chosen: two runs of one second that took in the same would have one id otherwise.
+    /// Chooses the first of `base`, `base_2`, `base_3`, … that is free and not reserved: otherwise
+    /// two runs with the same input within one second would have the same id.
     pub fn choose_id(&mut self, base: &RunId) -> Result<RunId, RunFilesError> {
         let taken = || StagingError::Exists(self.out.join(base.as_str()));
         for number in 1..=MOST_OF_ONE_ID {
@@ -135,8 +136,8 @@ impl RunFiles {
         }
     }
 
-    /// Stores something of every one of `items`, on as many threads as there are processors; gives
-    /// what `store` gave, in their order. Of several that fail, the first one's error is told.
+    /// Calls `store` for every item, on up to as many threads as there are processors; returns the
+    /// results in order. Of several errors, that of the first item is returned.
     pub(crate) fn store_all<T: Sync, R: Send, E: Send>(
         &mut self,
         items: &[T],
@@ -183,12 +184,12 @@ impl RunFiles {
         self.storing().put_json(path, value)
     }
 
-    /// Stores bytes as they are.
+    /// Stores bytes unchanged.
     pub fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunFilesError> {
         self.storing().put_bytes(path, bytes)
     }
 
-    /// Copies a file out of `source`: JSON as its JCS bytes, anything else as it streams by.
+    /// Copies a file from `source`: JSON as its JCS bytes, anything else unchanged.
     pub fn copy(
         &mut self,
         source: &dyn Source,
@@ -198,7 +199,7 @@ impl RunFiles {
         self.storing().copy(source, from, to)
     }
 
-    /// Stores a file of a user's; see [`Storing::put_user_file`].
+    /// Stores a user's file; see [`Storing::put_user_file`].
     pub(crate) fn put_user_file(
         &mut self,
         file: &File,
@@ -208,8 +209,8 @@ impl RunFiles {
         self.storing().put_user_file(file, size, to)
     }
 
-    /// Copies a file that was verified to have the digest `expected`. What has another one by now
-    /// is refused: it is not what was verified.
+    /// Copies a file that was verified to have the digest `expected`; fails if it has changed
+    /// since.
     pub fn copy_verified(
         &mut self,
         source: &dyn Source,
@@ -235,7 +236,7 @@ impl RunFiles {
     }
 
     /// Adds the commitment over everything stored so far, so that parts of it can be withheld
-    /// later. Comes last before the lists: what is added afterwards is not committed to.
+    /// later. Must come last before the lists: later files are not committed to.
     pub fn put_commitment(&mut self, seed: &Seed) -> Result<(), RunFilesError> {
         let mut committing = Committing::begin(&REDACTABLE, seed);
         for (path, digest) in &self.files {
@@ -264,7 +265,7 @@ impl RunFiles {
         self.put_bytes(SUMS, sums.as_bytes())
     }
 
-    /// Writes the index entry by entry: it is as long as there are files.
+    /// Writes the index one entry at a time, because it grows with the number of files.
     fn put_index(&mut self) -> Result<(), RunFilesError> {
         let (file, place) = self.staging.create(ARTIFACT_INDEX)?;
         let mut sink = HashedFile {
@@ -278,12 +279,12 @@ impl RunFiles {
         Ok(())
     }
 
-    /// Where the bundle is to stand.
+    /// The path at which the bundle will be published.
     pub fn target(&self, run_id: &RunId) -> PathBuf {
         self.out.join(run_id.as_str())
     }
 
-    /// Puts the bundle into its place, read-only, if `verify` accepts it and nothing is there.
+    /// Publishes the bundle, read-only, if `verify` accepts it and the target is free.
     pub fn seal<E: From<RunFilesError>>(
         self,
         run_id: &RunId,
@@ -296,7 +297,7 @@ impl RunFiles {
             }
         }
         let target = self.out.join(run_id.as_str());
-        // What is not needed to publish is not held while the bundle is verified.
+        // Free what publishing does not need while the bundle is verified.
         drop((self.files, self.buffer));
         let sealed = self
             .staging

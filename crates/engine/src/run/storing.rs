@@ -1,5 +1,5 @@
-//! Puts single files into a run bundle: JSON as its JCS, everything hashed as it is written. Several
-//! threads can do it at the same time, each with one of these.
+//! Adds single files to a run bundle: JSON in its JCS form, everything hashed as it is written.
+//! Several threads can do this in parallel, each with its own [`Storing`].
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,21 +18,21 @@ use crate::atomic::WriteError;
 use crate::staging::Staging;
 use crate::stream::digest_through;
 
-/// JSON files of a user that have more bytes than this are stored as they are only.
+/// A user's JSON files that are larger than this are stored unchanged only.
 const LARGEST_CANONICAL: u64 = 16 << 20;
 
-/// A file of a user's, with the digest and number of its very bytes.
+/// A user's file, with the digest and length of its exact bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
     /// SHA-256 of the bytes as they were read.
     pub sha256: Digest,
-    /// How many there are.
+    /// Their number.
     pub bytes: u64,
-    /// Where in the bundle they are; nothing where they were only hashed.
+    /// Their path in the bundle; `None` if they were only hashed.
     pub place: Option<String>,
 }
 
-/// Stores files in a bundle, and notes each with its digest.
+/// Stores files in a bundle, and records each with its digest.
 pub(crate) struct Storing<'a> {
     pub(super) staging: &'a Staging,
     pub(super) files: &'a mut Vec<(Box<str>, Digest)>,
@@ -46,14 +46,14 @@ impl Storing<'_> {
         self.put_bytes(path, &bytes)
     }
 
-    /// Stores bytes as they are.
+    /// Stores bytes unchanged.
     pub(crate) fn put_bytes(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunFilesError> {
         self.staging.put(path, bytes)?;
         self.files.push((path.into(), Digest::of(bytes)));
         Ok(())
     }
 
-    /// Stores bytes as they are, whose digest is known.
+    /// Stores bytes with a known digest unchanged.
     pub(crate) fn put_known(
         &mut self,
         path: &str,
@@ -69,7 +69,7 @@ impl Storing<'_> {
         })
     }
 
-    /// Copies a file out of `source`: JSON as its JCS bytes, anything else as it streams by.
+    /// Copies a file from `source`: JSON as its JCS bytes, anything else unchanged.
     pub(crate) fn copy(
         &mut self,
         source: &dyn Source,
@@ -100,8 +100,9 @@ impl Storing<'_> {
         Ok(digest)
     }
 
-    /// Stores a file of a user's below `to`, whose very bytes count: a JSON file as its JCS there,
-    /// and as it is in `exact/`; one without a JCS that keeps its value, or a large one, only so.
+    /// Stores a user's file, whose exact bytes matter, below `to`. JSON is stored there in its JCS
+    /// form and unchanged in `exact/`; JSON that is large, or whose JCS form would change its
+    /// value, only unchanged.
     pub(crate) fn put_user_file(
         &mut self,
         mut file: &File,
@@ -136,7 +137,7 @@ impl Storing<'_> {
         })
     }
 
-    /// Hashes a file of a user's without storing it.
+    /// Hashes a user's file without storing it.
     pub(crate) fn digest_user_file(
         &mut self,
         mut file: &File,

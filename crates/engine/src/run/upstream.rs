@@ -1,5 +1,5 @@
-//! Artifacts of other engines' runs: taken only out of run bundles that verify, only from engines
-//! that the coupling rules allow, copied into the bundle and listed by hash.
+//! Artifacts of other engines' runs: taken only from valid run bundles of engines that the coupling
+//! rules allow, copied into the bundle and listed by hash.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use super::staging::{RunFiles, RunFilesError};
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
 
-/// Copies what `bundles` offer into `files`; gives the list of it, sorted.
+/// Copies what `bundles` offer into `files`; returns the sorted list of it.
 pub fn take_upstream(
     bundles: &[PathBuf],
     coupling: Node<'_>,
@@ -53,7 +53,7 @@ pub fn take_run(
         return Err(refuse(path, message));
     }
     let place = format!("{UPSTREAM_FOLDER}/{code}/{run_id}");
-    // The code is another engine's word and becomes part of a path here.
+    // The code comes from another engine, and becomes part of a path here.
     if code.contains('/') || SafePath::parse(&place).is_err() {
         return Err(refuse(
             path,

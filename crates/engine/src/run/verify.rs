@@ -13,7 +13,7 @@ use crate::directory::{DirectorySource, RootLink};
 
 pub use crate::job::verify::VerifyOptions;
 
-/// A bundle that was verified and holds. There is no other way to get one.
+/// A bundle that was verified and is valid. There is no other way to obtain one.
 pub struct VerifiedRun<'a> {
     source: &'a dyn Source,
     collected: CollectedRun,
@@ -21,22 +21,22 @@ pub struct VerifiedRun<'a> {
 }
 
 impl VerifiedRun<'_> {
-    /// Where its files are.
+    /// The source of its files.
     pub fn source(&self) -> &dyn Source {
         self.source
     }
 
-    /// What it withholds, where it is a redacted copy.
+    /// What it withholds, if it is a redacted copy.
     pub fn withholding(&self) -> &Withholding {
         &self.withholding
     }
 
-    /// What was found in it.
+    /// The facts that were collected from it.
     pub fn collected(&self) -> &CollectedRun {
         &self.collected
     }
 
-    /// One of its documents. Every required one is there.
+    /// One of its documents. Every required one exists.
     pub fn document(&self, name: &str) -> Option<Document<'_>> {
         let bytes = self.collected.documents.get(name)?;
         parse_document(bytes, &ReadOptions::default()).ok()
@@ -49,7 +49,7 @@ pub fn verify_run_folder(path: &Path, options: VerifyOptions) -> Result<Report, 
     verify_run_source(&source, options).map(|(report, _)| report)
 }
 
-/// Verifies the run bundle in `source`; gives the bundle too, if it holds.
+/// Verifies the run bundle in `source`; also returns the bundle if it is valid.
 pub fn verify_run_source(
     source: &dyn Source,
     options: VerifyOptions,
@@ -65,7 +65,8 @@ pub fn verify_run_source(
 }
 
 /// Verifies the redacted copy of a run bundle in `source`, to which nobody else may be writing;
-/// gives what it shows of the run, if the copy holds. Nothing where it is a copy of something else.
+/// also returns the visible part of the run if the copy is valid. `None` if it is a copy of
+/// something else.
 pub fn verify_redacted_run(
     source: &dyn Source,
 ) -> Result<(Report, Option<VerifiedRun<'_>>), SourceError> {
@@ -78,16 +79,16 @@ pub fn verify_redacted_run(
     Ok((report, verified))
 }
 
-/// Makes what every schema is checked against, which takes longer than most schemas do: for when there
-/// is time, since the first schema would make it otherwise.
+/// Builds what every schema is checked against, which takes longer than checking most schemas.
+/// Called when there is time; otherwise the first schema would build it.
 pub(crate) fn prepare_schemas() {
     if let Ok(schema) = parse_document(USUAL_SCHEMA.as_bytes(), &ReadOptions::default()) {
-        // Whether it is a good one is of no interest to anybody.
+        // The result does not matter.
         let _ = Schema::compile(schema.root());
     }
 }
 
-/// A schema with the words that most have.
+/// A schema with the most common keywords.
 const USUAL_SCHEMA: &str = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema",
     "type":"object","required":["a"],"additionalProperties":false,"properties":{
     "a":{"type":"array","items":{"type":"string","pattern":"^x","minLength":1}},

@@ -1,5 +1,5 @@
-//! What an engine's command may meet that its contracts cannot say: files outside of its folder,
-//! links, and another program than the user's shell would start.
+//! What an engine's command may encounter that its contracts cannot express: files outside its
+//! folder, links, and a program other than the one that the user's shell would start.
 //!
 //! These depend on the machine, so they are warnings of `engine check` and never findings.
 
@@ -9,7 +9,7 @@ use std::path::Path;
 use super::contracts::Engine;
 use crate::programs::{find_program, find_program_on};
 
-/// Says what about the command of `engine` may surprise.
+/// Lists what may be surprising about the command of `engine`.
 pub fn find_warnings(engine: &Engine) -> Vec<String> {
     let mut warnings = Vec::new();
     let folder = engine.folder();
@@ -50,7 +50,7 @@ pub fn find_warnings(engine: &Engine) -> Vec<String> {
     warnings
 }
 
-/// Whether the user's shell would start another program under this name.
+/// Whether the user's shell would start a different program under this name.
 fn warn_about_program(program: &str) -> Option<String> {
     if program.contains('/') {
         return None;
@@ -68,7 +68,7 @@ fn warn_about_program(program: &str) -> Option<String> {
     })
 }
 
-/// A virtual environment in the folder is not used unless the command starts its Python.
+/// A virtual environment in the folder is used only if the command starts its Python.
 fn warn_about_venv(folder: &Path, command: &[String]) -> Option<String> {
     let program = command.first()?;
     let venv = ["venv", ".venv", "env"]

@@ -1,13 +1,12 @@
-//! What a redacted copy of a run withholds, for whoever replays it as far as it goes.
+//! What a redacted copy of a run withholds, for replaying it as far as possible.
 //!
-//! A copy shows every file byte for byte or not at all, so what is shown can be run and compared. What
-//! the command needs and does not get makes the run one that cannot be replayed; what it
-//! gives and nobody shows is left out of the comparison, and named.
+//! A copy shows every file byte for byte or not at all, so what it shows can be run and compared.
+//! If it withholds something that the command needs, the run cannot be replayed; if it withholds a
+//! result, that is left out of the comparison and named.
 
 use std::collections::BTreeSet;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::redacted::commit::{has_marker, read_marker};
 use runseal_core::formats::redacted::documents::{REDACTED, Redacted, Withheld};
@@ -35,7 +34,7 @@ const GIVEN: [&str; 7] = [
     RUN_PARAMETERS,
 ];
 
-/// What a copy withholds; nothing where it is a whole bundle.
+/// What a copy withholds; nothing if it is a whole bundle.
 #[derive(Debug, Default)]
 pub struct Withholding {
     places: Vec<Withheld>,
@@ -47,12 +46,12 @@ impl Withholding {
         self.places.iter().map(|place| place.path.as_str())
     }
 
-    /// Whether a file is withheld, or a part of it.
+    /// Whether a file is withheld at least in part.
     pub fn touches(&self, path: &str) -> bool {
         self.paths().any(|withheld| withheld == path)
     }
 
-    /// Whether a value is withheld, by itself or with what holds it.
+    /// Whether a value is withheld, by itself or with something that contains it.
     pub fn hides(&self, path: &str, pointer: &str) -> bool {
         self.places.iter().any(|place| {
             place.path == path
@@ -63,7 +62,7 @@ impl Withholding {
         })
     }
 
-    /// What has to be there to run it again and is not, each with the reason that was given.
+    /// What is needed to run it again but withheld, each with the stated reason.
     pub fn missing(&self, input: Option<&Value>) -> Vec<String> {
         let is_given = |place: &Withheld| {
             let path = place.path.strip_prefix(EXACT_FOLDER);
@@ -71,19 +70,20 @@ impl Withholding {
             let path = path.unwrap_or(&place.path);
             GIVEN.iter().any(|given| is_at_or_below(path, given))
         };
-        // Digests of what is withheld are withheld with it; where all else is there, nothing is missed.
+        // Digests of what is withheld are withheld with it; if everything else is there, nothing is
+        // missing.
         let is_whole = input.is_some_and(|input| !has_marker(input));
         let is_missed = |place: &&Withheld| is_given(place) || place.path == RUN_INPUT && !is_whole;
         describe_all(self.places.iter().filter(is_missed))
     }
 
-    /// The contracts that are withheld, without which the bundle's own engine cannot be used.
+    /// The withheld contracts, without which the bundle's own engine cannot be used.
     pub fn missing_contracts(&self) -> Vec<String> {
         let is_contract = |place: &&Withheld| CONTRACTS.contains(&place.path.as_str());
         describe_all(self.places.iter().filter(is_contract))
     }
 
-    /// What is withheld of what the run gave.
+    /// Which results of the run are withheld.
     pub fn not_compared(&self) -> Vec<String> {
         let is_given = |place: &&Withheld| {
             place.path == RUN_OUTPUT
@@ -127,15 +127,15 @@ pub fn is_redacted(source: &dyn Source) -> Result<bool, SourceError> {
         .any(|entry| entry.kind == EntryKind::File && is_list(&entry.name)))
 }
 
-/// What was found of a copy.
+/// The result of collecting a copy.
 #[derive(Debug)]
 pub(super) struct CollectedCopy {
     pub(super) report: Report,
-    /// What it shows of the run, where the copy holds and is one of a run bundle.
+    /// The visible part of the run, if the copy is valid and of a run bundle.
     pub(super) run: Option<(CollectedRun, Withholding)>,
 }
 
-/// Verifies the copy in `source`, which nobody else may be writing to.
+/// Verifies the copy in `source`, to which nobody else may be writing.
 pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceError> {
     let view = RedactedView::collect(source)?;
     let report = run_rules(&RULES, &view, Level::Integrity);
@@ -153,7 +153,7 @@ pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceE
         let parsed = collected.documents.get(name);
         let parsed = parsed.and_then(|bytes| super::seal::parse_value(bytes).ok());
         let Some(mut document) = parsed else { continue };
-        fill_digests(&mut document, source, &withholding)?;
+        fill_facts(&mut document, source, &withholding)?;
         // What cannot be written stays as it was read.
         if let Ok(bytes) = canonical_bytes(&document, Dialect::Jcs) {
             collected.documents.insert(name, bytes);
@@ -165,9 +165,9 @@ pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceE
     })
 }
 
-/// Computes digests of listed files that are withheld although the files are shown: they stood for
-/// something else too.
-fn fill_digests(
+/// Computes digests and sizes of listed files that are withheld although the files are shown: they
+/// stood for something else too, or the file was disclosed later.
+fn fill_facts(
     document: &mut Value,
     source: &dyn Source,
     withholding: &Withholding,
@@ -191,8 +191,11 @@ fn fill_digests(
         let stored = entry.get("stored").and_then(Value::as_str);
         let shown = stored.filter(|stored| !withholding.touches(stored));
         if let Some(path) = shown.and_then(|stored| SafePath::parse(stored).ok()) {
-            let digest = read_digest(source, &path)?;
-            entry.insert("sha256", digest.to_string());
+            let fact = read_fact(source, &path)?;
+            entry.insert("sha256", fact.sha256.to_string());
+            if entry.get("bytes").is_some_and(has_marker) {
+                entry.insert("bytes", fact.bytes);
+            }
         }
     }
     Ok(())
@@ -202,16 +205,15 @@ fn is_list(name: &str) -> bool {
     name == "outputs" || INPUT_LISTS.contains(&name)
 }
 
-fn read_digest(source: &dyn Source, path: &SafePath) -> Result<Digest, SourceError> {
+fn read_fact(source: &dyn Source, path: &SafePath) -> Result<ContentFact, SourceError> {
     let fact = ContentFact::read(source.open(path)?);
-    let fact = fact.map_err(|source| SourceError::Io {
+    fact.map_err(|source| SourceError::Io {
         path: path.to_string(),
         source,
-    })?;
-    Ok(fact.sha256)
+    })
 }
 
-/// Whether an engine's output shows anything that the engine came to.
+/// Whether an engine's output shows any result of the engine.
 pub(super) fn shows_results(output: &Value) -> bool {
     fn shows_any(value: &Value) -> bool {
         match value {
@@ -230,25 +232,25 @@ pub(super) fn shows_results(output: &Value) -> bool {
         .any(|(name, value)| name.as_str().is_none_or(is_result) && shows_any(value))
 }
 
-/// What a recorded command gave of which nothing can be said.
+/// The results of a recorded command that a copy withholds.
 #[derive(Debug, Default)]
 pub(crate) struct Unsaid {
     /// Files, by their places in the bundle.
     pub(crate) places: BTreeSet<String>,
-    /// Whether files may be among them that are not named.
+    /// Whether they may include files that are not named.
     pub(crate) has_unnamed: bool,
-    /// Whether nothing can be said of how it ended.
+    /// Whether it is withheld how the command ended.
     pub(crate) ending: bool,
-    /// Whether nothing can be said of what it deleted.
+    /// Whether it is withheld what the command deleted.
     pub(crate) deleted: bool,
-    /// Which empty folders it left.
+    /// Whether it is withheld which empty folders it left.
     pub(crate) folders: bool,
-    /// Which files it left that were not kept.
+    /// Whether it is withheld which files it left that were not kept.
     pub(crate) not_kept: bool,
 }
 
 impl Unsaid {
-    /// Reads what is withheld of RUN_OUTPUT.json of a recorded command.
+    /// Determines what is withheld of RUN_OUTPUT.json of a recorded command.
     pub(crate) fn read(output: &Value, streams: [&str; 2]) -> Self {
         let hides = |name: &str| output.get(name).is_some_and(has_marker);
         let mut unsaid = Self {

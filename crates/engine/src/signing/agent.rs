@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use runseal_trust::keys::ssh::{agent_sign_request, parse_agent_signature};
 use runseal_trust::keys::{PublicKey, SignError, Signer};
 
-/// The longest answer of an agent: a signature has a few hundred bytes.
+/// The most bytes of an agent's answer: a signature has a few hundred.
 const MAX_ANSWER: u32 = 64 << 10;
 
 /// Signs through an agent's socket.

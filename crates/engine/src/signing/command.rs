@@ -1,4 +1,4 @@
-//! Commands that sign or stamp: bytes in on standard input, bytes out on standard output.
+//! Commands that sign or timestamp: bytes in on standard input, bytes out on standard output.
 
 use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
@@ -8,16 +8,16 @@ use runseal_trust::encoding::decode_base64;
 use runseal_trust::keys::{PublicKey, SignError, Signer};
 use thiserror::Error;
 
-/// The longest output of such a command.
+/// The most bytes that such a command may write.
 const MAX_OUTPUT: u64 = 1 << 20;
 
-/// Why a command gave nothing.
+/// Why a command produced no result.
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// It could not be started or talked to.
+    /// It could not be started, or communication with it failed.
     #[error("the command cannot be run")]
     Io(#[from] io::Error),
-    /// It ended with a failure.
+    /// It exited with a failure.
     #[error("the command failed ({0})")]
     Failed(std::process::ExitStatus),
     /// It wrote more than any signature or token has.
@@ -25,8 +25,8 @@ pub enum CommandError {
     TooLong,
 }
 
-/// Runs `command` in a shell with `input`; gives what it wrote. Its standard error is the
-/// person's, so that it can ask for a touch or a PIN.
+/// Runs `command` in a shell with `input`; returns its output. Its standard error goes to the user,
+/// so that it can ask for a touch or a PIN.
 ///
 /// # Errors
 /// When it cannot be run, fails, or writes too much.
@@ -41,7 +41,7 @@ pub fn run_filter(command: &str, input: &[u8]) -> Result<Vec<u8>, CommandError> 
     let mut output = Vec::new();
     thread::scope(|scope| -> io::Result<()> {
         scope.spawn(move || {
-            // A command that does not read all of its input decides for itself.
+            // A command may choose not to read all of its input.
             let _ = stdin.map(|mut stdin| stdin.write_all(input));
         });
         match child.stdout.take() {
@@ -89,7 +89,7 @@ impl Signer for CommandSigner {
             let source = std::error::Error::source(&error).map(|source| format!(": {source}"));
             SignError(format!("{error}{}", source.unwrap_or_default()))
         })?;
-        // Raw, or as base64 text; whichever the key made.
+        // Raw, or as base64 text: whichever verifies.
         if self.key.verifies(message, &output) {
             return Ok(output);
         }

@@ -1,4 +1,4 @@
-//! Key files: read within a limit, and warned about where others can read them.
+//! Key files: read within a limit, with a warning if others can read them.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use zeroize::Zeroizing;
 
 use crate::input::read_file;
 
-/// Why a key file gives no key.
+/// Why a key file yields no key.
 #[derive(Debug, Error)]
 pub enum KeyFileError {
     /// It could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// It is no key, or another one than can be used.
+    /// It is not a key, or one of an unsupported kind.
     #[error("{error}")]
     Key {
         /// The path of the key, as it was given.
@@ -25,28 +25,28 @@ pub enum KeyFileError {
         /// What is wrong with it.
         error: KeyError,
     },
-    /// The passphrase could not be had.
+    /// The passphrase could not be obtained.
     #[error("no passphrase: {0}")]
     Passphrase(String),
 }
 
-/// What a person should know about a key file that was used all the same.
+/// A warning about a key file that was used all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyWarning {
-    /// Others than its owner can read it.
+    /// Users other than its owner can read it.
     ReadableByOthers {
         /// Its mode, as `chmod` writes it.
         mode: u32,
     },
 }
 
-/// Gives the passphrase of an encrypted key; asked only where one is needed.
+/// Provides the passphrase of an encrypted key; called only if one is needed.
 pub type PassphraseSource<'a> = &'a mut dyn FnMut() -> Result<Zeroizing<Vec<u8>>, String>;
 
-/// Reads a private key in any form, asking for its passphrase where it has one.
+/// Reads a private key in any format, asking for its passphrase if it has one.
 ///
 /// # Errors
-/// When the file cannot be read, is no key of ours, or the passphrase does not open it.
+/// When the file cannot be read, is not a supported key, or the passphrase is wrong.
 pub fn open_private_key(
     path: &Path,
     passphrase: PassphraseSource<'_>,
@@ -71,10 +71,10 @@ pub fn open_private_key(
     Ok((key, warning))
 }
 
-/// Reads a public key in any form.
+/// Reads a public key in any format.
 ///
 /// # Errors
-/// When the file cannot be read or is no key of ours.
+/// When the file cannot be read or is not a supported key.
 pub fn read_public_key(path: &Path) -> Result<PublicKey, KeyFileError> {
     let bytes = read_file(path, MAX_KEY_BYTES)?;
     let fail = |error| KeyFileError::Key {

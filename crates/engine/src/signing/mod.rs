@@ -1,5 +1,5 @@
-//! The effects of signing: key files, agents and commands that sign, what is to be signed, and
-//! signatures that lie beside it. What a signature means is decided in `runseal-trust`.
+//! The effects of signing: key files, agents and commands that sign, what is to be signed, and the
+//! signatures beside it. `runseal-trust` decides what a signature means.
 
 mod agent;
 mod command;
@@ -23,16 +23,16 @@ pub use runseal_survey::signing::{
     TrustQuestion, chain_beside, path_beside,
 };
 
-/// Reads all signatures beside `path`. A file that is there and cannot be used is a damaged
-/// signature, never none.
+/// Reads all signatures beside `path`. A file that exists but cannot be used is a damaged
+/// signature, not a missing one.
 pub fn read_beside(path: &Path) -> Vec<Found> {
     runseal_survey::signing::read_beside(&LocalFiles, path)
 }
 
-/// Reads and verifies what is at `path`, in one go: the digests are of the bytes that were judged.
+/// Reads and verifies what is at `path` in one pass: the digests are of the bytes that were judged.
 ///
 /// # Errors
-/// When it cannot be read, or is of no known format.
+/// When it cannot be read, or has no known format.
 pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
     runseal_survey::signing::read_signable(&LocalFiles, path, level)
 }
@@ -40,7 +40,7 @@ pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
 /// Reads a policy and follows the chain beside it.
 ///
 /// # Errors
-/// When it cannot be read, is no policy, or its chain does not hold.
+/// When it cannot be read, is not a policy, or its chain is not valid.
 pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
     runseal_survey::signing::load_policy(&LocalFiles, path)
 }

@@ -1,7 +1,7 @@
-//! Moving a store over: every row of every table, whatever the two stores are.
+//! Copies a whole store into another: every row of every table, whatever kinds of stores they are.
 //!
 //! Tables are described here by their columns; each store reads and writes them in its own way.
-//! Times are the one thing that stores keep differently: they travel as text, in UTC.
+//! Only times are stored differently: they are transferred as text, in UTC.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ pub enum ColumnKind {
     Time,
 }
 
-/// A table that is copied: its name, its columns, and how many of them make its key.
+/// A table to copy: its name, its columns, and how many of them form its key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Table {
     /// Its name.
     pub name: &'static str,
-    /// Its columns, those of the key first.
+    /// Its columns, the key's first.
     pub columns: &'static [(&'static str, ColumnKind)],
     /// How many columns the key has.
     pub key: usize,
@@ -45,7 +45,7 @@ pub type Copied = BTreeMap<&'static str, u64>;
 
 use self::ColumnKind::{Integer, Text, Time};
 
-/// Every table, each after those that it refers to.
+/// Every table, after those that it refers to.
 pub const TABLES: [Table; 12] = [
     Table {
         name: "cassette_messages",
@@ -193,7 +193,7 @@ pub const TABLES: [Table; 12] = [
 ];
 
 /// Copies everything in `from` into `to`, which must be empty. Nobody should work on `from`
-/// meanwhile: what is committed there after it was read stays there.
+/// meanwhile: what is committed there after it was read is not copied.
 pub fn copy_store(from: &dyn StoreReader, to: &mut dyn Store) -> Result<Copied, StoreError> {
     to.import(from)
 }

@@ -1,8 +1,8 @@
-//! The ids of the store's rows, each a type of its own: a step's id cannot stand where a job's is
-//! wanted.
+//! The ids of the store's rows, each a type of its own: a step's id cannot be used in place of a
+//! job's.
 //!
-//! Ours are derived from the plan, but a store made elsewhere may use any text, so these hold what
-//! stands in the database and promise nothing about its form.
+//! Ours are derived from the plan, but a store made elsewhere may use any text, so these types hold
+//! what is in the database and guarantee nothing about its form.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ macro_rules! store_id {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// The id that this text is.
+            /// The id with this text.
             pub fn new(text: impl Into<Box<str>>) -> Self {
                 Self(text.into())
             }

@@ -1,12 +1,12 @@
-//! Stores: where messages, jobs, steps, receipts, sections, symbols and queued tasks are kept.
+//! Stores of messages, jobs, steps, receipts, sections, symbols and queued tasks.
 //!
-//! [`StoreReader`] looks, [`Store`] also writes. What they promise is said here and tried on every
-//! store by the same tests; how it is kept is each store's own affair. [`sqlite`] keeps it in one
-//! file for the programs of one machine; `crates/postgres` on a server for many machines.
+//! [`StoreReader`] reads, [`Store`] also writes. Their contract is defined here and checked by the
+//! same tests for every implementation. [`sqlite`] keeps a store in one file for the programs of
+//! one machine; `crates/postgres` keeps it on a server for many machines.
 //!
-//! What holds in each: a claim hands out a lease with a fencing token above every earlier one of
-//! the step; a commit is taken only under the token that the step still has, together with its one
-//! receipt; leases are measured with the store's clock and never with a worker's.
+//! Guarantees: a claim hands out a lease with a fencing token above every earlier one of the step;
+//! a commit is accepted only under the token that the step still has, together with its one
+//! receipt; leases are measured by the store's clock, never by a worker's.
 
 mod copy;
 mod ids;
@@ -36,10 +36,10 @@ pub use records::{
     SymbolRecord,
 };
 
-/// What a server's refusal means for whoever asked.
+/// What a server's refusal means for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerFault {
-    /// Nobody answers at its address, or the connection was lost and did not come back in time.
+    /// Nothing answers at its address, or the connection was lost and did not come back in time.
     Unreachable,
     /// The name or the password is wrong or missing.
     Denied,
@@ -49,9 +49,9 @@ pub enum ServerFault {
     Insecure,
     /// Its disk or memory is full.
     Full,
-    /// It kept refusing for the moment: others hold what is needed.
+    /// It kept refusing temporarily: others hold what is needed.
     Busy,
-    /// Anything else it says.
+    /// Any other failure.
     Failed,
 }
 
@@ -64,20 +64,20 @@ pub enum StoreError {
     /// The server has no store in this database.
     #[error("there is no store in the database at `{0}`")]
     NoStore(String),
-    /// The folder for it could not be made.
+    /// Its folder could not be created.
     #[error("cannot make the folder `{path}`")]
     Folder {
-        /// The folder in which the store was to be made.
+        /// The folder to create the store in.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file is SQLite, but holds something else.
+    /// The file is an SQLite database, but not a store.
     #[error("`{path}` is no job store: it has no table `{table}`")]
     Foreign {
         /// The path of the store's file.
         path: PathBuf,
-        /// The first table missing.
+        /// The first missing table.
         table: &'static str,
     },
     /// The file was written by a later version.
@@ -88,23 +88,23 @@ pub enum StoreError {
         /// Latest version known here.
         known: i64,
     },
-    /// A step id of the plan is taken by another job.
+    /// A step id of the plan belongs to another job.
     #[error("step id `{step_id}` already belongs to job `{job_id}`")]
     StepTaken {
-        /// The step's id, which is taken.
+        /// The step's id.
         step_id: StepId,
         /// The job that has it.
         job_id: JobId,
     },
-    /// A store that is to be copied into holds something already.
+    /// The target of a copy is not empty.
     #[error("the store to copy to is not empty: it has rows in `{0}`")]
     NotEmpty(&'static str),
-    /// A text that the store has no place for.
+    /// A text that the store cannot store.
     #[error("{what} cannot be stored: {reason}")]
     Unstorable {
-        /// What was to be stored, as a phrase.
+        /// What the text is, as a phrase.
         what: String,
-        /// What about it the store cannot take.
+        /// Why the store cannot store it.
         reason: &'static str,
     },
     /// A step of a plan cannot be read.
@@ -116,34 +116,34 @@ pub enum StoreError {
     /// SQLite refused or failed.
     #[error("the store failed")]
     Sql(#[from] rusqlite::Error),
-    /// A server refused or failed. `place` and `source` hold no password.
+    /// A server refused or failed. `place` and `source` contain no password.
     #[error("the store at `{place}` {problem}")]
     Server {
         /// Its address, without a password.
         place: String,
-        /// What kind of trouble it is, by which exit codes and hints are chosen.
+        /// The kind of failure, which determines exit codes and hints.
         fault: ServerFault,
-        /// The same in words.
+        /// A description of the failure.
         problem: &'static str,
-        /// What the server or the system said.
+        /// The message of the server or the system.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
-/// A store, to look at.
+/// A store, for reading.
 pub trait StoreReader: QueueReader {
     /// The job of this run, if there is one.
     fn job(&self, run_id: &JobRunId, job_id: &JobId) -> Result<Option<JobRecord>, StoreError>;
 
-    /// Shows `see` the steps of a job by (ordinal, step id), each with its count of receipts, until
-    /// it says no. It may look at the store meanwhile.
+    /// Calls `see` with the steps of a job by (ordinal, step id), each with its number of receipts,
+    /// until it returns false. It may use the store meanwhile.
     fn visit_steps(
         &self,
         job_id: &JobId,
         see: &mut dyn FnMut(StepRecord) -> bool,
     ) -> Result<(), StoreError>;
 
-    /// The job that a plan of this run and key already has.
+    /// The job that a plan with this run and key already has.
     fn posted(
         &self,
         run_id: &JobRunId,
@@ -154,13 +154,13 @@ pub trait StoreReader: QueueReader {
     /// The reason a step failed, if it has a receipt that says so.
     fn failure_of(&self, step_id: &StepId) -> Result<Option<String>, StoreError>;
 
-    /// Whether any step, of the run or of all, is not yet committed.
+    /// Whether any step of the run, or of all runs, is not committed yet.
     fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError>;
 
     /// The section with this id.
     fn section(&self, section_id: &str) -> Result<Option<SectionRecord>, StoreError>;
 
-    /// The sections with these ids, as far as there are any.
+    /// Those of the sections with these ids that exist.
     fn sections(&self, ids: &[&str]) -> Result<Vec<SectionRecord>, StoreError> {
         let found = ids.iter().map(|id| self.section(id));
         found.filter_map(Result::transpose).collect()
@@ -175,13 +175,13 @@ pub trait StoreReader: QueueReader {
     /// How many current sections each file has.
     fn section_counts(&self) -> Result<BTreeMap<String, u64>, StoreError>;
 
-    /// SHA-256 over the ids of all current sections, sorted, one a line.
+    /// SHA-256 over the ids of all current sections, sorted, one per line.
     fn compute_index_hash(&self) -> Result<Digest, StoreError>;
 
     /// The symbol of this name.
     fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError>;
 
-    /// The symbols of these names, as far as there are any.
+    /// Those of the symbols with these names that exist.
     fn symbols_named(&self, names: &[&str]) -> Result<Vec<SymbolRecord>, StoreError> {
         let found = names.iter().map(|name| self.symbol(name));
         found.filter_map(Result::transpose).collect()
@@ -190,7 +190,7 @@ pub trait StoreReader: QueueReader {
     /// Every symbol, by name.
     fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError>;
 
-    /// The jobs of the store, or of one run, or the one job; by run and job id.
+    /// The jobs of the store, of one run, or a single job; by run and job id.
     fn job_status(
         &self,
         run_id: Option<&JobRunId>,
@@ -207,7 +207,7 @@ pub trait StoreReader: QueueReader {
         Ok(steps)
     }
 
-    /// Shows `see` every row of a table, in the order of its key, for copying.
+    /// Calls `see` with every row of a table, in the order of its key, for copying.
     fn visit_rows(
         &self,
         table: &Table,
@@ -215,28 +215,28 @@ pub trait StoreReader: QueueReader {
     ) -> Result<(), StoreError>;
 }
 
-/// A store, to write to.
+/// A store, for writing.
 pub trait Store: StoreReader + Send {
-    /// The same store once more, for a worker of its own; none where workers had better take
+    /// A second connection to the same store, for another worker; `None` if workers should take
     /// turns on this one.
     fn connect_again(&self) -> Result<Option<Box<dyn Store>>, StoreError>;
 
-    /// This store, to look at.
+    /// This store, for reading.
     fn as_reader(&self) -> &dyn StoreReader;
 
     /// The most steps that a worker should hold at once.
     fn largest_share(&self) -> usize;
 
-    /// Waits until there may be something to claim, and never longer than `at_most`.
+    /// Waits until there may be something to claim, but at most `at_most`.
     fn wait_for_work(&mut self, at_most: Duration) {
         std::thread::sleep(at_most);
     }
 
-    /// Records a plan as message, job and steps, or finds the job its key already has.
+    /// Stores a plan as message, job and steps, or finds the job that its key already has.
     fn post_job(&mut self, job: &NewJob<'_>, steps: NewSteps<'_>) -> Result<Posted, StoreError>;
 
-    /// Takes up to `limit` steps that are pending or whose lease has run out, each under a new
-    /// token. An empty list means that nothing can be claimed now.
+    /// Claims up to `limit` steps that are pending or whose lease has expired, each with a new
+    /// token. An empty list means that there is nothing to claim now.
     fn claim_steps(
         &mut self,
         run_id: Option<&JobRunId>,
@@ -245,8 +245,8 @@ pub trait Store: StoreReader + Send {
         limit: usize,
     ) -> Result<Vec<ClaimedStep>, StoreError>;
 
-    /// Makes the leases of these steps last `lease_seconds` from now. Says of each whether the
-    /// worker still holds it; one that another has taken over is not touched.
+    /// Extends the leases of these steps to `lease_seconds` from now. Returns for each whether the
+    /// worker still holds it; a step that another worker has taken over is not touched.
     fn extend_leases(
         &mut self,
         worker_id: &str,
@@ -255,8 +255,8 @@ pub trait Store: StoreReader + Send {
     ) -> Result<Vec<bool>, StoreError>;
 
     /// Commits results, each with its one receipt, in one transaction. `describe` makes the
-    /// receipt's id and JSON from a step and its outcome; it is asked again with a failure when
-    /// a success would break the job's budget.
+    /// receipt's id and JSON from a step and its outcome; it is called again with a failure if a
+    /// success would exceed the job's budget.
     fn commit_steps(
         &mut self,
         worker_id: &str,
@@ -264,25 +264,27 @@ pub trait Store: StoreReader + Send {
         describe: DescribeReceipt<'_>,
     ) -> Result<Vec<Commit>, StoreError>;
 
-    /// Records what an index run found: files read anew with their sections, files whose stamp
-    /// alone changed, files that are gone. All of it or nothing.
+    /// Stores the result of an index run: files read again with their sections, files of which only
+    /// the stamp changed, and deleted files. All of it or nothing.
     fn record_index(
         &mut self,
         read: &[(String, IndexedFile, Vec<SectionRecord>)],
         gone: &[String],
     ) -> Result<(), StoreError>;
 
-    /// Adds a symbol or points it elsewhere. The section must be known.
+    /// Adds or redirects a symbol. Its section must exist.
     fn put_symbol(&mut self, symbol: &SymbolRecord) -> Result<(), StoreError>;
 
-    /// Removes a symbol; says whether it was there.
+    /// Removes a symbol; returns whether it existed.
     fn remove_symbol(&mut self, symbol_id: &str) -> Result<bool, StoreError>;
 
-    /// Queues tasks. One that is queued already stays as it is; one that is done is queued again.
+    /// Queues tasks. A task that is queued already stays as it is; one that has ended is queued
+    /// again.
     fn post_tasks(&mut self, tasks: &[NewTask]) -> Result<PostedTasks, StoreError>;
 
-    /// Takes up to `limit` tasks of these kinds that wait or whose lease has run out, each under
-    /// a new token. A task that was taken `attempts` times without an end is given up instead.
+    /// Claims up to `limit` tasks of these kinds that are pending or whose lease has expired, each
+    /// with a new token. A task that was claimed `attempts` times without ending is given up
+    /// instead.
     fn claim_tasks(
         &mut self,
         kinds: &[TaskKind],
@@ -291,7 +293,7 @@ pub trait Store: StoreReader + Send {
         limit: usize,
     ) -> Result<Vec<ClaimedTask>, StoreError>;
 
-    /// Makes the lease of a task last `lease_seconds` from now; says whether the worker still
+    /// Extends the lease of a task to `lease_seconds` from now; returns whether the worker still
     /// holds it.
     fn extend_task(
         &mut self,
@@ -300,7 +302,7 @@ pub trait Store: StoreReader + Send {
         lease_seconds: f64,
     ) -> Result<bool, StoreError>;
 
-    /// Ends a task with its result, or gives it back.
+    /// Ends a task with its result, or returns it to the queue.
     fn end_task(
         &mut self,
         worker_id: &str,
@@ -308,12 +310,12 @@ pub trait Store: StoreReader + Send {
         end: &TaskEnd,
     ) -> Result<Finished, StoreError>;
 
-    /// Takes over every row of another store, which must fit; all of it or nothing. This store
-    /// must be empty. Gives the number of rows by table.
+    /// Imports every row of another store with the same tables into this one, which must be empty;
+    /// all of it or nothing. Returns the number of rows by table.
     fn import(&mut self, from: &dyn StoreReader) -> Result<Copied, StoreError>;
 }
 
-/// Shows `see` the steps of a job by (ordinal, step id), until it fails.
+/// Calls `see` with the steps of a job by (ordinal, step id), until it fails.
 pub fn try_visit_steps<E: From<StoreError>>(
     store: &dyn StoreReader,
     job_id: &JobId,

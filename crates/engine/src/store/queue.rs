@@ -1,4 +1,4 @@
-//! Tasks: verifying and replaying what is sealed, queued for whichever machine takes it.
+//! Tasks: verifying and replaying what is sealed, queued for whichever machine is free.
 //!
 //! A task names a place; its result belongs to the content that was found there, by digest, and to how
 //! the work was done. The same content under two names, or queued twice, has one result. A task ends
@@ -40,7 +40,7 @@ impl TaskKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Verify, Self::Replay];
 
-    /// As stores and commands spell it.
+    /// The name in stores and commands.
     pub fn name(self) -> &'static str {
         match self {
             Self::Verify => "verify",
@@ -54,12 +54,12 @@ impl TaskKind {
     }
 }
 
-/// Where a task is.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskState {
-    /// Nobody has taken it.
+    /// No worker has claimed it.
     Pending,
-    /// Somebody works on it.
+    /// A worker holds a lease on it.
     Leased,
     /// It has a result.
     Done,
@@ -71,7 +71,7 @@ impl TaskState {
     /// Every state.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Leased, Self::Done, Self::Failed];
 
-    /// As stores spell it.
+    /// The name in stores.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",
@@ -90,13 +90,13 @@ impl TaskState {
 /// A task to queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewTask {
-    /// Derived from all else.
+    /// The id, derived from everything else.
     pub task_id: TaskId,
     /// What to do.
     pub kind: TaskKind,
-    /// How, as canonical JSON.
+    /// The options, as canonical JSON.
     pub options: String,
-    /// The path, relative to the root that each machine has of its own.
+    /// The path, relative to the root that each machine chooses for itself.
     pub location: String,
 }
 
@@ -114,14 +114,14 @@ impl NewTask {
     }
 }
 
-/// What became of tasks that were to be queued.
+/// The result of queueing tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PostedTasks {
-    /// How many of them were not known before.
+    /// How many are new.
     pub queued: u64,
-    /// Ended before, and queued again.
+    /// How many had ended and are queued again.
     pub again: u64,
-    /// Queued before and still open.
+    /// How many were queued and are still open.
     pub open: u64,
 }
 
@@ -132,17 +132,17 @@ pub struct ClaimedTask {
     pub task_id: TaskId,
     /// What to do.
     pub kind: TaskKind,
-    /// How, as canonical JSON.
+    /// The options, as canonical JSON.
     pub options: String,
     /// The location as it was queued: a path or an address.
     pub location: String,
     /// The token of this lease.
     pub fencing_token: i64,
-    /// How often it was taken since it was queued, this time included.
+    /// How often it was claimed since it was queued, including this time.
     pub attempts: i64,
 }
 
-/// What came of a task, for the content that it was done on.
+/// The result of a task, for the content that it examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskResult {
     /// How it was done, as canonical JSON: the task's options, by which version of the program, and
@@ -167,27 +167,27 @@ impl TaskResult {
 /// How a task ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskEnd {
-    /// With a result. Where the content has one already, that one stays.
+    /// With a result. If the content already has one, that one stays.
     Result(TaskResult),
     /// Not by this worker: another may try, as long as it was not tried too often.
     GivenBack {
-        /// What hindered it, for people.
+        /// Why it could not be done, for people.
         reason: String,
     },
 }
 
-/// What became of a task's end.
+/// The effect of ending a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finished {
-    /// It has its result, which is new.
+    /// Its result was stored.
     Recorded,
-    /// It has the result that its content had already.
+    /// Its content already had a result, which was kept.
     Known,
     /// It waits for another try.
     Waiting,
-    /// It was tried too often, and is given up.
+    /// It was tried too often and is given up.
     GivenUp,
-    /// Refused: another has taken it over, or it has ended.
+    /// Refused: another worker has taken it over, or it has ended.
     Overtaken,
 }
 
@@ -202,43 +202,43 @@ pub struct TaskRecord {
     pub options: String,
     /// The location as it was queued: a path or an address.
     pub location: String,
-    /// Whether it waits, is held, is done or was given up.
+    /// Whether it is pending, leased, done or given up.
     pub state: TaskState,
-    /// Who works on it or ended it.
+    /// The worker that holds it or ended it.
     pub worker_id: Option<String>,
-    /// How often it was taken.
+    /// How often it was claimed.
     pub attempts: i64,
-    /// Why it was given back or given up.
+    /// Why it was returned or given up.
     pub reason: Option<String>,
     /// Its result, once it is done.
     pub result: Option<TaskResult>,
 }
 
-/// What a worker has in hand and has done lately.
+/// What a worker is doing and has done recently.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerLoad {
     /// How many tasks it holds a lease on.
     pub leased: u64,
-    /// Tasks it ended within the time that was asked about.
+    /// Tasks that it ended within the requested period.
     pub ended: u64,
 }
 
-/// The queue at a glance.
+/// A summary of the queue.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueueStatus {
     /// How many tasks are in each state.
     pub states: BTreeMap<&'static str, u64>,
-    /// Results of tasks that are done, by outcome.
+    /// Results of completed tasks, by outcome.
     pub outcomes: BTreeMap<String, u64>,
-    /// Tasks that ended within the time that was asked about.
+    /// Tasks that ended within the requested period.
     pub recent: u64,
     /// Seconds from the first of those to now.
     pub recent_seconds: f64,
-    /// Workers that hold leases or ended something within that time, by name.
+    /// Workers that hold leases or ended something within that period, by name.
     pub workers: BTreeMap<String, WorkerLoad>,
     /// Seconds since the oldest lease was taken.
     pub oldest_lease: Option<f64>,
-    /// Leases that have run out and that nobody has taken over.
+    /// Expired leases that no worker has taken over.
     pub expired: u64,
 }
 
@@ -253,7 +253,7 @@ impl QueueStatus {
         self.count(TaskState::Pending) + self.count(TaskState::Leased)
     }
 
-    /// Tasks that end in a second, as of late.
+    /// Tasks ended per second recently.
     pub fn rate(&self) -> f64 {
         match self.recent {
             0 => 0.0,
@@ -261,18 +261,19 @@ impl QueueStatus {
         }
     }
 
-    /// Seconds until nothing is open, if it goes on like this.
+    /// Seconds until nothing is open, at the recent rate.
     pub fn seconds_left(&self) -> Option<f64> {
         (self.rate() > 0.0).then(|| self.open() as f64 / self.rate())
     }
 }
 
-/// The queue of a store, to look at.
+/// The queue of a store, for reading.
 pub trait QueueReader {
-    /// The queue at a glance; what happened lately is what happened in the last `seconds`.
+    /// A summary of the queue; recent means within the last `seconds`.
     fn queue_status(&self, seconds: f64) -> Result<QueueStatus, StoreError>;
 
-    /// Shows `see` every task by its place, until it says no. Reports are read where asked for.
+    /// Calls `see` with every task, by place, until it returns false. Reports are read only on
+    /// request.
     fn visit_tasks(
         &self,
         with_reports: bool,

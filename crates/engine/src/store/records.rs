@@ -1,4 +1,4 @@
-//! What goes into a store and comes out of it, the same for every store.
+//! The records that go into a store and come out of it, the same for every store.
 
 use std::borrow::Cow;
 
@@ -16,11 +16,11 @@ pub struct NewJob<'a> {
     pub job_id: JobId,
     /// The run it belongs to.
     pub run_id: JobRunId,
-    /// What makes a second posting the same one.
+    /// Makes a repeated posting recognizable.
     pub idempotency_key: String,
     /// The plan's intent.
     pub intent: String,
-    /// What the plan allows.
+    /// The limits of the plan.
     pub limits: JobLimits,
     /// The plan, as canonical JSON.
     pub payload_json: Cow<'a, str>,
@@ -31,7 +31,7 @@ pub struct NewJob<'a> {
 pub struct JobLimits {
     /// Bytes of all slices together.
     pub max_bytes: Option<i64>,
-    /// How many symbols it may read.
+    /// The number of symbols.
     pub max_symbols: Option<i64>,
 }
 
@@ -41,7 +41,8 @@ impl JobLimits {
         self == Self::default()
     }
 
-    /// Takes a read from what was `used` so far, bytes and symbols; or says which limit forbids it.
+    /// Deducts a read from the limits, given the bytes and symbols `used` so far; fails with the
+    /// limit that forbids it.
     pub fn consume(
         self,
         used: (i64, i64),
@@ -78,17 +79,17 @@ pub struct NewStep {
     pub payload_json: String,
 }
 
-/// The steps of a job to post, made one at a time when they are asked for, so that a million of
-/// them are never in memory; each as often as a store has to try.
+/// The steps of a job to post. Each is made on demand, possibly repeatedly if a store has to retry,
+/// so that a million of them are never in memory.
 #[derive(Clone, Copy)]
 pub struct NewSteps<'a> {
-    /// How many there are.
+    /// Their number.
     pub count: usize,
-    /// Makes the one at a place below `count`.
+    /// Makes the step at an index below `count`.
     pub make: &'a dyn Fn(usize) -> Result<NewStep, StoreError>,
 }
 
-/// What posting did.
+/// The result of posting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Posted {
     /// The message.
@@ -97,9 +98,9 @@ pub struct Posted {
     pub job_id: JobId,
     /// How many steps the job has.
     pub steps: u64,
-    /// The plan was recorded before under the same key.
+    /// Whether the plan was already posted under the same key.
     pub repeated: bool,
-    /// It was recorded before with another content, which stays.
+    /// Whether it was posted with different content, which stays.
     pub differs: bool,
 }
 
@@ -150,7 +151,7 @@ pub struct ClaimedStep {
     pub limits: JobLimits,
 }
 
-/// What came of a step.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The slice was read and hashed.
@@ -164,21 +165,21 @@ pub enum Outcome {
     },
     /// It could not be read.
     Failure {
-        /// A short name of the reason.
+        /// A short code for the reason.
         code: &'static str,
         /// The reason in words.
         message: String,
     },
 }
 
-/// A step with what came of it, to commit.
+/// A step and its result, to be committed.
 #[derive(Clone, Debug)]
 pub struct StepResult {
     /// The step, under its lease.
     pub step: ClaimedStep,
     /// What came of it.
     pub outcome: Outcome,
-    /// What it read or tried to; `None` where the step itself makes no sense.
+    /// What it read or tried to read; `None` if the step itself is malformed.
     pub target: Option<(Op, String)>,
 }
 
@@ -186,14 +187,14 @@ pub struct StepResult {
 pub type DescribeReceipt<'d> =
     &'d dyn Fn(&StepResult, &Outcome) -> Result<(ReceiptId, String), NoCanonicalForm>;
 
-/// What became of a result handed to [`Store::commit_steps`](super::Store::commit_steps).
+/// The effect of committing a result with [`Store::commit_steps`](super::Store::commit_steps).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Commit {
     /// Committed with a SUCCESS receipt.
     Succeeded,
     /// Committed with a FAILURE receipt.
     Failed,
-    /// Refused: the step has another lease by now, or is committed.
+    /// Refused: the step has another lease by now, or is committed already.
     Overtaken,
 }
 
@@ -217,7 +218,7 @@ pub struct SectionRecord {
 /// A file as the index last saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexedFile {
-    /// Size, times and file number, as one text; empty when it must be read again.
+    /// Size, times and inode number as one text; empty if it must be read again.
     pub stamp: String,
     /// SHA-256 of its normalized text, in hex.
     pub file_hash: String,
@@ -262,7 +263,7 @@ pub struct JobStatus {
     pub failed: u64,
     /// The workers that wrote receipts or hold leases, by name.
     pub workers: Vec<String>,
-    /// What failed, by place.
+    /// The failed steps, by place.
     pub failures: Vec<FailedStep>,
 }
 
@@ -273,6 +274,6 @@ pub struct SymbolRecord {
     pub symbol_id: String,
     /// The section it stands for.
     pub section_id: String,
-    /// The slice of steps that give none.
+    /// The slice for steps that give none.
     pub default_slice: Option<String>,
 }

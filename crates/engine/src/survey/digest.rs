@@ -1,12 +1,13 @@
-//! The digest that stands for all that a unit holds, whatever its name and wherever it lies.
+//! The digest that identifies the content of a unit, whatever its name and location.
 
 use std::collections::BTreeMap;
 
 use runseal_core::digest::{Digest, Hasher};
 use runseal_survey::Noted;
 
-/// The content digest of a unit, of the very bytes that were judged: SHA-256 over a document's bytes;
-/// of a folder, over a line for each file. The same folder inside an archive has the same.
+/// The content digest of a unit, over the very bytes that were judged: the SHA-256 of a document's
+/// bytes or, for a folder, of one line per file. The same folder inside an archive has the same
+/// digest.
 pub fn compute_content_digest(noted: &Noted) -> Digest {
     match &noted.document {
         Some(bytes) => Digest::of(bytes),
@@ -14,8 +15,8 @@ pub fn compute_content_digest(noted: &Noted) -> Digest {
     }
 }
 
-/// SHA-256 over a line for each file, `<sha256>  <path>`, sorted by path; what is no regular file
-/// has a dash for its digest.
+/// SHA-256 over one line per file, `<sha256>  <path>`, sorted by path; anything other than a
+/// regular file has a dash instead of a digest.
 fn digest_of_files(files: &BTreeMap<String, Option<Digest>>) -> Digest {
     let mut hasher = Hasher::new();
     for (path, digest) in files {

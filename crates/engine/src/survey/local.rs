@@ -1,4 +1,4 @@
-//! The files of this machine.
+//! The local files.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use runseal_archive::{Archive, Container};
+use runseal_archive::{Archive, Container, fill};
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::source::{EntryKind, Source, SourceError};
 use runseal_survey::Files;
@@ -15,7 +15,7 @@ use crate::archive::{judge_archive_file, read_archive_file, read_archive_stream}
 use crate::directory::{DirectorySource, RootLink, kind_of};
 use crate::input::{open_regular, read_file};
 
-/// The files of this machine, and its standard input.
+/// The local files, and standard input.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalFiles;
 
@@ -63,6 +63,21 @@ impl Files for LocalFiles {
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
         read_file(path, limit)
+    }
+
+    fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        let (mut file, size) = open_regular(path)?;
+        let mut head = vec![0; limit.min(usize::try_from(size).unwrap_or(limit))];
+        let filled = fill(&mut file, &mut head).map_err(|source| SourceError::Io {
+            path: path.display().to_string(),
+            source,
+        })?;
+        head.truncate(filled);
+        Ok(Some(head))
+    }
+
+    fn link_target(&self, path: &Path) -> Option<PathBuf> {
+        fs::read_link(path).ok()
     }
 
     fn digest(&self, path: &Path) -> Result<Digest, SourceError> {

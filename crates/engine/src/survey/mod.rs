@@ -1,5 +1,5 @@
-//! One verification for everything, over the files of this machine and on its threads. What is found
-//! and how it is judged is decided in `runseal-survey`.
+//! Verification of any format, over local files and on several threads. `runseal-survey` decides
+//! what is found and how it is judged.
 
 mod digest;
 mod local;
@@ -27,7 +27,8 @@ pub fn survey_paths(paths: &[PathBuf], options: SurveyOptions, tally: &Tally) ->
     survey_paths_seen(paths, options, tally, &Nobody)
 }
 
-/// The same, with an onlooker who is told of every unit right after it was judged.
+/// Like [`survey_paths`], with an onlooker that is notified of every unit right after it was
+/// judged.
 pub fn survey_paths_seen(
     paths: &[PathBuf],
     options: SurveyOptions,
@@ -37,7 +38,7 @@ pub fn survey_paths_seen(
     survey_files_seen(&LocalFiles, paths, options, tally, onlooker)
 }
 
-/// Verifies everything at `paths` of other files than those of this machine, on its threads.
+/// Like [`survey_paths`], over files other than local ones.
 pub fn survey_files(
     files: &dyn Files,
     paths: &[PathBuf],
@@ -47,7 +48,7 @@ pub fn survey_files(
     survey_files_seen(files, paths, options, tally, &Nobody)
 }
 
-/// The same over other files than those of this machine, on its threads.
+/// Like [`survey_paths_seen`], over files other than local ones.
 pub fn survey_files_seen(
     files: &dyn Files,
     paths: &[PathBuf],
@@ -59,7 +60,7 @@ pub fn survey_files_seen(
     runseal_survey::survey(files, &threads, paths, options, (tally, onlooker))
 }
 
-/// What the folder or document at `path` is; nothing is judged, and archives are not looked into.
+/// What the folder or document at `path` is; nothing is judged, and archives are not opened.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -67,7 +68,7 @@ pub fn detect_path(path: &Path) -> Result<Detected, SourceError> {
     runseal_survey::detect_path(&LocalFiles, path)
 }
 
-/// Reads the pack in a folder or in an archive of it; with what is wrong with that archive.
+/// Reads the pack in a folder or in an archive of it; also returns what is wrong with that archive.
 ///
 /// # Errors
 /// When it cannot be read, or is neither.
@@ -75,12 +76,12 @@ pub fn read_pack(path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> 
     runseal_survey::read_pack(&LocalFiles, path)
 }
 
-/// Units that were found and that no thread has taken yet.
+/// The most units that wait for a thread.
 const WAITING: usize = 256;
 
-/// Threads that take one unit after the other.
+/// Threads that process one unit after another.
 struct Threads {
-    /// How many; as many as there are processors where not said.
+    /// The number of threads; by default the number of processors.
     jobs: Option<usize>,
 }
 
@@ -112,7 +113,7 @@ impl Crew for Threads {
         thread::scope(|scope| {
             let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
             find(&mut |at, unit| {
-                // The receiver lives as long as this function.
+                // Cannot fail: the receiver lives as long as this function.
                 let _ = sender.send((at, unit));
             });
             drop(sender);
@@ -127,7 +128,7 @@ impl Crew for Threads {
     }
 }
 
-/// Reads one thing once, to judge it and to show or compare it.
+/// Loads a unit once, to judge it and to show or compare it.
 pub mod load {
     use std::path::Path;
 
@@ -136,8 +137,8 @@ pub mod load {
 
     use super::LocalFiles;
 
-    /// Loads what is at `path`; standard input where it is `-`. What stands inside an archive is named
-    /// as answers name it: `evidence.zip!/runs/one`.
+    /// Loads what is at `path`; standard input if it is `-`. Something inside an archive is named
+    /// as in answers: `evidence.zip!/runs/one`.
     ///
     /// # Errors
     /// When it cannot be read or judged.
@@ -145,7 +146,7 @@ pub mod load {
         runseal_survey::load::load(&LocalFiles, path, level)
     }
 
-    /// Loads one thing after the other; the archive that several of them stand in is read once.
+    /// Loads several units; an archive that contains several of them is read once.
     pub struct Loader(runseal_survey::load::Loader<'static>);
 
     impl Default for Loader {

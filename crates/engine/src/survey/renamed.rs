@@ -54,6 +54,14 @@ impl Files for RenamedFiles<'_> {
         self.files.read(&self.real(path), limit)
     }
 
+    fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        self.files.head(&self.real(path), limit)
+    }
+
+    fn link_target(&self, path: &Path) -> Option<PathBuf> {
+        self.files.link_target(&self.real(path))
+    }
+
     fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
         self.files.digest(&self.real(path))
     }

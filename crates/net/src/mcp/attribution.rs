@@ -1,25 +1,25 @@
-//! Which message of the client's brought a message of the server's about.
+//! Determines which message of the client caused a message of the server.
 
 use std::collections::BTreeMap;
 
 use super::message::Message;
 
-/// What is under way in a session. Interactions are numbered as the client's messages come.
+/// The state of a session. Interactions are numbered in the order of the client's messages.
 #[derive(Debug, Default)]
 pub(super) struct Attribution {
     next: u64,
-    /// Requests of the client's that have no answer yet, by id.
+    /// The client's requests that have no answer yet, by id.
     pending: BTreeMap<String, u64>,
     /// Requests by progress token.
     tokens: BTreeMap<String, u64>,
-    /// The request during which the server asked something, by the id of its question.
+    /// The request during which the server asked something, by the id of the server's question.
     asked_during: BTreeMap<String, u64>,
-    /// By request: the last message of the client's that belongs to it.
+    /// By request: the last message of the client that belongs to it.
     latest: BTreeMap<u64, u64>,
 }
 
 impl Attribution {
-    /// Takes a message of the client's; gives its number.
+    /// Registers a message of the client; returns its number.
     pub(super) fn client(&mut self, message: &Message) -> u64 {
         let x = self.next;
         self.next += 1;
@@ -41,8 +41,8 @@ impl Attribution {
         x
     }
 
-    /// Takes a message of the server's; gives the number of the client's message that it belongs
-    /// to, none before the client said anything, and the request that it answers.
+    /// Registers a message of the server. Returns the number of the client's message that it
+    /// belongs to (`None` before the client's first), and the request that it answers, if any.
     pub(super) fn server(&mut self, message: &Message) -> (Option<u64>, Option<u64>) {
         let last = self.next.checked_sub(1);
         let request = match message {
@@ -56,7 +56,7 @@ impl Attribution {
             Message::Answer { .. } => request,
             _ => None,
         };
-        // Where nothing says which request it is about: the one that began last.
+        // If nothing says which request it belongs to, it is the most recent open one.
         let request = request.or_else(|| self.pending.values().copied().max());
         if let (Message::Request { id, .. }, Some(request)) = (message, request) {
             self.asked_during.insert(id.clone(), request);
@@ -65,12 +65,12 @@ impl Attribution {
         (cause.or(last), answered)
     }
 
-    /// How many messages the client said.
+    /// The number of messages from the client.
     pub(super) fn said(&self) -> u64 {
         self.next
     }
 
-    /// Requests without an answer.
+    /// Requests that have no answer yet.
     pub(super) fn unanswered(&self) -> Vec<u64> {
         self.pending.values().copied().collect()
     }
@@ -93,7 +93,8 @@ mod tests {
         assert_eq!(said.client(&call), 0);
         let other = message(r#"{"id":8,"method":"tools/call","params":{}}"#);
         assert_eq!(said.client(&other), 1);
-        // Progress names its request; a question does not, and is taken for the one that began last.
+        // Progress names its request; a question does not, and is attributed to the most recent
+        // request.
         let progress =
             message(r#"{"method":"notifications/progress","params":{"progressToken":"p"}}"#);
         assert_eq!(said.server(&progress), (Some(0), None));
@@ -109,7 +110,7 @@ mod tests {
             (Some(0), Some(0))
         );
         assert!(said.unanswered().is_empty());
-        // Word out of turn belongs to what was said last.
+        // An unsolicited message belongs to the client's last one.
         assert_eq!(
             said.server(&message(r#"{"method":"notifications/x"}"#)),
             (Some(2), None)

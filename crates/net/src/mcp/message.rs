@@ -1,37 +1,37 @@
-//! JSON-RPC messages, as far as it takes to know whose they are.
+//! JSON-RPC messages, parsed only as far as needed to attribute them.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 
-/// What a line says.
+/// The kind of message on a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
-    /// A request: the other side has to answer it.
+    /// A request, which the other side has to answer.
     Request {
         /// The id, as canonical text.
         id: String,
         /// The JSON-RPC method.
         method: String,
-        /// The token under which progress is told.
+        /// The token under which progress is reported.
         token: Option<String>,
     },
-    /// A notification: nobody answers it.
+    /// A notification, which is not answered.
     Notification {
         /// The JSON-RPC method.
         method: String,
-        /// The token of the request that this is the progress of.
+        /// The token of the request whose progress this reports.
         token: Option<String>,
     },
-    /// Answers a request of the other side.
+    /// An answer to a request of the other side.
     Answer {
         /// The id of that request.
         id: String,
     },
-    /// Is none of these.
+    /// None of these.
     Other,
 }
 
 impl Message {
-    /// Classifies a line, and gives the value that it holds where it is JSON.
+    /// Classifies a line; also returns its value if it is JSON.
     pub(super) fn parse(line: &[u8]) -> (Self, Option<Value>) {
         let Ok(document) = parse_document(line.trim_ascii(), &ReadOptions::TEXT) else {
             return (Self::Other, None);
@@ -63,7 +63,7 @@ impl Message {
         (message, Some(value))
     }
 
-    /// What recordings call it.
+    /// The message's method name in recordings.
     pub(super) fn method(&self) -> &str {
         match self {
             Self::Request { method, .. } | Self::Notification { method, .. } => method,

@@ -1,10 +1,10 @@
-//! MCP on standard input and output: stands between a client and a server, a message a line.
+//! MCP on standard input and output: sits between a client and a server, with one message per line.
 //!
-//! What a client says begins an interaction; what a server says belongs to the interaction that
-//! brought it about: an answer and the progress of a request to that request, and after a question of
-//! the server's, to the client's reply. So a replay gives each message at its time, whatever else is
-//! under way. Both eras of the protocol are the same to this module: it knows requests, answers,
-//! notifications, and nothing of sessions. MCP over HTTP is `proxy` with another name.
+//! Each message of the client begins an interaction. A message of the server belongs to the
+//! interaction that caused it: an answer or progress to its request, and what follows a question of
+//! the server to the client's reply. So a replay sends each message at the right time, whatever
+//! else is going on. Both versions of the protocol look the same here: this module knows requests,
+//! answers and notifications, but not sessions. MCP over HTTP is handled by `proxy`.
 
 mod attribution;
 mod message;

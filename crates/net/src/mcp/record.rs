@@ -1,4 +1,4 @@
-//! Recording: passes lines on in both directions and writes them down.
+//! Recording: forwards lines in both directions and records them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -24,19 +24,19 @@ use crate::redact::{BodyKind, RedactionRules, Redactor};
 
 /// The longest message that is passed on.
 pub(super) const LONGEST_LINE: u64 = 64 << 20;
-/// How long a server may take to end once its input is closed.
+/// How long a server may take to exit after its input was closed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How a session on standard input and output is to be recorded.
+/// How to record a session on standard input and output.
 #[derive(Debug, Clone)]
 pub struct StdioOptions {
     /// The recording to make.
     pub recording: PathBuf,
     /// The server's program and its arguments.
     pub command: Vec<OsString>,
-    /// Members of parameters that matching leaves out.
+    /// Members of parameters that matching ignores.
     pub volatile: Volatile,
-    /// Patterns of the user's own.
+    /// The user's own patterns for secrets.
     pub rules: RedactionRules,
     /// Values known to be secret: kind and value.
     pub secrets: Vec<(String, String)>,
@@ -76,7 +76,7 @@ pub fn record(options: &StdioOptions) -> Result<Finished, NetError> {
     let recorder = Recorder::start(journal, Arc::clone(&redactor));
     let notes = recorder.notes();
     runtime.block_on(attend(child, notes))?;
-    // A read of standard input may still be under way; nobody waits for it.
+    // A read of standard input may still be blocked; do not wait for it.
     runtime.shutdown_background();
     recorder.finish()?;
     finish_recording(Finishing {
@@ -103,7 +103,7 @@ fn start(command: &[OsString]) -> Result<Child, NetError> {
         })
 }
 
-/// Everything that both directions share.
+/// What both directions share.
 struct Conversation {
     attribution: Mutex<Attribution>,
     notes: Notes,
@@ -127,7 +127,7 @@ async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
                 break;
             }
         }
-        // Dropping the pipe tells the server that nothing more comes.
+        // Dropping the pipe tells the server that there is no more input.
     });
     let theirs = Arc::clone(&conversation);
     let downward = tokio::spawn(async move {
@@ -168,7 +168,7 @@ async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
     }
     abort.abort();
     if answered.is_none() {
-        // The server has heard everything; it gets a moment to say the rest.
+        // The server has received everything; give it a moment to send the rest.
         answered = match tokio::time::timeout(PATIENCE, &mut downward).await {
             Ok(ended) => ended.ok(),
             Err(_) => {
@@ -183,7 +183,7 @@ async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
     Ok(())
 }
 
-/// One line with its end; none where there is no more.
+/// One line including its end; `None` at the end of input.
 pub(super) async fn read_line(
     input: &mut (impl AsyncRead + Unpin + AsyncBufReadExt),
 ) -> Option<Vec<u8>> {
@@ -202,7 +202,7 @@ impl Conversation {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes how a server ended that left while its client was still there, unless it went well.
+    /// Records how the server exited if it failed while its client was still there.
     async fn note_failure(&self, child: &mut Child) {
         let ended = tokio::time::timeout(PATIENCE, child.wait()).await;
         if let Ok(Ok(status)) = ended
@@ -233,12 +233,13 @@ impl Conversation {
             headers: Vec::new(),
             kind: BodyKind::Lines,
         };
-        // Where the recorder is gone, its own error says so at the end.
+        // If the recorder has stopped, its own error is reported at the end.
         let _ = self.notes.send(Note::Request { x, request }).await;
         let _ = self.notes.send(head).await;
     }
 
-    /// Notes a line of the server's and waits until it is written; gives the request it answers.
+    /// Records a line of the server and waits until it is written; returns the request that it
+    /// answers.
     async fn note_server(&self, line: &[u8]) -> Option<u64> {
         let (message, _) = Message::parse(line);
         let (cause, answered, after) = {
@@ -271,7 +272,7 @@ impl Conversation {
         answered
     }
 
-    /// Notes how everything ended that had no end yet.
+    /// Records how all open interactions ended.
     async fn note_ends(&self, answered: &BTreeSet<u64>) {
         let (said, unanswered) = {
             let attribution = self.lock();

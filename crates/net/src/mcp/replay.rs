@@ -12,32 +12,32 @@ use crate::proxy::{Library, Renaming, Selection};
 use crate::recording::{Adapter, Recorded, Recording};
 use crate::redact::{RedactionRules, Redactor};
 
-/// JSON-RPC's code for an error of ours: nothing in the recording answers.
+/// The JSON-RPC error code for a message that the recording does not answer.
 const MISSED: i32 = -32_003;
 
-/// How a session is to be replayed.
+/// How to replay a session.
 #[derive(Debug, Clone)]
 pub struct ReplayOptions {
     /// The recording to answer from.
     pub recording: PathBuf,
     /// Whether messages must come in the recorded order.
     pub strict_order: bool,
-    /// Members of parameters that matching leaves out.
+    /// Members of parameters that matching ignores.
     pub volatile: Volatile,
-    /// Patterns of the user's own.
+    /// The user's own patterns for secrets.
     pub rules: RedactionRules,
     /// Values known to be secret: kind and value.
     pub secrets: Vec<(String, String)>,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
     /// Messages that were found in the recording.
     pub replayed: u64,
-    /// Interactions that were not asked for.
+    /// Interactions that were not requested.
     pub unused: u64,
-    /// Messages that were not found, as the client was told.
+    /// Messages that were not found, as reported to the client.
     pub misses: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub fn replay(
                 .and_then(|()| output.flush())
                 .is_err()
             {
-                // The client is gone; so is everybody who could ask for more.
+                // The client is gone, so nothing more can be requested.
                 let (replayed, unused, misses) = library.tally();
                 return Ok(Replayed {
                     replayed,
@@ -96,7 +96,7 @@ pub fn replay(
     })
 }
 
-/// The lines that a message of the client's brings about.
+/// The lines to send in response to a message of the client.
 fn answers(library: &mut Library, redactor: &Redactor, line: &[u8]) -> Vec<Vec<u8>> {
     if line.is_empty() {
         return Vec::new();
@@ -120,13 +120,13 @@ fn answers(library: &mut Library, redactor: &Redactor, line: &[u8]) -> Vec<Vec<u
                     vec![error_line(value.as_ref(), &explanation)]
                 }
                 Message::Answer { .. } => {
-                    // What the client replies may differ; the server's side goes on as recorded.
+                    // The client's reply may differ; the server continues as recorded.
                     library.remember_miss(explanation);
                     let id = value.as_ref().and_then(|value| value.get("id"));
                     let recorded = id.and_then(|id| library.take_answer(id));
                     recorded.map_or_else(Vec::new, |recorded| lines(&recorded, value.as_ref()))
                 }
-                // Word that a call is called off, or how far one is, may come at any time.
+                // Cancellations and progress may arrive at any time.
                 Message::Notification { method, .. }
                     if ["notifications/cancelled", "notifications/progress"]
                         .contains(&method.as_str()) =>
@@ -142,7 +142,7 @@ fn answers(library: &mut Library, redactor: &Redactor, line: &[u8]) -> Vec<Vec<u
     }
 }
 
-/// The recorded lines, with the ids of now.
+/// The recorded lines, with the ids of the current session.
 fn lines(recorded: &Recorded, asked: Option<&Value>) -> Vec<Vec<u8>> {
     let renaming = match (&recorded.asked.body, asked) {
         (BodyForm::Json(before), Some(now)) => Renaming::between(before, now),

@@ -1,5 +1,5 @@
-//! Which models may be asked, where a policy names them: another one is refused before the upstream is
-//! asked, in the shape of the API's own errors.
+//! Restricts requests to the models that a policy names: any other is refused before the upstream
+//! is contacted, with an error in the API's own format.
 
 use hyper::{Method, Response, StatusCode};
 use runseal_core::canon::{ReadOptions, Value, parse_document};
@@ -8,8 +8,8 @@ use runseal_core::formats::model_io::reading::Api;
 use super::answer::{self, AnswerBody};
 use super::server::Received;
 
-/// Why a request must not go on; none where it may. Whoever sends something and does not say which
-/// model it is for is refused too: a batch or an upload may be for any.
+/// Why a request is refused; `None` if it is allowed. A request with a body that does not name its
+/// model is refused too, because a batch or an upload may be for any model.
 pub(super) fn refusal(allowed: &[String], received: &Received) -> Option<String> {
     let only_reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&received.method);
     if allowed.is_empty() || only_reads {
@@ -31,7 +31,7 @@ pub(super) fn refusal(allowed: &[String], received: &Received) -> Option<String>
     }
 }
 
-/// The answer to a request that must not go on.
+/// The response to a refused request.
 pub(super) fn refuse(path: &str, is_anthropic: bool, reason: &str) -> Response<AnswerBody> {
     let message = format!("refused by runseal: {reason}");
     let api = Api::of_request(path, None);

@@ -1,4 +1,4 @@
-//! Answers that the proxy gives itself: errors, in a shape that the SDKs of both APIs read.
+//! Responses that the proxy generates itself: errors in a format that the SDKs of both APIs read.
 
 use std::convert::Infallible;
 use std::io;
@@ -9,16 +9,16 @@ use hyper::Response;
 use hyper::StatusCode;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 
-/// The body of an answer; an error breaks the connection off.
+/// The body of a response; an error aborts the connection.
 pub(super) type AnswerBody = UnsyncBoxBody<Bytes, io::Error>;
 
-/// A body that is there as a whole.
+/// A body that is complete from the start.
 pub(super) fn whole(bytes: Bytes) -> AnswerBody {
     let never = |never: Infallible| match never {};
     Full::new(bytes).map_err(never).boxed_unsync()
 }
 
-/// An error: `code` for programs, `message` for people, and more members.
+/// An error response: `code` for programs, `message` for people, and further members.
 pub(super) fn error(
     status: StatusCode,
     code: &str,
@@ -38,7 +38,7 @@ pub(super) fn error(
     json(status, &body)
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub(super) fn json(status: StatusCode, body: &Value) -> Response<AnswerBody> {
     let bytes = canonical_bytes(body, Dialect::Kernel).unwrap_or_default();
     let length = bytes.len();

@@ -1,4 +1,4 @@
-//! Breaking an answer off so that the client still gets what came before.
+//! Aborts a response in such a way that the client still receives what came before.
 
 use std::future::Future;
 use std::io;
@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use tokio::time::Sleep;
 
-/// How long an answer that breaks off holds its end back.
+/// How long to wait before the connection is aborted.
 const BEFORE_BREAK: Duration = Duration::from_millis(20);
 
-/// The end of a body that breaks off. An error closes the connection at once, with what was not sent
-/// yet; so the error comes a moment later, and the connection sends what it has meanwhile.
+/// The end of an aborted body. An error closes the connection at once and discards what was not
+/// sent yet, so it is delayed a moment while the connection sends its data.
 #[derive(Debug)]
 pub(super) struct Break(Pin<Box<Sleep>>);
 
@@ -22,7 +22,7 @@ impl Break {
         Self(Box::pin(tokio::time::sleep(BEFORE_BREAK)))
     }
 
-    /// The error that tells the client, once the wait is over.
+    /// The error that aborts the connection, once the delay is over.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         ready!(self.0.as_mut().poll(context));
         Poll::Ready(io::Error::new(

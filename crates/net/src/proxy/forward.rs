@@ -1,5 +1,5 @@
-//! Asking the upstream: a request goes on as it came, its answer comes back as it comes, and both are
-//! written down.
+//! Forwards a request to the upstream unchanged, passes the response on as it arrives, and records
+//! both.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use super::upstream::Upstream;
 use crate::recording::{End, Note, RequestNote};
 use crate::redact::BodyKind;
 
-/// Asks the upstream and passes its answer on, writing both down.
+/// Forwards a request to the upstream and passes the response on, recording both.
 pub(super) async fn forward(
     shared: Arc<Shared>,
     received: Received,
@@ -77,15 +77,15 @@ pub(super) async fn forward(
     };
     let (parts, body) = answered.into_parts();
     let passed = headers::for_client(&parts.headers);
-    let content_type = passed
-        .get("content-type")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
+    let header = |name: &str| {
+        let value = passed.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default()
+    };
     let note = Note::Head {
         x,
         status: Some(parts.status.as_u16()),
         headers: headers::noted(&passed),
-        kind: BodyKind::of_content_type(content_type),
+        kind: BodyKind::of_headers(header("content-encoding"), header("content-type")),
     };
     if !shared.note(note).await {
         return recording_failed();
@@ -99,7 +99,7 @@ pub(super) async fn forward(
         active,
     };
     let is_empty = received.method == hyper::Method::HEAD || length == Some(0);
-    // Nobody reads a body that is not there, so its end is noted here.
+    // Nobody polls an empty body, so its end is recorded here.
     if is_empty && !answer.note_empty().await {
         return recording_failed();
     }
@@ -113,7 +113,7 @@ pub(super) async fn forward(
     response
 }
 
-/// The message of the cause at the end of the chain.
+/// The message of the innermost cause.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
@@ -127,7 +127,7 @@ fn recording_failed() -> Response<AnswerBody> {
     answer::error(StatusCode::INSUFFICIENT_STORAGE, "WRITE", message, &[])
 }
 
-/// Tells the client that there is no answer.
+/// Responds that the upstream could not be reached.
 async fn unreachable(
     shared: &Shared,
     x: u64,
@@ -139,7 +139,7 @@ async fn unreachable(
     answer_alone(shared, x, begun, response, End::Unreachable).await
 }
 
-/// Answers without the upstream; what the client is told is recorded as its answer.
+/// Responds without the upstream, and records this as the response.
 async fn answer_alone(
     shared: &Shared,
     x: u64,

@@ -1,9 +1,9 @@
-//! Which headers are passed on.
+//! Decides which headers are forwarded.
 
 use hyper::HeaderMap;
 use hyper::header::{HeaderName, HeaderValue};
 
-/// Headers about one connection, which do not go on to the next.
+/// Hop-by-hop headers, which concern only one connection.
 const HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -16,7 +16,7 @@ const HOP: [&str; 9] = [
     "upgrade",
 ];
 
-/// Whether a header is about the connection alone, by its name or because `connection` lists it.
+/// Whether a header is hop-by-hop, by its name or because `connection` lists it.
 fn is_hop(name: &str, listed: &[String]) -> bool {
     HOP.contains(&name) || listed.iter().any(|other| other == name)
 }
@@ -31,7 +31,7 @@ fn listed(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// A request's headers as the upstream gets them: to its host, and asking for bytes as they are.
+/// A request's headers for the upstream: with its host, and without content encoding.
 pub(super) fn for_upstream(headers: &HeaderMap, authority: &str) -> HeaderMap {
     let listed = listed(headers);
     let mut passed = HeaderMap::with_capacity(headers.len() + 1);
@@ -48,7 +48,7 @@ pub(super) fn for_upstream(headers: &HeaderMap, authority: &str) -> HeaderMap {
     passed
 }
 
-/// An answer's headers as the client gets them.
+/// A response's headers for the client.
 pub(super) fn for_client(headers: &HeaderMap) -> HeaderMap {
     let listed = listed(headers);
     let mut passed = HeaderMap::with_capacity(headers.len());
@@ -60,7 +60,7 @@ pub(super) fn for_client(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-/// Headers as they are noted.
+/// Headers in the form in which they are recorded.
 pub(super) fn noted(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
     headers
         .iter()
@@ -68,7 +68,7 @@ pub(super) fn noted(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Headers of a recording, for the client. One that HTTP does not allow is left out.
+/// Recorded headers, for the client. Those that HTTP does not allow are left out.
 pub(super) fn recorded(headers: &[(String, String)]) -> HeaderMap {
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {

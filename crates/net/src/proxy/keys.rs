@@ -1,15 +1,15 @@
-//! Keys that stay outside: a client that lives apart has a stand-in for its key, and the proxy puts the
-//! key in its place on the way up.
+//! Keys that stay outside the sandbox: an isolated client has a stand-in for its key, and the proxy
+//! replaces it with the real key on the way to the upstream.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 
 use super::Upstream;
 
-/// What clients have in place of a key.
+/// The stand-in that clients have instead of a key.
 pub use runseal_engine::models::KEY_STAND_IN as STAND_IN;
 
-/// The keys of the APIs that clients ask.
+/// The keys of the known APIs.
 #[derive(Clone, Default)]
 pub struct Keys {
     /// Sent as `authorization`.
@@ -25,15 +25,15 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// The keys that there are.
+    /// All keys that are set.
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {
         [&self.openai, &self.anthropic]
             .into_iter()
             .filter_map(Option::as_deref)
     }
 
-    /// Puts keys in place of their stand-ins. A public upstream gets its own key and no other, whatever
-    /// header the client used.
+    /// Replaces stand-ins by keys. A public upstream gets only its own key, whichever header the
+    /// client used.
     pub(super) fn put_in(&self, headers: &mut HeaderMap, upstream: &Upstream, is_public: bool) {
         let is_anthropic = upstream.is_anthropic();
         let (openai, anthropic) = match (is_public, is_anthropic) {

@@ -1,8 +1,8 @@
-//! The proxy: stands between a client and an API, and records or answers from a recording.
+//! The proxy: sits between a client and an API, and records or answers from a recording.
 //!
-//! [`Proxy::listen`] serves on a listener that it is given, which may have been made in another network
-//! namespace: then whoever lives there reaches the proxy and nothing else. Bytes are passed on as they
-//! come; what is written down goes through `recording::Recorder`.
+//! [`Proxy::listen`] serves on a listener that it is given. If that was created in another network
+//! namespace, processes there can reach the proxy and nothing else. Bytes are forwarded as they
+//! arrive; everything that is recorded goes through `recording::Recorder`.
 
 mod allowed;
 mod answer;
@@ -40,35 +40,35 @@ use crate::recording::{
 use crate::redact::{RedactionRules, Redactor};
 use server::{Shared, serve};
 
-/// How long answers under way may take once the proxy is told to end.
+/// How long to wait for responses in progress when the proxy is stopped.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What is done with a request that no recording answers.
+/// What to do with a request that the recording does not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnMiss {
-    /// It is answered with an error that names the nearest recording.
+    /// Respond with an error that names the most similar recorded request.
     Fail,
-    /// The upstream is asked, and the recording gets the answer.
+    /// Forward it to the upstream, and add the response to the recording.
     Record,
 }
 
 /// What the proxy does.
 #[derive(Debug, Clone)]
 pub enum Mode {
-    /// Asks the upstream and records.
+    /// Forwards to the upstream and records.
     Record,
     /// Answers from the recording.
     Replay {
-        /// Whether requests must come in the recorded order.
+        /// Whether requests must arrive in the recorded order.
         strict_order: bool,
-        /// What is done with a request that has no answer.
+        /// What to do with a request that has no recorded answer.
         on_miss: OnMiss,
-        /// Answers from the recording before this interaction, asks the upstream from there on.
+        /// Answers from the recording before this interaction, and from the upstream from there on.
         fork_at: Option<usize>,
     },
 }
 
-/// How a proxy is to work.
+/// How a proxy works.
 #[derive(Debug, Clone)]
 pub struct ProxyOptions {
     /// Whether exchanges are recorded or answered from a recording.
@@ -77,36 +77,37 @@ pub struct ProxyOptions {
     pub adapter: Adapter,
     /// The recording to make, or to answer from.
     pub recording: PathBuf,
-    /// Where a fork, or a recording with more in it, goes; the recording itself where none.
+    /// Where a fork or an extended recording is written; `None` for the recording itself.
     pub output: Option<PathBuf>,
-    /// Who is asked; none for the public address of the API that the request is for.
+    /// The upstream; `None` for the public address of the API that the request is for.
     pub upstream: Option<Upstream>,
-    /// Members of bodies that matching leaves out.
+    /// Members of bodies that matching ignores.
     pub volatile: Volatile,
-    /// Patterns of the user's own.
+    /// The user's own patterns for secrets.
     pub rules: RedactionRules,
     /// Values known to be secret: kind and value.
     pub secrets: Vec<(String, String)>,
     /// Keys that clients do not have themselves.
     pub keys: Keys,
-    /// The models that may be asked; all where there are none.
+    /// The models that may be used; empty for all.
     pub allowed_models: Vec<String>,
 }
 
-/// What became of a proxy's work.
+/// The result of a proxy's work.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The recording that was made; none where it only replayed.
+    /// The recording that was made; `None` if it only replayed.
     pub finished: Option<Finished>,
     /// How many requests were answered from the recording.
     pub replayed: u64,
-    /// How many interactions of the recording were not asked for.
+    /// How many interactions of the recording were not requested.
     pub unused: u64,
-    /// The requests that the recording had no answer to, as they were told to the client.
+    /// The requests that the recording did not answer, as reported to the client.
     pub misses: Vec<String>,
 }
 
-/// A proxy at work. Dropping it without [`Proxy::finish`] leaves the journal as a crash would.
+/// A running proxy. If it is dropped without [`Proxy::finish`], the journal is left as after a
+/// crash.
 #[derive(Debug)]
 pub struct Proxy {
     runtime: Runtime,
@@ -117,8 +118,8 @@ pub struct Proxy {
     output: PathBuf,
 }
 
-/// Opens a running proxy to further clients. Holds nothing of it: once the proxy has finished, nobody is
-/// let in any more.
+/// Lets further clients into a running proxy. It does not keep the proxy alive: once that has
+/// finished, no more clients are let in.
 #[derive(Debug, Clone)]
 pub struct Entrance {
     runtime: tokio::runtime::Handle,
@@ -128,7 +129,7 @@ pub struct Entrance {
 }
 
 impl Entrance {
-    /// Serves on `listener` until the proxy finishes; gives its address.
+    /// Serves on `listener` until the proxy finishes; returns its address.
     ///
     /// # Errors
     /// When the listener cannot be used, or the proxy has finished.
@@ -155,7 +156,7 @@ impl Entrance {
 }
 
 impl Proxy {
-    /// Starts; nobody can reach it before [`Proxy::listen`].
+    /// Starts the proxy; it is not reachable before [`Proxy::listen`].
     ///
     /// # Errors
     /// When the recording cannot be read or written.
@@ -194,7 +195,7 @@ impl Proxy {
         })
     }
 
-    /// Serves on `listener` until told to finish; gives its address.
+    /// Serves on `listener` until the proxy finishes; returns its address.
     ///
     /// # Errors
     /// When the listener cannot be used.
@@ -202,7 +203,7 @@ impl Proxy {
         self.entrance().open(listener)
     }
 
-    /// Where further listeners are let in.
+    /// A handle through which further listeners can be added.
     pub fn entrance(&self) -> Entrance {
         Entrance {
             runtime: self.runtime.handle().clone(),
@@ -212,12 +213,17 @@ impl Proxy {
         }
     }
 
+    /// What knows the secrets that went through, also after the end.
+    pub fn redactor(&self) -> Arc<Redactor> {
+        Arc::clone(&self.shared.redactor)
+    }
+
     /// The runtime, to wait in.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.runtime.handle()
     }
 
-    /// Ends: takes no more requests, lets answers under way come to an end for a moment, writes the
+    /// Stops accepting requests, gives responses in progress a moment to complete, and writes the
     /// recording.
     pub fn finish(self) -> Result<Outcome, NetError> {
         let Self {
@@ -228,11 +234,11 @@ impl Proxy {
             recorder,
             output,
         } = self;
-        // Where nobody ever listened, nobody has to hear of it.
+        // Fails only if there was no listener, so nobody needs to be told.
         let _ = stop.send(true);
         let tasks = std::mem::take(&mut *serving.lock().unwrap_or_else(PoisonError::into_inner));
         runtime.block_on(async {
-            // What is not over by then is recorded as unfinished.
+            // What is not complete by then is recorded as unfinished.
             for task in tasks {
                 let _ = tokio::time::timeout(PATIENCE, task).await;
             }
@@ -263,7 +269,7 @@ impl Proxy {
     }
 }
 
-/// Opens the recording to answer from; what a killed program left of it is finished first.
+/// Opens the recording to answer from, after finishing what a killed program may have left of it.
 fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
     let Mode::Replay {
         strict_order,
@@ -286,6 +292,14 @@ fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
             ),
         });
     }
+    let calls = recording.interactions.len();
+    if let Some(at) = fork_at.filter(|at| *at > calls) {
+        return Err(NetError::Fork {
+            path: path.clone(),
+            at,
+            calls,
+        });
+    }
     let mut pointers = recording.volatile.pointers().to_vec();
     pointers.extend_from_slice(options.volatile.pointers());
     let volatile = Volatile::parse(&pointers).unwrap_or_default();
@@ -294,8 +308,8 @@ fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
     Ok(Some(library))
 }
 
-/// Finishes what a killed program left of `recording`; none where there is nothing of the kind. A
-/// recording that somebody is still making is refused.
+/// Finishes what a killed program left of `recording`; `None` if there is nothing. A recording that
+/// is still being made is refused.
 pub fn recover(recording: &Path) -> Result<Option<Finished>, NetError> {
     let journal = journal_path(recording);
     if !journal.exists() {
@@ -303,7 +317,7 @@ pub fn recover(recording: &Path) -> Result<Option<Finished>, NetError> {
     }
     let _lock = Journal::lock_left_behind(&journal)?;
     if recording.exists() {
-        // Only what was to become this very recording with more in it.
+        // Only a journal that was to extend this very recording may replace it.
         let parent = JournalReader::open(&journal)?.session().parent.clone();
         if parent.is_none_or(|parent| parent.path != recording) {
             return Ok(None);

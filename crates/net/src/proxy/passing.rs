@@ -1,8 +1,8 @@
-//! Passing an answer of the upstream's on: each piece goes to the client as it comes, and a note of it
-//! to the recorder. No task and no queue stand between the two connections.
+//! Passes a response of the upstream on: each piece goes to the client as it arrives, and a copy to
+//! the recorder. There is no task or queue between the two connections.
 //!
-//! The end of an answer is written before the client has all of it, so that no client saw an answer
-//! that a killed program lost.
+//! The end of a response is written to the journal before the client gets the last piece, so that
+//! no client has seen a response that a killed program lost.
 
 use std::future::Future;
 use std::io;
@@ -23,11 +23,11 @@ pub(super) fn milliseconds(begun: Instant) -> Option<u64> {
     u64::try_from(begun.elapsed().as_millis()).ok()
 }
 
-/// What is noted of an answer.
+/// How a response is recorded.
 pub(super) struct Answer {
     pub(super) x: u64,
     pub(super) begun: Instant,
-    /// Where it is noted; none where nothing is recorded.
+    /// The recorder's queue; `None` if nothing is recorded.
     pub(super) notes: Option<Notes>,
     pub(super) started: watch::Receiver<u64>,
     pub(super) active: Active,
@@ -42,7 +42,8 @@ impl Answer {
         }
     }
 
-    /// Notes the end; gives what tells that it is written. None where nobody writes.
+    /// Records the end. The returned channel reports when it is written; `None` if nothing is
+    /// recorded.
     fn note_end(&self, end: End) -> Option<oneshot::Receiver<bool>> {
         let (written, is_written) = oneshot::channel();
         let note = Note::End {
@@ -55,7 +56,7 @@ impl Answer {
         is_noted.then_some(is_written)
     }
 
-    /// Notes that there is no body, and waits until that is written; whether it was.
+    /// Records an empty body and waits until that is written; returns whether it was.
     pub(super) async fn note_empty(&self) -> bool {
         if self.notes.is_none() {
             return true;
@@ -67,33 +68,33 @@ impl Answer {
     }
 }
 
-/// The body of an answer, on its way.
+/// The body of a response that is being passed on.
 pub(super) struct Passing {
     upstream: Incoming,
     answer: Answer,
-    /// The length that the upstream declared.
+    /// The length that the upstream declared, if any.
     length: Option<u64>,
     passed: u64,
     step: Step,
-    /// Whether the end was noted.
+    /// Whether the end was recorded.
     has_ended: bool,
 }
 
 enum Step {
-    /// The next piece is waited for.
+    /// Waiting for the next piece.
     Reading,
-    /// The recorder has too much to do; the piece waits with its note.
+    /// The recorder's queue is full: the piece waits until it is recorded.
     Noting {
         piece: Bytes,
         noted: Pin<Box<dyn Future<Output = bool> + Send>>,
     },
-    /// The end is being written; the last piece, where there is one, waits for that.
+    /// The end is being written; the last piece, if there is one, waits for that.
     Ending {
         written: oneshot::Receiver<bool>,
         last: Option<Bytes>,
         breaks: bool,
     },
-    /// The connection breaks off, a moment after what came before.
+    /// The connection is aborted, a moment after the last piece.
     Breaking(Break),
     Over,
 }
@@ -110,7 +111,7 @@ impl Passing {
         }
     }
 
-    /// A body that there is none of, and whose end was noted.
+    /// An empty body whose end was recorded already.
     pub(super) fn empty(upstream: Incoming, answer: Answer) -> Self {
         let mut passing = Self::new(upstream, Some(0), answer);
         passing.step = Step::Over;
@@ -118,7 +119,7 @@ impl Passing {
         passing
     }
 
-    /// Takes a piece in; what comes next, or the piece where it can go on at once.
+    /// Records a piece. Returns it if it can be passed on at once; otherwise sets the next step.
     fn take(&mut self, piece: Bytes) -> Option<Bytes> {
         self.passed += piece.len() as u64;
         let Some(notes) = &self.answer.notes else {
@@ -139,7 +140,7 @@ impl Passing {
         }
     }
 
-    /// A piece that was told goes on; the last one waits until all is written.
+    /// Passes a recorded piece on; the last one has to wait until everything is written.
     fn pass(&mut self, piece: Bytes) -> Option<Bytes> {
         if self.length == Some(self.passed) {
             self.end(End::Complete, Some(piece));
@@ -192,7 +193,7 @@ impl Body for Passing {
                             None
                         }
                         None => {
-                            // Where a length was declared, the end was noted with its last byte.
+                            // If a length was declared, the end was recorded with the last byte.
                             let is_short = this.length.is_some_and(|length| this.passed < length);
                             this.end(
                                 if is_short {
@@ -244,7 +245,7 @@ impl Body for Passing {
 }
 
 impl Drop for Passing {
-    /// The client went away; or the proxy ends, and what is under way is recorded as unfinished.
+    /// The client disconnected, or the proxy stops and records this response as unfinished.
     fn drop(&mut self) {
         if self.has_ended || self.answer.active.is_cut_off() {
             return;

@@ -1,4 +1,4 @@
-//! Answering from a recording, piece by piece.
+//! Answers from a recording, piece by piece.
 
 use std::io;
 use std::pin::Pin;
@@ -17,15 +17,15 @@ use super::server::{Active, Received, Shared};
 use super::{headers, rpc};
 use crate::recording::{Adapter, End, Recorded};
 
-/// Pieces that wait for a slow client.
+/// How many pieces may wait for a slow client.
 const PIECES: usize = 8;
-/// How long a piece of a recording waits for the request that came before it.
+/// How long a recorded piece waits for the request that preceded it in the recording.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What a pump hands to the client's side.
+/// What a pump sends to the client's side.
 enum Pumped {
     Piece(Bytes),
-    /// The recorded answer broke off here.
+    /// The recorded response was aborted here.
     BrokenOff,
 }
 
@@ -61,7 +61,7 @@ impl Body for Pieces {
     }
 }
 
-/// An answer from the recording: the same status, headers and pieces, and the same end.
+/// A recorded response: the same status, headers and pieces, and the same end.
 pub(super) fn replay(
     shared: &Shared,
     recorded: &Recorded,
@@ -82,7 +82,7 @@ pub(super) fn replay(
         && !is_head
         && response.headers().contains_key("content-length")
     {
-        // Placeholders and ids may have another length than what they stand for.
+        // Placeholders and ids may differ in length from what they replace.
         let length: usize = chunks.iter().map(Bytes::len).sum();
         response
             .headers_mut()
@@ -111,7 +111,7 @@ pub(super) fn replay(
         }
         match end {
             End::Complete | End::Unreachable | End::Refused => {}
-            // A client that stays longer than the recorded one did sees nothing more.
+            // A client that stays longer than the recorded one did gets nothing more.
             End::ClientGone if is_mcp => sender.closed().await,
             _ => {
                 let _ = sender.send(Pumped::BrokenOff).await;
@@ -127,11 +127,11 @@ pub(super) fn replay(
 }
 
 async fn wait_for(mut started: watch::Receiver<u64>, after: u64) {
-    // Where requests come in another order, going on is better than hanging.
+    // If requests arrive in another order, continuing is better than hanging.
     let _ = tokio::time::timeout(PATIENCE, started.wait_for(|count| *count >= after)).await;
 }
 
-/// Pieces that are all there.
+/// A body whose pieces are all known.
 struct Chunks(std::vec::IntoIter<Bytes>);
 
 impl Body for Chunks {

@@ -11,22 +11,22 @@ use crate::matching::{
 };
 use crate::recording::{Recorded, Recording};
 
-/// Misses that are remembered in full.
+/// The most misses that are remembered in full.
 const MOST_MISSES: usize = 100;
 
-/// Why a request has no answer.
+/// Why a request has no recorded answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Miss {
     what: String,
     reason: &'static str,
-    /// The nearest interaction, where there is one.
+    /// The most similar interaction, if there is one.
     pub(crate) nearest: Option<usize>,
-    /// Where the request parts from it.
+    /// Where the request differs from it.
     pub(crate) difference: Option<Difference>,
 }
 
 impl Miss {
-    /// For people: what, why, the nearest, the first difference.
+    /// For people: the request, the reason, the most similar one and the first difference.
     pub(crate) fn message(&self) -> String {
         let Self {
             what,
@@ -51,18 +51,18 @@ impl Miss {
     }
 }
 
-/// Who answers a request.
+/// Where the answer to a request comes from.
 #[derive(Debug)]
 pub(crate) enum Selection {
-    /// This interaction of the recording, which is used up by it.
+    /// From this interaction of the recording, which is then used up.
     Recorded(Arc<Recorded>),
-    /// The upstream: the recording was forked before this request.
+    /// From the upstream: the recording was forked before this request.
     Live,
-    /// Nobody, or whoever the user says.
+    /// From nowhere, or as the user chose for misses.
     Missed(Miss),
 }
 
-/// A recording with what was answered from it.
+/// A recording, and what has been answered from it.
 #[derive(Debug)]
 pub(crate) struct Library {
     pub(crate) recording: Recording,
@@ -85,7 +85,7 @@ struct Entry {
 }
 
 impl Library {
-    /// With `fork_at`, only the interactions before it answer.
+    /// With `fork_at`, only the interactions before it are used.
     pub(crate) fn new(
         mut recording: Recording,
         volatile: Volatile,
@@ -120,12 +120,12 @@ impl Library {
         })
     }
 
-    /// How many interactions answer.
+    /// The number of interactions that may be used.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Answered, never asked for, misses.
+    /// Answered, never requested, misses.
     pub(crate) fn tally(&self) -> (u64, u64, Vec<String>) {
         let unused = self.entries.iter().filter(|entry| !entry.is_used).count();
         let mut misses = self.misses.clone();
@@ -135,7 +135,7 @@ impl Library {
         (self.replayed as u64, unused as u64, misses)
     }
 
-    /// Remembers what a client was told.
+    /// Remembers a miss as it was reported to the client.
     pub(crate) fn remember_miss(&mut self, message: String) {
         self.missed += 1;
         if self.misses.len() < MOST_MISSES {
@@ -143,13 +143,13 @@ impl Library {
         }
     }
 
-    /// Decides who answers, and counts the interaction as used or missed.
+    /// Decides where the answer comes from, and counts the interaction as used or missed.
     pub(crate) fn select(&mut self, asked: &Asked) -> Selection {
         if self.is_fork && self.replayed >= self.entries.len() {
             return Selection::Live;
         }
         let form = asked.form(&self.volatile);
-        // What has no canonical form is nothing that was recorded.
+        // A request without a canonical form cannot have been recorded.
         let key = compute_key(&form).ok();
         let found = if self.strict_order {
             let next = self.entries.iter().position(|entry| !entry.is_used);
@@ -168,7 +168,7 @@ impl Library {
         }
     }
 
-    /// The recorded reply to the question `id` of the server's, whatever it says.
+    /// The recorded reply to the server's question `id`, whatever it says.
     pub(crate) fn take_answer(&mut self, id: &Value) -> Option<Arc<Recorded>> {
         let entry = self.entries.iter_mut().find(|entry| {
             let body = entry.form.get("body");
@@ -187,7 +187,8 @@ impl Library {
             (true, false) => "was asked more often than recorded",
             (false, _) => "was not recorded",
         };
-        // The one that is due; else the most alike, of those not used where there are any.
+        // In strict order the one that is due; otherwise the most similar, preferably one not used
+        // yet.
         let due = self.entries.iter().position(|entry| !entry.is_used);
         let nearest = match (self.strict_order, due) {
             (true, Some(due)) => Some(due),
@@ -195,7 +196,7 @@ impl Library {
                 let is_candidate = |entry: &Entry| due.is_none() || !entry.is_used;
                 let candidates = self.entries.iter().enumerate();
                 let candidates = candidates.filter(|(_, entry)| is_candidate(entry));
-                // Of equals the first: `max_by_key` would give the last.
+                // Of equally similar ones the first: `max_by_key` alone would return the last.
                 candidates
                     .rev()
                     .max_by_key(|(_, entry)| likeness(&entry.form, form))

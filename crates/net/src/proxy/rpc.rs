@@ -1,5 +1,5 @@
-//! JSON-RPC in answers from a recording: the id of the request that is answered now, and its progress
-//! token, stand where those of the recorded request stood.
+//! JSON-RPC in recorded answers: replaces the id and the progress token of the recorded request
+//! with those of the current one.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use runseal_core::canon::{
 use crate::matching::BodyForm;
 use crate::recording::Recorded;
 
-/// Ids that are to be replaced: a value of the recording and the value of now.
+/// The ids to replace: each a recorded value and the current one.
 #[derive(Debug, Default)]
 pub(crate) struct Renaming {
     /// The `id` of the request.
@@ -21,7 +21,7 @@ pub(crate) struct Renaming {
 }
 
 impl Renaming {
-    /// What differs between a recorded message and the one of now.
+    /// What differs between a recorded message and the current one.
     pub(crate) fn between(recorded: &Value, asked: &Value) -> Self {
         let pair = |old: Option<&Value>, new: Option<&Value>| {
             let (old, new) = (old?.clone(), new?.clone());
@@ -36,12 +36,12 @@ impl Renaming {
         }
     }
 
-    /// Whether nothing is to be done.
+    /// Whether there is nothing to replace.
     pub(crate) fn is_empty(&self) -> bool {
         self.id.is_none() && self.token.is_none()
     }
 
-    /// The edits that one JSON text needs: a message or a batch of them.
+    /// The edits that a JSON text needs; it holds one message or a batch.
     pub(crate) fn edits(&self, text: &str) -> Vec<(Range<usize>, String)> {
         let Ok(document) = parse_document(text.as_bytes(), &ReadOptions::TEXT) else {
             return Vec::new();
@@ -87,7 +87,7 @@ fn with(path: &[Step], names: &[&str]) -> Vec<Step> {
     path
 }
 
-/// The pieces of a recorded answer for the request of now.
+/// The pieces of a recorded answer, rewritten for the current request.
 pub(super) fn rewrite(recorded: &Recorded, body: &[u8]) -> Vec<Bytes> {
     let same = || recorded.chunks.clone();
     let BodyForm::Json(before) = &recorded.asked.body else {
@@ -129,7 +129,7 @@ pub(super) fn rewrite(recorded: &Recorded, body: &[u8]) -> Vec<Bytes> {
     apply(&recorded.chunks, edits)
 }
 
-/// Puts edits into pieces; one that lies across a border goes into the piece in which it begins.
+/// Applies edits to pieces; one that crosses a boundary goes into the piece in which it begins.
 fn apply(chunks: &[Bytes], mut edits: Vec<(Range<usize>, String)>) -> Vec<Bytes> {
     edits.sort_by_key(|(range, _)| range.start);
     let mut out = Vec::with_capacity(chunks.len());

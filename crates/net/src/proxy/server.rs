@@ -1,4 +1,4 @@
-//! Taking requests: one task a connection, answered from the recording or by the upstream.
+//! Accepts requests: one task per connection, answered from the recording or by the upstream.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -25,9 +25,9 @@ use crate::matching::{Asked, BodyForm};
 use crate::recording::{Adapter, Note, Notes};
 use crate::redact::Redactor;
 
-/// The largest request that is taken.
+/// The largest request that is accepted, in bytes.
 const LARGEST_REQUEST: usize = 64 << 20;
-/// Connections at once. Stops a client that opens them without end.
+/// The most connections at once. Stops a client that keeps opening them.
 const MOST_CONNECTIONS: usize = 4096;
 
 /// What all connections share.
@@ -41,11 +41,11 @@ pub(super) struct Shared {
     pub(super) next: AtomicU64,
     pub(super) started: watch::Sender<u64>,
     active: watch::Sender<usize>,
-    /// Whether answers that are not over by now are cut off.
+    /// Whether responses still in progress are cut off.
     is_cut_off: AtomicBool,
 }
 
-/// Counts a request as under way until it is dropped.
+/// Counts a request as in progress until it is dropped.
 #[derive(Debug)]
 pub(super) struct Active(Arc<Shared>);
 
@@ -55,7 +55,7 @@ impl Active {
         Self(Arc::clone(shared))
     }
 
-    /// Whether the proxy ends without waiting for this request.
+    /// Whether the proxy stops without waiting for this request.
     pub(super) fn is_cut_off(&self) -> bool {
         self.0.is_cut_off.load(Ordering::Acquire)
     }
@@ -90,12 +90,12 @@ impl Shared {
         })
     }
 
-    /// How many requests have begun, for whoever waits for them.
+    /// The number of requests that have begun, for those who wait on it.
     pub(super) fn started(&self) -> watch::Receiver<u64> {
         self.started.subscribe()
     }
 
-    /// Waits until no request is under way, but not longer than `patience`.
+    /// Waits until no request is in progress, but at most `patience`.
     pub(super) async fn wait_until_idle(&self, patience: Duration) {
         let mut active = self.active.subscribe();
         let idle = active.wait_for(|count| *count == 0);
@@ -103,7 +103,7 @@ impl Shared {
         self.is_cut_off.store(true, Ordering::Release);
     }
 
-    /// Answered from the recording, never asked for, and misses.
+    /// Answered from the recording, never requested, and misses.
     pub(super) fn tally(&self) -> (u64, u64, Vec<String>) {
         match &self.library {
             None => (0, 0, Vec::new()),
@@ -114,12 +114,12 @@ impl Shared {
         }
     }
 
-    /// The API that the recording is of.
+    /// The kind of API that is recorded.
     pub(super) fn adapter(&self) -> Adapter {
         self.options.adapter
     }
 
-    /// Writes something down; `false` where that is no longer possible.
+    /// Records a note; `false` if that is no longer possible.
     pub(super) async fn note(&self, note: Note) -> bool {
         match &self.notes {
             None => true,
@@ -144,11 +144,11 @@ pub(super) async fn serve(
             _ = stopped.wait_for(|stopped| *stopped) => return,
         };
         let Ok((stream, _)) = accepted else {
-            // Out of descriptors, or a namespace that is gone.
+            // Out of file descriptors, or the network namespace is gone.
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        // Small answers must not wait for more to come.
+        // Send small responses at once.
         let _ = stream.set_nodelay(true);
         let shared = Arc::clone(&shared);
         let mut stopped = stopped.clone();
@@ -160,12 +160,12 @@ pub(super) async fn serve(
             });
             let connection = hyper::server::conn::http1::Builder::new()
                 .timer(TokioTimer::new())
-                // A date of ours would be another one in the replay.
+                // A date header of our own would differ in the replay.
                 .auto_date_header(false)
                 .serve_connection(TokioIo::new(stream), service);
             tokio::pin!(connection);
             let is_over = tokio::select! {
-                // Whatever goes wrong with a connection is the client's to notice.
+                // Errors of a connection are for the client to notice.
                 _ = connection.as_mut() => true,
                 _ = stopped.wait_for(|stopped| *stopped) => false,
             };
@@ -177,7 +177,7 @@ pub(super) async fn serve(
     }
 }
 
-/// A request that was read.
+/// A request that was read completely.
 pub(super) struct Received {
     pub(super) method: hyper::Method,
     pub(super) path: String,
@@ -235,7 +235,7 @@ async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Ans
     }
 }
 
-/// Whether a browser asks for a page of another machine.
+/// Whether the request comes from a web page of another host.
 fn is_foreign(headers: &hyper::HeaderMap) -> bool {
     let Some(origin) = headers
         .get("origin")
@@ -249,22 +249,20 @@ fn is_foreign(headers: &hyper::HeaderMap) -> bool {
     host != "localhost" && !address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The request as matching sees it: without secrets.
+/// The request as matching sees it: with secrets replaced.
 fn ask(redactor: &Redactor, received: &Received) -> Asked {
     for (name, value) in &received.headers {
-        // What headers teach is then found in the body, as when it was recorded.
+        // Secrets learned from headers are then also replaced in the body, as during recording.
         redactor.redact_header(name.as_str(), value.as_bytes());
     }
-    let content_type = received
-        .headers
-        .get("content-type")
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let is_form = content_type.starts_with("application/x-www-form-urlencoded");
-    let body = match (is_form, std::str::from_utf8(&received.body)) {
-        (true, Ok(form)) => redactor.redact_query(form).into_bytes(),
-        _ => redactor.redact_body(&received.body).into_owned(),
+    let header = |name: &str| {
+        let value = received.headers.get(name);
+        value
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
     };
+    let content_type = header("content-type");
+    let body = redactor.redact_request(header("content-encoding"), content_type, &received.body);
     Asked {
         method: received.method.as_str().to_owned(),
         path: redactor.redact_text(&received.path).into_owned(),
@@ -296,7 +294,7 @@ fn tell_miss(shared: &Shared, library: &Mutex<Library>, miss: &Miss) -> Response
             ]),
         ));
     }
-    // Not a status that SDKs try again on.
+    // A status on which SDKs do not retry.
     answer::error(
         StatusCode::UNPROCESSABLE_ENTITY,
         "RECORDING_MISS",

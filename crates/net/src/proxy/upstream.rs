@@ -1,4 +1,4 @@
-//! Who is asked: an address, and connections to it with or without TLS.
+//! The upstream: its address, and connections to it with or without TLS.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use crate::NetError;
 use runseal_core::formats::model_io::reading::Api;
 
-/// How long a connection is kept for the next request: shorter than servers keep theirs.
+/// How long an idle connection is kept: shorter than servers keep theirs.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// The host of Anthropic's public API, by which an upstream is told from OpenAI's.
+/// The host of Anthropic's public API, which tells it from OpenAI's.
 const ANTHROPIC: &str = "api.anthropic.com";
 
 /// Connections to upstreams, kept open between requests.
 pub(super) type UpstreamClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
-/// The address that requests go on to: its path comes before theirs.
+/// The address to which requests are forwarded; its path is prepended to theirs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
     scheme: String,
@@ -31,10 +31,10 @@ pub struct Upstream {
 }
 
 impl Upstream {
-    /// Reads `http://host[:port][/path]` or the same with https.
+    /// Parses `http://host[:port][/path]`, or the same with https.
     pub fn parse(url: &str) -> Result<Self, NetError> {
         let fault = |reason: &str| NetError::Upstream {
-            // An address may carry a password; it is not shown.
+            // The part before the `@` may contain a password, so it is not shown.
             url: url.rsplit('@').next().unwrap_or_default().to_owned(),
             reason: reason.to_owned(),
         };
@@ -98,10 +98,10 @@ impl Upstream {
     }
 }
 
-/// A client that trusts what this machine trusts (`SSL_CERT_FILE` and `SSL_CERT_DIR` included).
+/// A client that trusts the system's certificates (or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`).
 pub(super) fn build_client() -> Result<UpstreamClient, NetError> {
     let mut roots = rustls::RootCertStore::empty();
-    // Certificates that cannot be read are not trusted; those that can are enough.
+    // Unreadable certificates are skipped; the others are enough.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)

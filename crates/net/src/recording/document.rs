@@ -1,9 +1,9 @@
-//! From the journal to model_io.json.
+//! Turns the journal into model_io.json.
 //!
-//! Interaction by interaction, so that memory holds one exchange at a time. The response is
-//! `response_content` where it is text of up to a million bytes; larger ones and bytes are files,
-//! named by their hash, and the content is that hash. Before anything is put in place, all of it is
-//! searched for every secret that is known.
+//! Interactions are converted one by one, so that memory holds a single exchange.
+//! `response_content` holds the response if it is text of at most a million bytes; anything larger
+//! or binary becomes a file named by its hash, and `response_content` is that hash. Before anything
+//! is put into place, all of it is searched for every known secret.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,8 +14,9 @@ use runseal_core::canon::{
     CanonError, Dialect, ObjectWriter, ReadOptions, Value, canonical_bytes, parse_document,
 };
 use runseal_core::digest::Digest;
-use runseal_core::formats::model_io::MAX_INTERACTIONS;
 use runseal_core::formats::model_io::bodies::held_body;
+use runseal_core::formats::model_io::fork::{FORK, FORK_HASH, compute_fork_hash};
+use runseal_core::formats::model_io::{MAX_INTERACTIONS, compute_model_io_hash};
 use runseal_engine::atomic::{self, WriteError};
 
 use super::journal::JournalReader;
@@ -25,21 +26,21 @@ use crate::NetError;
 use crate::matching::Volatile;
 use crate::redact::Redactor;
 
-/// The version that recordings with readable members have.
+/// The version of recordings with readable members.
 const VERSION: &str = "1.1.0";
 
-/// What finishing needs to know.
+/// What is needed to finish a recording.
 #[derive(Debug, Clone, Copy)]
 pub struct Finishing<'a> {
-    /// The journal to read; it stays until the recording is on disk.
+    /// The journal; it is deleted only when the recording is on disk.
     pub journal: &'a Path,
     /// The recording to make.
     pub output: &'a Path,
-    /// What knows the secrets; none after a crash, when nobody does any more.
+    /// Knows the secrets; `None` after a crash, when they are no longer known.
     pub redactor: Option<&'a Redactor>,
 }
 
-/// What came of it.
+/// The result of finishing a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
     /// Where the recording is.
@@ -48,12 +49,12 @@ pub struct Finished {
     pub interactions: usize,
     /// How many secrets of each kind were replaced.
     pub redacted: BTreeMap<String, u64>,
-    /// What it cannot have seen.
+    /// What it may have missed.
     pub gaps: Vec<String>,
 }
 
-/// Turns a journal into a recording and takes the journal away. Where a secret is found, nothing is
-/// kept, and the error says where it stood.
+/// Turns a journal into a recording and deletes the journal. If a secret is found, nothing is kept,
+/// and the error says where it was.
 pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> {
     let Finishing {
         journal,
@@ -76,14 +77,14 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
     let made = (|| {
         let interactions = tempfile_beside(output)?;
         making.write_interactions(&mut reader, parent.as_ref(), &interactions)?;
-        // Before anything of it gets a name that somebody may rely on.
+        // Before any of it gets its final name.
         making.scan(&interactions.path)?;
         making.write_document(&interactions)
     })();
     if let Err(error) = made {
         making.take_back();
         if matches!(error, NetError::Secret { .. }) {
-            // It holds the same; a secret must not outlive the run that found it.
+            // The journal contains the same secret, which must not remain on disk.
             let _ = fs::remove_file(journal);
         }
         return Err(error);
@@ -97,7 +98,7 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
     })
 }
 
-/// A list of what was not seen, in order and without repetitions.
+/// What was missed, in order and without duplicates.
 pub(super) struct Gaps {
     list: Vec<String>,
 }
@@ -119,7 +120,7 @@ impl Gaps {
     }
 }
 
-/// A file for the interactions while it is not known yet what comes before them.
+/// A temporary file for the interactions: the members before them are not known yet.
 fn tempfile_beside(output: &Path) -> Result<PartFile, NetError> {
     let path = super::beside(output, ".part");
     let file = fs::File::create(&path).map_err(NetError::write(&path))?;
@@ -145,7 +146,8 @@ pub(super) struct Making<'a> {
     pub(super) bodies: BTreeSet<PathBuf>,
     pub(super) models: BTreeSet<String>,
     pub(super) total: usize,
-    /// Bytes of requests so far: beyond a bound they are files, so that the document can be read.
+    /// Bytes of requests so far. Beyond a limit, bodies become files, to keep the document
+    /// readable.
     pub(super) asked: usize,
     pub(super) interactions: usize,
     pub(super) gaps: Gaps,
@@ -166,7 +168,7 @@ impl Making<'_> {
         Ok(Some(recording))
     }
 
-    /// Writes every interaction as a line of its own, to be copied into the list.
+    /// Writes every interaction on a line of its own, to be copied into the list later.
     fn write_interactions(
         &mut self,
         reader: &mut JournalReader,
@@ -206,8 +208,8 @@ impl Making<'_> {
         out.flush().map_err(NetError::write(&part.path))
     }
 
-    /// Large bodies of the parent, which this recording goes on naming. One out of a pack holds them
-    /// itself.
+    /// Copies large bodies of the parent that this recording still refers to. A parent from a pack
+    /// contains them itself.
     fn copy_bodies(&mut self, parent: &Path) -> Result<(), NetError> {
         let bytes = fs::read(parent).map_err(NetError::read(parent))?;
         if let Ok(document) = parse_document(&bytes, &ReadOptions::TEXT) {
@@ -225,17 +227,21 @@ impl Making<'_> {
         if from == to {
             return Ok(());
         }
-        let Ok(entries) = fs::read_dir(&from) else {
-            return Ok(());
+        let entries = match fs::read_dir(&from) {
+            Ok(entries) => entries,
+            // Most recordings have no large bodies.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(NetError::read(&from)(error)),
         };
-        for entry in entries.flatten() {
+        for entry in entries {
+            let entry = entry.map_err(NetError::read(&from))?;
             let bytes = fs::read(entry.path()).map_err(NetError::read(&entry.path()))?;
             self.put_body(&bytes)?;
         }
         Ok(())
     }
 
-    /// Keeps a body as a file; gives its description.
+    /// Stores a body as a file; returns its description.
     pub(super) fn put_body(&mut self, bytes: &[u8]) -> Result<Value, NetError> {
         let folder = bodies_path(self.output);
         fs::create_dir_all(&folder).map_err(NetError::write(&folder))?;
@@ -284,7 +290,7 @@ impl Making<'_> {
             object.member("adapter_id", &Value::from(self.session.adapter.name()))?;
             object.member("capture", &self.capture())?;
             if let Some(parent) = self.session.parent.as_ref().filter(|parent| parent.is_fork) {
-                let fork = Value::object([
+                let mut fork = Value::object([
                     ("at", Value::from(parent.interactions)),
                     (
                         "parent_model_io_hash",
@@ -292,7 +298,8 @@ impl Making<'_> {
                     ),
                     ("parent_sha256", Value::from(parent.sha256.as_str())),
                 ]);
-                object.member("fork", &fork)?;
+                fork.insert(FORK_HASH, self.bind_fork(&fork, &model_id, part)?);
+                object.member(FORK, &fork)?;
             }
             object.list("interactions", |list| -> Result<(), Fault> {
                 let mut lines = fs::File::open(&part.path).map_err(NetError::read(&part.path))?;
@@ -319,6 +326,37 @@ impl Making<'_> {
                 .map_err(|error| Fault(NetError::write(self.output)(error)))
         })
         .map_err(|fault| fault.0)
+    }
+
+    /// The hash that binds a fork to what follows.
+    fn bind_fork(&self, fork: &Value, model_id: &str, part: &PartFile) -> Result<String, NetError> {
+        let system = |error: &dyn std::fmt::Display| NetError::System(error.to_string());
+        let lines = fs::read(&part.path).map_err(NetError::read(&part.path))?;
+        let mut interactions = Vec::new();
+        for line in lines
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+        {
+            let document =
+                parse_document(line, &ReadOptions::TEXT).map_err(|error| system(&error.kind))?;
+            interactions.push(document.root().to_value());
+        }
+        let document = Value::object([
+            ("adapter_id", Value::from(self.session.adapter.name())),
+            (FORK, fork.clone()),
+            ("interactions", Value::Array(interactions)),
+            ("mode", Value::from("record")),
+            ("model_id", Value::from(model_id)),
+            ("model_io_schema_version", Value::from(VERSION)),
+        ]);
+        let bytes = canonical_bytes(&document, Dialect::Kernel).map_err(|error| system(&error))?;
+        let document =
+            parse_document(&bytes, &ReadOptions::TEXT).map_err(|error| system(&error.kind))?;
+        let root = document.root();
+        let own = compute_model_io_hash(root);
+        let hash = own.and_then(|own| compute_fork_hash(root.get(FORK)?, &own));
+        hash.map(|hash| hash.to_string())
+            .ok_or_else(|| system(&"the fork has no canonical form"))
     }
 
     /// Searches all that was written for secrets that are known.
@@ -353,7 +391,7 @@ impl Making<'_> {
     }
 }
 
-/// An error within a writer, whose own errors it takes in.
+/// Carries our error through a writer that only knows its own.
 struct Fault(NetError);
 
 impl From<NetError> for Fault {

@@ -1,20 +1,20 @@
-//! One exchange: a request and what came back, without secrets.
+//! One exchange: a request and its response, with secrets replaced.
 
 use base64ct::{Base64, Encoding};
 use runseal_core::canon::{Node, Value};
 
-/// How an answer ended.
+/// How a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The answer came to its end.
+    /// It is complete.
     Complete,
-    /// The upstream broke it off.
+    /// The upstream aborted it.
     BrokenOff,
-    /// The client went away before its end.
+    /// The client disconnected before its end.
     ClientGone,
     /// There was none: the upstream could not be reached.
     Unreachable,
-    /// The proxy refused to ask the upstream.
+    /// There was none: the proxy did not forward the request.
     Refused,
     /// The recording ended before it did.
     Unfinished,
@@ -42,16 +42,16 @@ impl End {
         }
     }
 
-    /// The end of this name.
+    /// The end with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|end| end.name() == name)
     }
 }
 
-/// A request and its answer, as the journal has them.
+/// A request and its response, as read from the journal.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// The method; of MCP on standard input, of the message.
+    /// The HTTP method; for MCP on standard input, that of the message.
     pub method: String,
     /// The path of the URL, without the query.
     pub path: String,
@@ -61,19 +61,19 @@ pub struct Exchange {
     pub request_headers: Vec<(String, String)>,
     /// The request's body, secrets replaced.
     pub request_body: Vec<u8>,
-    /// The status; none where there was no answer.
+    /// The status; `None` if there was no response.
     pub status: Option<u16>,
-    /// The answer's headers, in order.
+    /// The response's headers, in order.
     pub headers: Vec<(String, String)>,
-    /// The answer's body, secrets replaced.
+    /// The response's body, secrets replaced.
     pub body: Vec<u8>,
-    /// Where the pieces of the answer's body end.
+    /// The offsets at which the pieces of the response's body end.
     pub cuts: Vec<u64>,
-    /// For each piece, how many requests had begun when it came.
+    /// For each piece, how many requests had begun when it arrived.
     pub after: Vec<u64>,
-    /// How the answer ended.
+    /// How the response ended.
     pub end: End,
-    /// Milliseconds from the request to the end of the answer.
+    /// Milliseconds from the request to the end of the response.
     pub latency_ms: Option<u64>,
 }
 
@@ -95,17 +95,17 @@ impl Exchange {
         }
     }
 
-    /// The value of a header of the answer.
+    /// The value of a response header.
     pub fn header(&self, name: &str) -> Option<&str> {
         find_header(&self.headers, name)
     }
 
-    /// The value of a header of the request.
+    /// The value of a request header.
     pub fn request_header(&self, name: &str) -> Option<&str> {
         find_header(&self.request_headers, name)
     }
 
-    /// Takes in a line of the journal that is about this exchange.
+    /// Adds a line of the journal about this exchange.
     pub(super) fn take(&mut self, record: Node<'_>) -> Option<()> {
         let text = |name: &str| Some(record.get(name)?.as_str()?.into_owned());
         match text("t")?.as_str() {
@@ -147,12 +147,12 @@ fn find_header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h st
         .map(|(_, value)| value.as_str())
 }
 
-/// A number that counts something.
+/// A non-negative integer.
 pub(super) fn whole(node: Node<'_>) -> Option<u64> {
     u64::try_from(node.as_number()?.to_exact_i64()?).ok()
 }
 
-/// Headers as a list of pairs: their order and repetitions stay.
+/// Headers as a list of pairs, which keeps their order and repetitions.
 pub(super) fn headers_value(headers: &[(String, String)]) -> Value {
     Value::array(
         headers
@@ -161,7 +161,7 @@ pub(super) fn headers_value(headers: &[(String, String)]) -> Value {
     )
 }
 
-/// Reads headers as [`headers_value`] writes them.
+/// Parses headers as [`headers_value`] writes them.
 pub(super) fn parse_headers(node: Node<'_>) -> Vec<(String, String)> {
     node.items()
         .filter_map(|pair| {
@@ -172,7 +172,7 @@ pub(super) fn parse_headers(node: Node<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Adds bytes to a record: as text where they are one, else in base64.
+/// Adds bytes to a record: as text if they are UTF-8, else in base64.
 pub(super) fn insert_bytes(record: &mut Value, bytes: &[u8]) {
     match std::str::from_utf8(bytes) {
         Ok(text) => record.insert("text", text),

@@ -1,4 +1,5 @@
-//! From an exchange to the interaction that model_io.json has of it: what is hashed, and what people read.
+//! Converts an exchange to its interaction in model_io.json: the part that is hashed, and the part
+//! that people read.
 
 use base64ct::{Base64, Encoding};
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
@@ -10,9 +11,10 @@ use super::document::Making;
 use super::exchange::{End, Exchange, headers_value};
 use crate::NetError;
 use crate::matching::{Asked, BodyForm, compute_key, name_request};
+use crate::redact::Coding;
 use runseal_core::formats::model_io::reading::{Api, LARGEST_READ, Reading};
 
-/// Requests up to this size stand in the document.
+/// The most bytes of a request that the document itself holds.
 const LARGEST_REQUEST: usize = 1_000_000;
 impl Making<'_> {
     pub(super) fn interaction(&mut self, exchange: &Exchange) -> Result<Value, NetError> {
@@ -28,6 +30,7 @@ impl Making<'_> {
             _ => None,
         };
         let api = Api::of_exchange(self.session.adapter.name(), &asked.path, json);
+        self.note_compressed(exchange);
         let reading = self.read(api, exchange)?;
         self.models
             .extend(reading.as_ref().and_then(|reading| reading.model.clone()));
@@ -64,8 +67,9 @@ impl Making<'_> {
         Ok(value)
     }
 
-    /// What the answer says. Put together it may show a secret that its pieces did not: one that is
-    /// known must not be kept; where it only looks like one, the pieces are left to themselves.
+    /// The parsed response. Once joined, its pieces may reveal a secret that none of them showed: a
+    /// known secret is an error; if something only looks like a secret, the parsed form is left
+    /// out.
     fn read(&mut self, api: Api, exchange: &Exchange) -> Result<Option<Reading>, NetError> {
         if exchange.body.len() as u64 > LARGEST_READ {
             self.gap_of(exchange, "is too large for its answer to be read");
@@ -171,6 +175,22 @@ impl Making<'_> {
         Ok((response, content))
     }
 
+    /// Lists what is compressed in a way that cannot be read: nobody looked for secrets in it.
+    fn note_compressed(&mut self, exchange: &Exchange) {
+        let is_unread = |coding: Option<&str>, body: &[u8]| {
+            let coding = coding.and_then(Coding::parse);
+            coding.is_some_and(|coding| !body.is_empty() && coding.decode(body).is_none())
+        };
+        // A request that could be read is no longer compressed, and is text as a rule.
+        let asked = exchange.request_header("content-encoding");
+        let is_text = std::str::from_utf8(&exchange.request_body).is_ok();
+        if is_unread(exchange.header("content-encoding"), &exchange.body)
+            || !is_text && is_unread(asked, &exchange.request_body)
+        {
+            self.gap_of(exchange, "is compressed: secrets in it were not looked for");
+        }
+    }
+
     fn gap_of(&mut self, exchange: &Exchange, what: &str) {
         let at = self.interactions;
         let request = name_request(&exchange.method, &exchange.path);
@@ -179,13 +199,13 @@ impl Making<'_> {
     }
 }
 
-/// Whether a body can be stored as JSON wherever the recording goes: as JCS, in a run bundle, it would
-/// lose whole numbers beyond 2^53. What cannot is kept as the text that was sent.
+/// Whether a body can be stored as JSON wherever the recording goes: in JCS, which run bundles use,
+/// it would lose integers beyond 2^53. Other bodies are stored as the text that was sent.
 fn keeps_its_value(body: &Value) -> bool {
     canonical_bytes(body, Dialect::Jcs).is_ok() && find_changed_integers(body).is_empty()
 }
 
-/// The lengths of the pieces; a last one that was never ended counts.
+/// The lengths of the pieces, including a last one that has no end.
 fn lengths(exchange: &Exchange) -> Vec<u64> {
     let mut before = 0;
     let mut lengths = Vec::with_capacity(exchange.cuts.len());

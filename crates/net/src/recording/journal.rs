@@ -1,6 +1,6 @@
-//! The journal: one canonical JSON record a line, only ever added to.
+//! The journal: one canonical JSON record per line, append-only.
 //!
-//! A line that has no end was being written when the program was killed; it is no record.
+//! A line without an end was being written when the program was killed; it does not count.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -15,7 +15,7 @@ use super::{Adapter, Parent, Session};
 use crate::NetError;
 use crate::matching::Volatile;
 
-/// The version that the first line names.
+/// The version in the first line.
 const VERSION: u32 = 1;
 
 /// A journal that is being written.
@@ -23,12 +23,12 @@ const VERSION: u32 = 1;
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// Records that are not the system's yet.
+    /// Records not yet written to the file.
     waiting: Vec<u8>,
 }
 
 impl Journal {
-    /// Begins a journal, readable by its owner alone.
+    /// Creates a journal that only its owner can read.
     pub fn create(path: &Path, session: &Session) -> Result<Self, NetError> {
         let file = OpenOptions::new()
             .append(true)
@@ -41,7 +41,7 @@ impl Journal {
                 },
                 _ => NetError::write(path)(error),
             })?;
-        // Held until the end, so that nobody takes it for one that was left behind.
+        // Locked until the end, so that nobody takes it for an abandoned one.
         file.try_lock()
             .map_err(|error| NetError::write(path)(error.into()))?;
         let mut journal = Self {
@@ -75,20 +75,19 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Holds a journal whose writer is gone; one that is still being written is refused.
+    /// Locks an abandoned journal; refuses one that is still being written.
     pub fn lock_left_behind(path: &Path) -> Result<File, NetError> {
         let file = File::open(path).map_err(NetError::read(path))?;
         match file.try_lock() {
             Ok(()) => Ok(file),
-            Err(TryLockError::WouldBlock) => Err(NetError::Recording {
+            Err(TryLockError::WouldBlock) => Err(NetError::Live {
                 path: path.to_owned(),
-                reason: "it is still being recorded".to_owned(),
             }),
             Err(TryLockError::Error(error)) => Err(NetError::read(path)(error)),
         }
     }
 
-    /// Adds a record, which [`Journal::flush`] hands over.
+    /// Adds a record, which the next [`Journal::flush`] writes.
     pub fn append(&mut self, record: &Value) -> io::Result<()> {
         let line = canonical_bytes(record, Dialect::Kernel)
             .map_err(|error| io::Error::other(error.to_string()))?;
@@ -97,27 +96,27 @@ impl Journal {
         Ok(())
     }
 
-    /// Hands over what was added. It is the system's when this returns: killing the program does not
-    /// lose it.
+    /// Writes the added records to the file. They survive if the program is killed, but not
+    /// necessarily a power failure.
     pub fn flush(&mut self) -> io::Result<()> {
         let written = self.file.write_all(&self.waiting);
         self.waiting.clear();
         written
     }
 
-    /// Where the journal is on disk.
+    /// The path of the journal.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Puts everything on the disk.
+    /// Syncs everything to disk.
     pub fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.file.sync_data()
     }
 }
 
-/// A journal that is read: which lines are about which exchange, not the lines themselves.
+/// A journal opened for reading: an index of lines by exchange, not the lines themselves.
 #[derive(Debug)]
 pub struct JournalReader {
     file: File,
@@ -129,7 +128,7 @@ pub struct JournalReader {
 }
 
 impl JournalReader {
-    /// Reads a journal through once.
+    /// Opens and indexes a journal.
     pub fn open(path: &Path) -> Result<Self, NetError> {
         let fault = |reason: String| NetError::Recording {
             path: path.to_owned(),
@@ -180,17 +179,17 @@ impl JournalReader {
         })
     }
 
-    /// What the journal says about the whole recording.
+    /// The settings of the recording.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What is known not to have been seen.
+    /// What is known to have been missed.
     pub fn gaps(&self) -> &[String] {
         &self.gaps
     }
 
-    /// Whether the program that wrote it ended it.
+    /// Whether the program that wrote the journal completed it.
     pub fn is_finished(&self) -> bool {
         self.is_finished
     }
@@ -200,7 +199,7 @@ impl JournalReader {
         self.exchanges.keys().copied().collect()
     }
 
-    /// Reads one exchange whole; one that the journal does not have comes back empty.
+    /// Reads one exchange; it is empty if the journal does not contain it.
     pub fn exchange(&mut self, number: u64) -> Result<Exchange, NetError> {
         let mut exchange = Exchange::empty();
         let places = self.exchanges.get(&number).cloned().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Reading a recording, to answer from it.
+//! Loads a recording for replay.
 
 use std::fs;
 use std::path::Path;
@@ -20,19 +20,19 @@ use crate::matching::{Asked, Volatile};
 /// One interaction of a recording, ready to be replayed.
 #[derive(Debug, Clone)]
 pub struct Recorded {
-    /// The whole of it, as the document has it.
+    /// The whole interaction as in the document.
     pub document: Value,
-    /// The request, in the form that requests are matched by.
+    /// The request in its normal form for matching.
     pub asked: Asked,
     /// The status of the answer.
     pub status: Option<u16>,
     /// The headers of the answer.
     pub headers: Vec<(String, String)>,
-    /// The body of the answer in its pieces.
+    /// The body of the answer, in pieces.
     pub chunks: Vec<Bytes>,
-    /// For each piece, how many requests had begun when it came.
+    /// For each piece, how many requests had begun when it arrived.
     pub after: Vec<u64>,
-    /// How the answer ended; one that broke off is replayed up to there.
+    /// How the answer ended; an aborted one is replayed up to that point.
     pub end: End,
 }
 
@@ -48,7 +48,7 @@ impl Recorded {
         )
     }
 
-    /// Bytes of the response's content.
+    /// The length of the response's content in bytes.
     pub fn content_bytes(&self) -> usize {
         let content = self.document.get("response_content");
         content.and_then(Value::as_str).map_or(0, str::len)
@@ -63,12 +63,12 @@ impl Recorded {
     }
 }
 
-/// A recording that was read, verified and can be replayed.
+/// A recording that was verified and can be replayed.
 #[derive(Debug)]
 pub struct Recording {
-    /// The API that the recording is of.
+    /// The kind of API that was recorded.
     pub adapter: Adapter,
-    /// Members that did not count.
+    /// Members that matching ignores.
     pub volatile: Volatile,
     /// The interactions in order.
     pub interactions: Vec<Recorded>,
@@ -79,7 +79,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Reads a recording; one that does not verify is refused.
+    /// Loads a recording; fails if it does not verify.
     pub fn load(path: &Path) -> Result<Self, NetError> {
         let fault = |reason: String| NetError::Recording {
             path: path.to_owned(),
@@ -134,7 +134,7 @@ impl Recording {
     }
 }
 
-/// Reads a large body, by its hash.
+/// Reads a large body by its hash.
 type ReadBody<'r> = &'r dyn Fn(&Digest) -> Result<Vec<u8>, String>;
 
 fn text(node: Node<'_>, name: &str) -> Option<String> {
@@ -193,7 +193,7 @@ fn parse_body(node: Node<'_>, response: Node<'_>, bodies: ReadBody<'_>) -> Resul
     }
 }
 
-/// Reads a large body and compares its hash. Only the hash says where it lies: no path of the
+/// Reads a large body and checks its hash. The file is located by the hash alone; no path in the
 /// document is followed.
 fn read_file(file: Node<'_>, bodies: ReadBody<'_>) -> Result<Vec<u8>, String> {
     let hash = text(file, "sha256").ok_or("a body has no hash")?;

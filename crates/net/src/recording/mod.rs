@@ -1,9 +1,9 @@
-//! Recordings: what was asked and answered, on disk.
+//! Recordings on disk: what was requested and answered.
 //!
-//! While it is made, a recording is a *journal* beside its target (`<name>.journal`): lines that are
-//! only ever added, so that whoever kills the program keeps what was answered before. At the end the
-//! journal becomes `model_io.json`, with large bodies as files in `<name>.bodies/`, named by their
-//! hash; then it is taken away. Everything in either has gone through `redact`.
+//! While it is being made, a recording is a *journal* beside its target (`<name>.journal`): an
+//! append-only file, so that what was answered is kept even if the program is killed. At the end
+//! the journal becomes `model_io.json`, with large bodies as files in `<name>.bodies/` named by
+//! their hash, and is then deleted. Everything in either has passed through `redact`.
 
 mod document;
 mod exchange;
@@ -24,12 +24,12 @@ pub use load::{Recorded, Recording};
 pub use notes::{Note, Notes, RequestNote};
 pub use recorder::Recorder;
 
-/// Where the journal of a recording lies.
+/// The path of a recording's journal.
 pub fn journal_path(recording: &Path) -> PathBuf {
     beside(recording, ".journal")
 }
 
-/// Where the large bodies of a recording lie.
+/// The folder of a recording's large bodies.
 pub fn bodies_path(recording: &Path) -> PathBuf {
     let name = recording.file_name().unwrap_or_default().to_string_lossy();
     recording.with_file_name(bodies_folder(&name))
@@ -41,10 +41,10 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What was being recorded.
+/// What is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Adapter {
-    /// HTTP, to the API of a model.
+    /// HTTP requests to a model's API.
     HttpProxy,
     /// MCP on standard input and output.
     McpStdio,
@@ -53,7 +53,7 @@ pub enum Adapter {
 }
 
 impl Adapter {
-    /// The name that recordings have it under.
+    /// The name in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::HttpProxy => "http-proxy",
@@ -62,7 +62,7 @@ impl Adapter {
         }
     }
 
-    /// The adapter of this name.
+    /// The adapter with this name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::HttpProxy, Self::McpStdio, Self::McpHttp]
             .into_iter()
@@ -70,28 +70,28 @@ impl Adapter {
     }
 }
 
-/// How a journal begins: what is recorded, and what it goes on from.
+/// The beginning of a journal: what is recorded, and which recording it continues.
 #[derive(Debug, Clone)]
 pub struct Session {
     /// What is being recorded.
     pub adapter: Adapter,
-    /// Members that matching leaves out.
+    /// Members that matching ignores.
     pub volatile: crate::matching::Volatile,
-    /// The recording that this one goes on from.
+    /// The recording that this one continues, if any.
     pub parent: Option<Parent>,
 }
 
-/// The recording that another one goes on from.
+/// A recording that another one continues.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parent {
-    /// The file, as it was named.
+    /// The file, as it was given.
     pub path: PathBuf,
     /// The hash of its bytes.
     pub sha256: String,
     /// The hash of its session, as `runseal model-io verify` prints it.
     pub model_io_hash: String,
-    /// How many of its interactions come first here.
+    /// How many of its interactions this one begins with.
     pub interactions: usize,
-    /// Whether the two part here: a fork. Otherwise this is the parent with more in it.
+    /// Whether this is a fork; otherwise it is the parent with further interactions.
     pub is_fork: bool,
 }

@@ -1,5 +1,5 @@
-//! The way from those who answer clients to the recorder: a queue that is bounded in bytes, so that
-//! a fast stream waits for the recorder instead of filling the memory.
+//! The queue between connections and the recorder. It is bounded in bytes, so that a fast stream
+//! waits for the recorder instead of filling memory.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use tokio::sync::{Semaphore, oneshot};
 use super::exchange::End;
 use crate::redact::BodyKind;
 
-/// Bytes of notes that wait at the most; beyond that, whoever tells waits.
+/// The most bytes of queued notes; beyond that, senders wait.
 const WAITING: usize = 2 << 20;
-/// What a note counts beside its bytes.
+/// What a note counts in addition to its bytes.
 const NOTE: usize = 256;
-/// So many notes wake a recorder that naps.
+/// How many notes wake a napping recorder.
 const ENOUGH: usize = 128;
-/// How long the recorder naps after work, so that pieces come to it by the dozen. The end of an
-/// answer, which somebody waits for, wakes it at once.
+/// How long the recorder naps after work, so that it gets pieces in batches. The end of a response
+/// wakes it at once, because a client waits for that.
 const NAP: Duration = Duration::from_millis(2);
 
-/// A request as it came, secrets included.
+/// A request as it arrived, including secrets.
 #[derive(Debug)]
 pub struct RequestNote {
     /// The HTTP method.
@@ -35,64 +35,64 @@ pub struct RequestNote {
     pub body: Bytes,
 }
 
-/// Something to be written down about exchange `x`.
+/// Something to record about exchange `x`.
 #[derive(Debug)]
 pub enum Note {
     /// A request arrived.
     Request {
         /// The exchange's number.
         x: u64,
-        /// The request, secrets included: it never reaches the disk like this.
+        /// The request, including secrets; it is never written to disk in this form.
         request: Box<RequestNote>,
     },
-    /// The beginning of an answer.
+    /// The beginning of a response.
     Head {
         /// The exchange's number.
         x: u64,
-        /// The status; none for transports that have none.
+        /// The status; `None` for transports without one.
         status: Option<u16>,
         /// The headers in the order they came.
         headers: Vec<(String, Vec<u8>)>,
-        /// How the body is to be read.
+        /// How to search the body for secrets.
         kind: BodyKind,
     },
-    /// A piece of an answer.
+    /// A piece of a response.
     Data {
         /// The exchange's number.
         x: u64,
-        /// The bytes as they came, in one piece.
+        /// The bytes of this piece, as they arrived.
         bytes: Bytes,
-        /// How many requests had begun when it came.
+        /// How many requests had begun when it arrived.
         after: u64,
     },
-    /// The end of an answer.
+    /// The end of a response.
     End {
         /// The exchange's number.
         x: u64,
-        /// How the answer ended.
+        /// How the response ended.
         end: End,
         /// Milliseconds since the request.
         latency_ms: Option<u64>,
-        /// Told once everything about the exchange is written.
+        /// Signalled once everything about the exchange is written.
         written: Option<oneshot::Sender<bool>>,
     },
-    /// Something that the recording cannot have seen.
+    /// Something that the recording may have missed.
     Gap(String),
 }
 
 impl Note {
-    /// What it counts against [`WAITING`].
+    /// How much it counts towards [`WAITING`].
     pub(super) fn size(&self) -> usize {
         let bytes = match self {
             Self::Request { request, .. } => request.body.len(),
             Self::Data { bytes, .. } => bytes.len(),
             Self::Head { .. } | Self::End { .. } | Self::Gap(_) => 0,
         };
-        // One that is larger than all the room there is gets all of it.
+        // A larger note counts as the whole queue.
         bytes.saturating_add(NOTE).min(WAITING)
     }
 
-    /// Whether somebody waits until it is written.
+    /// Whether a client waits until it is written.
     fn is_urgent(&self) -> bool {
         matches!(
             self,
@@ -104,15 +104,15 @@ impl Note {
     }
 }
 
-/// Notes that were taken together.
+/// Notes that were taken from the queue together.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) notes: Vec<Note>,
-    /// The room that they took.
+    /// How much they count.
     pub(super) size: usize,
 }
 
-/// Where notes are told.
+/// The sending side of the queue.
 #[derive(Debug, Clone)]
 pub struct Notes {
     queue: Arc<Queue>,
@@ -128,7 +128,7 @@ struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: Vec<Note>,
-    /// What those that wait count.
+    /// How much the queued notes count.
     taken: usize,
     is_urgent: bool,
     is_closed: bool,
@@ -164,7 +164,7 @@ impl Notes {
         state.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells a note, waiting for room; `false` where nobody writes any more.
+    /// Sends a note, waiting for room; `false` if the recorder has stopped.
     pub async fn send(&self, note: Note) -> bool {
         let size = note.size();
         match self.queue.room.acquire_many(permits(size)).await {
@@ -174,12 +174,12 @@ impl Notes {
         self.push(note, size)
     }
 
-    /// Tells a short note without waiting for room.
+    /// Sends a short note without waiting for room; `false` if the recorder has stopped.
     pub fn tell(&self, note: Note) -> bool {
         self.push(note, 0)
     }
 
-    /// Tells a note where there is room for it at once; otherwise gives it back.
+    /// Sends a note if there is room at once; otherwise returns it.
     pub fn try_send(&self, note: Note) -> Result<bool, Note> {
         let size = note.size();
         match self.queue.room.try_acquire_many(permits(size)) {
@@ -190,7 +190,7 @@ impl Notes {
         Ok(self.push(note, size))
     }
 
-    /// Tells a note for which there is room of `size`.
+    /// Queues a note whose `size` was reserved already.
     fn push(&self, note: Note, size: usize) -> bool {
         let mut state = self.lock();
         if state.is_closed {
@@ -211,7 +211,8 @@ impl Notes {
         true
     }
 
-    /// Waits for notes and takes them all; none once nothing more comes. After work it naps first.
+    /// Waits for notes and takes all of them; `None` once the queue is closed and empty. Naps first
+    /// after work.
     pub(super) fn take(&self, has_worked: bool) -> Option<Batch> {
         let mut state = self.lock();
         if has_worked && !state.is_urgent {
@@ -238,19 +239,20 @@ impl Notes {
         })
     }
 
-    /// Makes room for as much as a batch took.
+    /// Frees the room that a batch took.
     pub(super) fn make_room(&self, size: usize) {
         self.queue.room.add_permits(size);
     }
 
-    /// Nothing more is taken in; whoever waits for room is told.
+    /// Accepts no more notes; senders that wait for room are released.
     pub(super) fn close(&self) {
         self.queue.room.close();
         self.lock().is_closed = true;
         self.queue.arrived.notify_one();
     }
 
-    /// Closes and forgets what waits: whoever waits for it to be written is told that it never will.
+    /// Closes the queue and drops what is in it; whoever waits for it to be written learns that it
+    /// failed.
     pub(super) fn abandon(&self) {
         self.close();
         self.lock().waiting.clear();
@@ -281,7 +283,7 @@ mod tests {
         let taken = notes.take(false).unwrap();
         assert_eq!(taken.notes.len(), count);
         notes.make_room(taken.size);
-        // Larger than all the room: it waits until nothing else does, and gets in.
+        // Larger than the whole queue: it is accepted once the queue is empty.
         assert!(matches!(notes.try_send(data(2 * WAITING)), Ok(true)));
         assert!(notes.try_send(data(1)).is_err());
         assert!(notes.tell(Note::Gap(String::new())));

@@ -1,7 +1,7 @@
 //! The recorder: one thread that takes notes from all connections, redacts them and writes the
-//! journal. Whoever answers a client passes bytes on first and tells the recorder beside; only the
-//! end of an answer waits until the recorder has it, so that no client saw an answer that a killed
-//! program lost.
+//! journal. Bytes are passed on to the client first and recorded on the side; only the end of a
+//! response waits for the recorder, so that no client has seen a response that a killed program
+//! lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,7 +17,7 @@ use super::notes::{Note, Notes, RequestNote};
 use crate::NetError;
 use crate::redact::{Redactor, Released, Window};
 
-/// Notes that are handed to the system together at the most, and their bytes.
+/// The most notes, and their bytes, that are written to the file together.
 const TOGETHER: usize = 256;
 const BYTES_TOGETHER: usize = 256 << 10;
 
@@ -42,19 +42,19 @@ impl Recorder {
                 ended: Vec::new(),
             };
             let written = writer.run(&queue);
-            // Where a write failed, whoever tells or waits learns it by that.
+            // If a write failed, senders and waiters learn it from the closed queue.
             queue.abandon();
             written.map_err(NetError::write(writer.journal.path()))
         });
         Self { notes, worker }
     }
 
-    /// Where notes are told.
+    /// The queue for notes.
     pub fn notes(&self) -> Notes {
         self.notes.clone()
     }
 
-    /// Writes what was told and ends; what is told from now on is not written.
+    /// Writes what was queued and ends; later notes are refused.
     pub fn finish(self) -> Result<(), NetError> {
         self.notes.close();
         match self.worker.join() {
@@ -68,9 +68,9 @@ struct Writer {
     journal: Journal,
     redactor: Arc<Redactor>,
     open: BTreeMap<u64, Window>,
-    /// Exchanges of which something came that was not looked at yet.
+    /// Exchanges with new data that has not been processed yet.
     touched: BTreeSet<u64>,
-    /// Who waits for the end of an exchange to be written.
+    /// Waiters for exchanges whose end has not been written yet.
     ended: Vec<oneshot::Sender<bool>>,
 }
 
@@ -102,7 +102,7 @@ impl Writer {
         self.journal.sync()
     }
 
-    /// Writes what may be written of all that came.
+    /// Writes the part of the new data that can be released.
     fn write_touched(&mut self) -> io::Result<()> {
         for x in std::mem::take(&mut self.touched) {
             if let Some(open) = self.open.get_mut(&x) {
@@ -171,21 +171,19 @@ impl Writer {
     }
 
     fn take_request(&mut self, x: u64, request: &RequestNote) -> io::Result<()> {
-        // Headers first: what they teach is then found in the rest.
+        // Headers first: secrets learned from them are then found in the rest.
         let headers = self.redact_headers(&request.headers);
-        let content_type = headers
-            .iter()
-            .find(|(name, _)| name == "content-type")
-            .map(|(_, value)| value.as_str());
-        let is_form = content_type
-            .is_some_and(|value| value.starts_with("application/x-www-form-urlencoded"));
+        let header = |wanted: &str| {
+            let found = headers.iter().find(|(name, _)| name == wanted);
+            found.map_or("", |(_, value)| value.as_str())
+        };
+        let (coding, content_type) = (header("content-encoding"), header("content-type"));
+        let body = self
+            .redactor
+            .redact_request(coding, content_type, &request.body);
         let query = request.query.as_deref();
         let query = query.map(|query| self.redactor.redact_query(query));
         let path = self.redactor.redact_text(&request.path);
-        let body = match (is_form, std::str::from_utf8(&request.body)) {
-            (true, Ok(form)) => self.redactor.redact_query(form).into_bytes(),
-            _ => self.redactor.redact_body(&request.body).into_owned(),
-        };
         let mut record = Value::object([
             ("t", Value::from("request")),
             ("x", Value::from(x)),

@@ -1,10 +1,10 @@
-//! Secrets that a model says piece by piece: each event of a stream has a few characters, and only
-//! together are they a secret.
+//! Secrets that a model emits piecemeal: each event of a stream carries a few characters, which
+//! form a secret only together.
 //!
-//! Of each text that a stream is in the middle of, the last words are held back while they may be the
-//! beginning of a secret, which ends at the next space, quote or character outside ASCII. The pieces
-//! are looked at as one text, and a secret in it is taken out of the events that it is spread over.
-//! How much is held is bounded, for each text and for all of them.
+//! Of each unfinished text in a stream, the last words are held back as long as they may be the
+//! beginning of a secret, which ends at the next space, quote or non-ASCII character. The pieces
+//! are searched as one text, and a secret is removed from all events that it is spread over. The
+//! amount held back is bounded, per text and in total.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,48 +14,46 @@ use runseal_core::canon::{
     Dialect, Kind, Node, ReadOptions, Value, canonical_bytes, parse_document,
 };
 
-use super::kinds::SECRET_MEMBERS;
-use super::{Edit, Redactor};
+use super::{Edit, Redactor, find, names};
 
-/// What is held of one text at the most while it may still become a secret.
+/// The most bytes of one text that are held back because they may become a secret.
 const MOST_HELD: usize = 16 << 10;
-/// What stays of a text that was longer.
+/// How much of a longer text is still held back.
 const KEPT_HELD: usize = MOST_HELD / 2;
-/// What is remembered of a text that was let go, to understand what follows.
+/// How much of a released text is remembered, as context for what follows.
 const REMEMBERED: usize = 64;
 
-/// One piece of a text.
+/// The part of a text in one event.
 #[derive(Debug)]
 struct Piece {
-    /// Where its event begins in the window.
+    /// The offset of its event in the window.
     event: usize,
-    /// Where its JSON string stands in the window, with its quotes.
+    /// The range of its JSON string in the window, including the quotes.
     literal: Range<usize>,
-    /// How many bytes of the text it is.
+    /// Its length in bytes of the unescaped text.
     length: usize,
 }
 
-/// One text: what is held of it.
+/// The held-back part of one text.
 #[derive(Debug, Default)]
 struct Lane {
-    /// The end of what was let go.
+    /// The end of what was already released.
     before: String,
     /// What is held back, because a secret may still end in it.
     text: String,
     pieces: Vec<Piece>,
-    /// Up to where no end of a word was found.
+    /// The offset up to which no end of a word was found.
     searched: usize,
 }
 
-/// The texts that a stream is in the middle of, by their place in the events.
+/// The unfinished texts of a stream, by their location in the events.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     lanes: BTreeMap<String, Lane>,
 }
 
 impl Lanes {
-    /// Adds the pieces of one event, `event` being its bytes and `at` their place in the stream's
-    /// window.
+    /// Adds the pieces of one event with these bytes; `at` is its offset in the stream's window.
     pub(super) fn add(&mut self, event: &[u8], at: usize) {
         let Some((data, offset)) = single_data_line(event) else {
             return;
@@ -84,25 +82,26 @@ impl Lanes {
         });
     }
 
-    /// Settles what cannot go on any more, and whatever events before `forced` say: adds the edits that
-    /// take secrets out of it. Pieces that lie in `edits` were dealt with before.
+    /// Releases texts that cannot become part of a secret any more, and in any case those of events
+    /// before `forced`; adds the edits that remove secrets from them. Pieces within existing
+    /// `edits` are skipped.
     pub(super) fn settle(&mut self, redactor: &Redactor, forced: usize, edits: &mut Vec<Edit>) {
         for lane in self.lanes.values_mut() {
             lane.settle(redactor, forced, edits);
         }
-        // What a text ended with is kept only as long as the text itself may be.
+        // Context is only worth keeping while its text may continue.
         if self.lanes.len() > 64 {
             self.lanes.retain(|_, lane| !lane.pieces.is_empty());
         }
     }
 
-    /// The first event that something is held of.
+    /// The first event of which something is held back.
     pub(super) fn first_held(&self) -> Option<usize> {
         let firsts = self.lanes.values().filter_map(|lane| lane.pieces.first());
         firsts.map(|piece| piece.event).min()
     }
 
-    /// The window lets its first `by` bytes go.
+    /// Adjusts offsets after the window has released its first `by` bytes.
     pub(super) fn shift(&mut self, by: usize) {
         for piece in self.lanes.values_mut().flat_map(|lane| &mut lane.pieces) {
             piece.event -= by;
@@ -114,7 +113,7 @@ impl Lanes {
 
 impl Lane {
     fn settle(&mut self, redactor: &Redactor, forced: usize, edits: &mut Vec<Edit>) {
-        let safe = safe_end(&self.text, self.searched);
+        let safe = safe_end(redactor, &self.text, self.searched);
         let is_long = self.text.len() > MOST_HELD;
         let mut must = 0;
         for piece in &self.pieces {
@@ -164,7 +163,7 @@ impl Lane {
         }
         for edit in found.iter().filter(|edit| edit.range.end <= at) {
             if let Some(secret) = whole.as_bytes().get(edit.range.clone()) {
-                redactor.learn(&edit.kind, secret);
+                redactor.learn_found(&edit.kind, secret);
             }
         }
         self.text.drain(..at - base);
@@ -176,11 +175,11 @@ impl Lane {
         self.before = whole.get(from..at).unwrap_or_default().to_owned();
     }
 
-    /// Where to let go up to, in the held text: up to the last safe place before which every secret is
-    /// whole, and at least what must go, with the secrets that reach into it.
+    /// Up to where to release the held-back text: the last safe place that does not split a secret,
+    /// but at least `must` plus any secret that reaches beyond that.
     fn find_end(&self, safe: usize, must: usize, base: usize, found: &[Edit]) -> usize {
         let mut end = self.start_of_piece(safe);
-        // From the last one: each that moves the end back may put it into the one before.
+        // In reverse, because moving the end back may put it into an earlier secret.
         for edit in found.iter().rev() {
             if edit.range.start < base + end && base + end < edit.range.end {
                 end = self.start_of_piece(edit.range.start.saturating_sub(base));
@@ -198,7 +197,7 @@ impl Lane {
         end
     }
 
-    /// The last start of a piece, or the end of all, that is not behind `at`.
+    /// The last boundary between pieces that is not after `at`.
     fn start_of_piece(&self, at: usize) -> usize {
         let mut start = 0;
         for piece in &self.pieces {
@@ -210,7 +209,7 @@ impl Lane {
         start
     }
 
-    /// How many pieces reach up to `end`.
+    /// How many pieces begin before `end`.
     fn count_pieces(&self, end: usize) -> usize {
         let mut start = 0;
         let mut count = 0;
@@ -225,7 +224,7 @@ impl Lane {
     }
 }
 
-/// What stays of a piece that begins at `start` of its text: a secret's placeholder stands where
+/// What remains of a piece that begins at `start` of its text. A secret's placeholder goes where
 /// the secret begins.
 fn cut(piece: &str, start: usize, found: &[Edit]) -> String {
     let mut kept = String::new();
@@ -241,14 +240,18 @@ fn cut(piece: &str, start: usize, found: &[Edit]) -> String {
 }
 
 /// The last place in `text`, behind `searched`, up to which no secret can go on; 0 where there is none.
-fn safe_end(text: &str, searched: usize) -> usize {
+fn safe_end(redactor: &Redactor, text: &str, searched: usize) -> usize {
     let mut limit = text.len();
-    // A private key goes on over spaces and ends of lines.
+    // A private key extends over spaces and line ends.
     if let Some(begin) = memmem::rfind(text.as_bytes(), b"-----BEGIN ") {
         let armour = text.get(begin..).unwrap_or_default();
         if !armour.contains("-----END ") || armour.matches("-----").count() < 4 {
             limit = begin;
         }
+    }
+    // So does a quoted value, whose name gives it away.
+    if let Some(name) = find::open_value(text.as_bytes(), &redactor.finder) {
+        limit = limit.min(name);
     }
     let held = text.get(..limit).unwrap_or_default();
     for (at, character) in held.char_indices().rev() {
@@ -264,23 +267,24 @@ fn safe_end(text: &str, searched: usize) -> usize {
     0
 }
 
-/// Whether a text ends with what a secret comes after: a sign, a scheme, a telling name.
+/// Whether a text ends with something that a secret may follow: `:` or `=`, a scheme, a telling
+/// name.
 fn announces(text: &str) -> bool {
     let text = text.trim_end_matches([' ', '\t', '\\', '"', '\'']);
-    if text.ends_with([':', '=']) || text.ends_with("Bearer") {
+    if text.ends_with([':', '=']) || text.ends_with("Bearer") || text.ends_with("bearer") {
         return true;
     }
-    let ends_with = |name: &&str| {
-        let start = text.len().checked_sub(name.len());
-        let last = start.and_then(|start| text.get(start..));
-        last.is_some_and(|last| last.replace('-', "_").eq_ignore_ascii_case(name))
-    };
-    // Names are longer than most last words; few texts come this far.
+    // The last letters of telling names; few texts come this far.
     let last = text.as_bytes().last().map(u8::to_ascii_lowercase);
-    last.is_some_and(|last| b"dnyt".contains(&last)) && SECRET_MEMBERS.iter().any(ends_with)
+    if !last.is_some_and(|last| b"deghlnsty".contains(&last)) {
+        return false;
+    }
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name = text.rsplit(|c| !in_name(c)).next().unwrap_or_default();
+    names::judge(name).is_some()
 }
 
-/// The data of an event that has one line of it, and its place in the event.
+/// The data of an event with a single data line, and its offset in the event.
 fn single_data_line(event: &[u8]) -> Option<(&str, usize)> {
     let mut found = None;
     let mut at = 0;
@@ -300,8 +304,8 @@ fn single_data_line(event: &[u8]) -> Option<(&str, usize)> {
     Some((std::str::from_utf8(data).ok()?, offset))
 }
 
-/// Gives the strings of an event that go on from event to event: those below `delta`, and `text` of a
-/// choice; each with a name for its text.
+/// Calls `give` with the strings of an event that continue from event to event: those below
+/// `delta`, and `text` of a choice. Each comes with a name that identifies its text.
 fn collect<'n>(root: Node<'n>, give: &mut dyn FnMut(&str, Node<'n>)) {
     if let Some(delta) = root.get("delta") {
         let mut name = String::new();
@@ -366,8 +370,7 @@ fn push_scalar(name: &mut String, node: Node<'_>) {
     }
 }
 
-/// A JSON text whose strings hold secrets once their escapes are read, written anew without them.
-/// None where there is nothing to do.
+/// Rewrites a JSON text in which strings contain secrets once unescaped; `None` if there are none.
 pub(super) fn rewrite_json(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> {
     let document = parse_document(text, &ReadOptions::TEXT).ok()?;
     let mut value = document.root().to_value();
@@ -377,18 +380,39 @@ pub(super) fn rewrite_json(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> 
     canonical_bytes(&value, Dialect::Kernel).ok()
 }
 
-/// The edit that rewrites the data of an event, or a line, which holds a secret behind escapes.
+/// The same for a text that has a JSON document a line.
+pub(super) fn rewrite_lines(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> {
+    let mut any = false;
+    let mut out = Vec::with_capacity(text.len());
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let content = line.trim_ascii_end();
+        match rewrite_json(redactor, content) {
+            Some(rewritten) => {
+                any = true;
+                out.extend_from_slice(&rewritten);
+                out.extend_from_slice(line.get(content.len()..).unwrap_or_default());
+            }
+            None => out.extend_from_slice(line),
+        }
+    }
+    any.then_some(out)
+}
+
+/// The edit that rewrites the data of an event, or a line, which holds a secret behind escapes. `edited`
+/// is the event without the secrets that stand in it plainly.
 pub(super) fn rewrite_event(
     redactor: &Redactor,
     event: &[u8],
+    edited: &[u8],
     at: usize,
     is_line: bool,
 ) -> Option<Edit> {
-    let (data, offset) = match is_line {
-        true => (std::str::from_utf8(event).ok()?.trim_end(), 0),
-        false => single_data_line(event)?,
+    let data_of = |event| match is_line {
+        true => Some((std::str::from_utf8(event).ok()?.trim_end(), 0)),
+        false => single_data_line(event),
     };
-    let rewritten = rewrite_json(redactor, data.as_bytes())?;
+    let (data, offset) = data_of(event)?;
+    let rewritten = rewrite_json(redactor, data_of(edited)?.0.as_bytes())?;
     Some(Edit {
         range: at + offset..at + offset + data.len(),
         kind: "escaped".to_owned(),

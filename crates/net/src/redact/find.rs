@@ -1,65 +1,78 @@
-//! Finding secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
+//! Finds secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
 
 use std::ops::Range;
 
-use super::encoded::{decode_percent, decode_run, runs};
-use super::kinds::{Alphabet, KINDS, SECRET_MEMBERS};
+use super::encoded::{base64_texts, decode_percent, decodings, hex_decodings, runs};
+use super::kinds::KINDS;
+use super::names::{self, LAST_WORDS, Telling};
+use super::shapes::find_shapes;
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// The shortest run of base64 that is decoded and looked into.
+/// The shortest run of base64 that is decoded and searched.
 const LEAST_ENCODED: usize = 22;
-/// The longest private key that is looked for the end of.
-const LONGEST_PRIVATE_KEY: usize = 32 << 10;
-/// The shortest value of a member with a telling name that counts.
+/// The shortest run of hex digits that is decoded and looked into.
+const LEAST_HEX: usize = 32;
+/// How often what was decoded is decoded once more.
+const DEEPEST: usize = 2;
+/// The shortest value without quotes that a telling name makes a secret.
 const LEAST_NAMED: usize = 6;
+/// The longest values that are looked for the end of, without quotes and in quotes.
+const LONGEST_UNQUOTED: usize = 8 << 10;
+const LONGEST_QUOTED: usize = 32 << 10;
+/// The longest name that is looked at.
+const LONGEST_NAME: usize = 64;
+
+/// The kind of a secret that its name gives away.
+pub(super) const NAMED: &str = "named-secret";
 
 /// A secret that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// The bytes that are replaced.
+    /// The bytes to replace.
     pub range: Range<usize>,
-    /// The kind that its placeholder and the tally name.
+    /// The kind, for the placeholder and the counts.
     pub kind: &'static str,
 }
 
-/// The matchers for secrets of a known look.
+/// Matchers for secrets that can be recognized by their form.
 #[derive(Debug)]
 pub struct Finder {
     prefixes: AhoCorasick,
-    members: AhoCorasick,
+    last_words: AhoCorasick,
 }
 
 impl Finder {
-    /// Builds the matchers; none where the tables are too large for them.
+    /// Builds the matchers; `None` if the tables are too large for them.
     pub fn new() -> Option<Self> {
         let prefixes = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostFirst)
             .build(KINDS.iter().map(|kind| kind.prefix))
             .ok()?;
-        // Both spellings of a name: `api_key` and `api-key`.
-        let spelled = SECRET_MEMBERS
-            .iter()
-            .flat_map(|name| [(*name).to_owned(), name.replace('_', "-")]);
-        let members = AhoCorasick::builder()
+        let last_words = AhoCorasick::builder()
             .ascii_case_insensitive(true)
             .match_kind(MatchKind::LeftmostLongest)
-            .build(spelled)
+            .build(LAST_WORDS)
             .ok()?;
-        Some(Self { prefixes, members })
+        Some(Self {
+            prefixes,
+            last_words,
+        })
     }
 
-    /// Adds everything that looks like a secret, in no particular order; they may overlap.
+    /// Adds everything that looks like a secret, in no particular order and possibly overlapping.
     pub fn find(&self, bytes: &[u8], found: &mut Vec<Found>) {
-        self.find_plain(bytes, found);
-        self.find_named(bytes, found);
-        self.find_encoded(bytes, found);
+        self.find_at(bytes, 0, found);
     }
 
-    fn find_plain(&self, bytes: &[u8], found: &mut Vec<Found>) {
+    fn find_at(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
         self.find_prefixed(bytes, found);
-        find_tokens(bytes, found);
-        find_private_keys(bytes, found);
-        find_passwords_in_addresses(bytes, found);
+        find_shapes(bytes, found);
+        self.find_named(bytes, found);
+        if depth < DEEPEST {
+            self.find_base64(bytes, depth + 1, found);
+            self.find_hex(bytes, depth + 1, found);
+            self.find_percent(bytes, depth + 1, found);
+        }
     }
 
     fn find_prefixed(&self, bytes: &[u8], found: &mut Vec<Found>) {
@@ -87,43 +100,64 @@ impl Finder {
         }
     }
 
-    /// `"password": "…"`, also within a JSON text that is itself a string, and `password=…`.
+    /// Finds `"password": "…"`, also in JSON within a JSON string, and `password=…`.
     fn find_named(&self, bytes: &[u8], found: &mut Vec<Found>) {
-        for hit in self.members.find_iter(bytes) {
-            if let Some(range) = named_value(bytes, hit.range()) {
+        for hit in self.last_words.find_iter(bytes) {
+            if let Some(name) = Name::around(bytes, hit.range())
+                && let Some(value) = Value::of(bytes, &name)
+                && value.is_secret(bytes, &name)
+            {
                 found.push(Found {
-                    range,
-                    kind: "named-secret",
+                    range: value.range,
+                    kind: NAMED,
                 });
             }
         }
     }
 
-    /// Runs of base64 and of percent-encoding that hold a secret of a known look.
-    fn find_encoded(&self, bytes: &[u8], found: &mut Vec<Found>) {
+    /// Texts in base64 that hold a secret.
+    fn find_base64(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
         let mut inner = Vec::new();
-        let in_run = |byte: &u8| Alphabet::Base64.has(*byte) || matches!(byte, b'-' | b'_');
-        for run in runs(bytes, in_run, LEAST_ENCODED) {
-            let text = bytes.get(run.clone()).unwrap_or_default();
+        for lines in base64_texts(bytes, LEAST_ENCODED) {
             // What is in front of the encoded text may have any length.
-            for skip in 0..4 {
-                inner.clear();
-                if let Some(decoded) = decode_run(text.get(skip..).unwrap_or_default()) {
-                    self.find_plain(&decoded, &mut inner);
-                    self.find_named(&decoded, &mut inner);
-                }
-                if let Some(first) = inner.first() {
-                    found.push(Found {
-                        range: run.clone(),
-                        kind: first.kind,
-                    });
+            for decoded in decodings(bytes, &lines, LEAST_ENCODED) {
+                self.find_at(&decoded, depth, &mut inner);
+                if !inner.is_empty() {
                     break;
                 }
             }
+            let secret = inner.drain(..).next();
+            if let (Some(secret), Some(first), Some(last)) = (secret, lines.first(), lines.last()) {
+                found.push(Found {
+                    range: first.start..last.end,
+                    kind: secret.kind,
+                });
+            }
         }
+    }
+
+    /// Runs of hex digits that hold a secret.
+    fn find_hex(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
+        let mut inner = Vec::new();
+        for run in runs(bytes, u8::is_ascii_hexdigit, LEAST_HEX) {
+            for decoded in hex_decodings(bytes.get(run.clone()).unwrap_or_default()) {
+                self.find_at(&decoded, depth, &mut inner);
+            }
+            if let Some(secret) = inner.drain(..).next() {
+                found.push(Found {
+                    range: run,
+                    kind: secret.kind,
+                });
+            }
+        }
+    }
+
+    /// Texts in percent-encoding that hold a secret.
+    fn find_percent(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
         if !bytes.contains(&b'%') {
             return;
         }
+        let mut inner = Vec::new();
         let in_run =
             |byte: &u8| byte.is_ascii_alphanumeric() || b"%_-.~+!*'()/:@&=?,;".contains(byte);
         for run in runs(bytes, in_run, LEAST_ENCODED) {
@@ -131,10 +165,8 @@ impl Finder {
             let Some((decoded, places)) = decode_percent(text) else {
                 continue;
             };
-            inner.clear();
-            self.find_plain(&decoded, &mut inner);
-            self.find_named(&decoded, &mut inner);
-            for secret in &inner {
+            self.find_at(&decoded, depth, &mut inner);
+            for secret in inner.drain(..) {
                 let from = places.get(secret.range.start).copied().unwrap_or(0);
                 let to = places.get(secret.range.end).copied().unwrap_or(text.len());
                 found.push(Found {
@@ -146,7 +178,7 @@ impl Finder {
     }
 }
 
-/// Whether a word may begin here: what is in front is no letter or digit, or ends an escape.
+/// Whether a word may begin here: the byte before is not alphanumeric, or ends an escape.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     match before {
@@ -159,121 +191,175 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Tokens of three parts, each base64 of JSON or of a signature.
-fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
-    let mut from = 0;
-    while let Some(at) = position(bytes, b"eyJ", from) {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let length = rest
-            .iter()
-            .take_while(|byte| Alphabet::Dotted.has(**byte))
-            .count();
-        let text = rest.get(..length).unwrap_or_default();
-        let parts: Vec<&[u8]> = text.split(|byte| *byte == b'.').collect();
-        if let [_, second, ..] = parts.as_slice()
-            && second.starts_with(b"eyJ")
-            && length >= 30
-        {
-            found.push(Found {
-                range: at..at + length,
-                kind: "jwt",
-            });
-        }
-        from = at + length.max(3);
-    }
+/// Whether the value of a name of which `text` shows all but its end may still go on: where that name
+/// begins.
+pub(super) fn open_value(text: &[u8], finder: &Finder) -> Option<usize> {
+    finder.last_words.find_iter(text).find_map(|hit| {
+        let name = Name::around(text, hit.range())?;
+        let value = Value::of(text, &name)?;
+        (value.is_open && name.telling != Telling::InFields).then_some(name.range.start)
+    })
 }
 
-/// Private keys in armour, whole; one without an end reaches as far as keys do.
-fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
-    let mut from = 0;
-    while let Some(at) = position(bytes, b"-----BEGIN ", from) {
-        from = at + 11;
-        let head = bytes.get(at..bytes.len().min(at + 80)).unwrap_or_default();
-        let Some(named) = position(head, b"PRIVATE KEY", 0) else {
-            continue;
+/// A telling name in a text.
+#[derive(Debug)]
+struct Name<'b> {
+    range: Range<usize>,
+    text: &'b str,
+    telling: Telling,
+}
+
+impl<'b> Name<'b> {
+    /// The whole name that ends with the word at `last`, if it is one that tells.
+    fn around(bytes: &'b [u8], last: Range<usize>) -> Option<Self> {
+        let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        if bytes.get(last.end).is_some_and(in_name) {
+            return None;
+        }
+        let before = bytes.get(..last.start)?;
+        let length = before
+            .iter()
+            .rev()
+            .take(LONGEST_NAME)
+            .take_while(|byte| in_name(byte))
+            .count();
+        let mut start = last.start - length;
+        // What an escape in front of the name ends with is none of it.
+        let found = bytes.get(start..last.end)?;
+        let is_hex = |digits: Option<&[u8]>| {
+            digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
         };
-        let body = at + named;
-        let limit = bytes.len().min(at + LONGEST_PRIVATE_KEY);
-        let area = bytes.get(..limit).unwrap_or_default();
-        let end = position(area, b"-----END ", body)
-            .and_then(|end| Some(position(area, b"-----", end + 9)? + 5))
-            .unwrap_or(limit);
-        found.push(Found {
-            range: at..end,
-            kind: "private-key",
-        });
-        from = end;
+        let escape = match (bytes.get(..start)?.last(), found.first()) {
+            (Some(b'\\'), Some(b'n' | b'r' | b't' | b'b' | b'f')) => 1,
+            (Some(b'\\'), Some(b'u')) if is_hex(found.get(1..5)) => 5,
+            (Some(b'%'), Some(_)) if is_hex(found.get(..2)) => 2,
+            _ => 0,
+        };
+        start += escape.min(length);
+        let text = std::str::from_utf8(bytes.get(start..last.end)?).ok()?;
+        Some(Self {
+            range: start..last.end,
+            text,
+            telling: names::judge(text)?,
+        })
     }
 }
 
-/// `scheme://user:password@host`: the password.
-fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
-    let mut from = 0;
-    while let Some(at) = position(bytes, b"://", from) {
-        from = at + 3;
-        let rest = bytes
-            .get(from..bytes.len().min(from + 512))
-            .unwrap_or_default();
-        let is_inside = |byte: &u8| byte.is_ascii_graphic() && !b"/\"'<>\\`?#@{}".contains(byte);
-        let length = rest.iter().take_while(|byte| is_inside(byte)).count();
-        let user = rest.get(..length).unwrap_or_default();
-        if rest.get(length) == Some(&b'@')
-            && let Some(colon) = user.iter().position(|byte| *byte == b':')
-            && length - colon > 3
-        {
-            found.push(Found {
-                range: from + colon + 1..from + length,
-                kind: "address-password",
+/// What a name has for a value.
+#[derive(Debug)]
+struct Value {
+    /// Its place, without quotes.
+    range: Range<usize>,
+    is_quoted: bool,
+    /// Whether `=` stands between the two.
+    is_assigned: bool,
+    /// Whether its closing quote has not come.
+    is_open: bool,
+}
+
+impl Value {
+    /// The value behind a name, in JSON, in JSON within a string, or in a form.
+    fn of(bytes: &[u8], name: &Name<'_>) -> Option<Self> {
+        let mut at = name.range.end;
+        let mut skip = |allowed: &[u8], most: usize| {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let count = rest
+                .iter()
+                .take(most)
+                .take_while(|byte| allowed.contains(byte))
+                .count();
+            at += count;
+            count
+        };
+        let slashes = skip(b"\\", 8);
+        let is_quoted_name = skip(b"\"'", 1) == 1;
+        skip(b" \t", 8);
+        if skip(b":=", 1) == 0 {
+            return None;
+        }
+        skip(b" \t", 8);
+        let inner = skip(b"\\", 8);
+        let is_quoted = skip(b"\"'", 1) == 1;
+        // `"secret": "…"` in JSON; `secret=…` in a form or an environment, quoted or not.
+        let is_assigned = bytes.get(name.range.end..at)?.contains(&b'=');
+        if is_quoted_name != is_quoted && !is_assigned {
+            return None;
+        }
+        if !is_quoted {
+            let rest = bytes.get(at..)?;
+            let length = rest
+                .iter()
+                .take(LONGEST_UNQUOTED)
+                .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\&;,<>[]{}".contains(byte))
+                .count();
+            return Some(Self {
+                range: at..at + length,
+                is_quoted,
+                is_assigned,
+                is_open: false,
             });
         }
+        let quote = bytes.get(at - 1).copied()?;
+        let name_quote = bytes.get(name.range.end + slashes).copied();
+        if name_quote == Some(quote) && inner != slashes {
+            return None;
+        }
+        let end = closing_quote(bytes, at, quote, inner);
+        Some(Self {
+            range: at..end.unwrap_or(bytes.len().min(at + LONGEST_QUOTED)),
+            is_quoted,
+            is_assigned,
+            is_open: end.is_none(),
+        })
+    }
+
+    /// Whether the value is a secret, given its name.
+    fn is_secret(&self, bytes: &[u8], name: &Name<'_>) -> bool {
+        let value = bytes.get(self.range.clone()).unwrap_or_default();
+        if value.is_empty() || names::is_reference(name.text, value) {
+            return false;
+        }
+        let before = name.range.start.checked_sub(1);
+        let is_parameter = self.is_assigned
+            && before.is_some_and(|before| matches!(bytes.get(before), Some(b'?' | b'&')));
+        match name.telling {
+            Telling::InFields if !is_parameter => return false,
+            Telling::InFields | Telling::IfKeyLike => return names::is_key_like(value),
+            Telling::Secret if self.is_quoted => return true,
+            Telling::Secret => {}
+        }
+        let has_digit = value.iter().any(u8::is_ascii_digit);
+        if !self.is_assigned {
+            // `secret: word` may be prose; `secret: 4f9a7c21` in a configuration is none.
+            return value.len() >= 8 && has_digit;
+        }
+        // `password=input("…")` is part of a program, and so is `api_key=os.environ["…"]`.
+        let is_called =
+            value.contains(&b'(') || matches!(bytes.get(self.range.end), Some(b'[' | b'{'));
+        value.len() >= LEAST_NAMED && (has_digit || !is_called)
     }
 }
 
-/// The value that a telling name at `name` has, without quotes.
-fn named_value(bytes: &[u8], name: Range<usize>) -> Option<Range<usize>> {
-    let before = bytes.get(..name.start)?.last();
-    if before.is_some_and(|byte| byte.is_ascii_alphabetic() && !begins_word(bytes, name.start)) {
-        return None;
+/// The end of a quoted text that begins at `from`: where its closing quote stands, with as many
+/// backslashes in front as the opening one has, and those not escaped themselves.
+fn closing_quote(bytes: &[u8], from: usize, quote: u8, slashes: usize) -> Option<usize> {
+    let area = bytes.get(..bytes.len().min(from + LONGEST_QUOTED))?;
+    let mut at = from;
+    loop {
+        // A text in single quotes ends with the string that it is part of.
+        at += memchr::memchr2(quote, b'"', area.get(at..)?)?;
+        let before = area.get(from..at)?.iter().rev();
+        let found = before.take_while(|byte| **byte == b'\\').count();
+        let is_own = area.get(at) == Some(&quote);
+        if found < slashes || !is_own && found == 0 {
+            return Some(at - found);
+        }
+        // Each level of quoting doubles what is in front of a quote and adds one.
+        if is_own && found % (2 * (slashes + 1)) == slashes {
+            return Some(at - slashes);
+        }
+        at += 1;
     }
-    let mut at = name.end;
-    let mut skip = |allowed: &[u8], most: usize| {
-        let rest = bytes.get(at..).unwrap_or_default();
-        let count = rest
-            .iter()
-            .take(most)
-            .take_while(|byte| allowed.contains(byte))
-            .count();
-        at += count;
-        count
-    };
-    let slashes = skip(b"\\", 8);
-    let is_quoted_name = skip(b"\"'", 1) == 1;
-    skip(b" \t", 8);
-    if skip(b":=", 1) == 0 {
-        return None;
-    }
-    skip(b" \t", 8);
-    let inner = skip(b"\\", 8);
-    let is_quoted = skip(b"\"'", 1) == 1;
-    // `"secret": "…"` in JSON; `secret=…` in a form or an environment, quoted or not.
-    let is_assigned = bytes.get(name.end..at)?.contains(&b'=');
-    if is_quoted_name != is_quoted && !is_assigned {
-        return None;
-    }
-    if is_quoted && inner != slashes {
-        return None;
-    }
-    let rest = bytes.get(at..)?;
-    let length = rest
-        .iter()
-        .take(8192)
-        .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\&;,<>[]{}".contains(byte))
-        .count();
-    let value = rest.get(..length)?;
-    // `secret: word` may be prose; `secret: 4f9a7c21` in a configuration is none.
-    let is_telling = value.len() >= 8 && value.iter().any(u8::is_ascii_digit);
-    let is_one = value.len() >= LEAST_NAMED && (is_quoted || is_assigned || is_telling);
-    is_one.then_some(at..at + length)
 }
 
 pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize> {
@@ -282,6 +368,7 @@ pub(super) fn position(bytes: &[u8], needle: &[u8], from: usize) -> Option<usize
 
 #[cfg(test)]
 mod tests {
+    use super::super::kinds::Alphabet;
     use super::*;
 
     fn found(text: &str) -> Vec<(&'static str, String)> {
@@ -364,5 +451,138 @@ mod tests {
         }
         let percent = secret.replace('-', "%2D");
         assert!(!found(&format!("/x?q={percent}&y=2")).is_empty());
+    }
+
+    #[test]
+    fn find_encoded_secrets_are_found_behind_signs_over_lines_and_twice_encoded() {
+        use base64ct::{Base64, Encoding};
+        let secret = "sk-proj-abcdefghij0123456789ABCDEFGHIJ";
+        let encoded = Base64::encode_string(secret.as_bytes());
+        let long = format!("# settings of the service, do not commit\nOPENAI={secret}\n");
+        let long = Base64::encode_string(long.as_bytes());
+        let (first, second) = long.split_at(76);
+        let percent: String = secret.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for text in [
+            format!("data={encoded}"),
+            format!("/files/my-doc/{encoded}"),
+            format!("a-b/{encoded}"),
+            format!("x/y-{encoded}"),
+            format!("{first}\n{second}\n"),
+            format!("{first}\r\n{second}"),
+            format!("{{\"file\":\"{first}\\n{second}\\n\"}}"),
+            format!(
+                "x={}",
+                Base64::encode_string(format!("zz {secret}").as_bytes())
+            )
+            .replace('=', "%3D"),
+            Base64::encode_string(encoded.as_bytes()),
+            percent.replace('%', "%25"),
+            hex.clone(),
+            format!("0{}", hex.to_uppercase()),
+        ] {
+            let found = found(&text);
+            assert!(
+                found.iter().any(|(kind, _)| *kind == "openai-key"),
+                "{text}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn find_quoted_values_are_found_to_their_closing_quote() {
+        for value in [
+            "my pa55w0rd-longer",
+            "correct horse battery staple",
+            "pässwort-12345678",
+            "ab,cdefghij12345",
+            "it's4secret9876",
+            "x&yz12345678",
+            "a{b}c12345678",
+            "short",
+            "x",
+            r"ab\cdefgh12345",
+            r#"ab\"cdefgh12345"#,
+            r"ends with one\\",
+        ] {
+            let plain = format!(r#"{{"password":"{value}","next":"visible"}}"#);
+            assert_eq!(found(&plain)[0], (NAMED, value.to_owned()), "{plain}");
+            let twice = value.replace('\\', r"\\").replace('"', r#"\""#);
+            let nested = format!(r#"{{"a":"{{\"password\": \"{twice}\"}}","b":"\"visible\""}}"#);
+            let nested_value = (NAMED, twice.clone());
+            assert!(
+                found(&nested).contains(&nested_value),
+                "{nested}: {:?}",
+                found(&nested)
+            );
+        }
+        assert_eq!(
+            found("{'password': 'hunter 22', 'x': \"it's\"}"),
+            [(NAMED, "hunter 22".to_owned())]
+        );
+        assert_eq!(found(r#"{"password":"it has no end"#).len(), 1);
+    }
+
+    #[test]
+    fn find_values_of_telling_names_are_told_from_what_models_and_programs_write() {
+        let key = "88f438808c578e541b30e1f10d3de732";
+        for name in [
+            "accessToken",
+            "PGPASSWORD",
+            "dbPassword",
+            "passphrase",
+            "token",
+            "bot_token",
+        ] {
+            let text = format!(r#"{{"{name}":"{key}"}}"#);
+            assert_eq!(found(&text)[0], (NAMED, key.to_owned()), "{text}");
+        }
+        assert!(!found(&format!("see https://x.example/a?sv=2022&sig={key}%3D")).is_empty());
+        for text in [
+            r#"{"token":" Hello","logprob":-0.1,"bytes":[32]}"#,
+            r#"{"max_tokens":4096,"total_tokens":12,"stop_token_ids":[1]}"#,
+            r#"{"progressToken":"4f9a7c21d3de73288f438808c578e541"}"#,
+            r#"{"signature":"EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrk"}"#,
+            r#"{"prompt_cache_key":"4f9a7c21d3de73288f438808c578e541"}"#,
+            r#"{"pwd":"/home/somebody/project"}"#,
+            "PWD=/home/somebody/project",
+            "client = Client(api_key=os.environ[\"KEY\"])",
+            "password = input(\"Say it: \")",
+            r#"{"password":"${DB_PASSWORD}"}"#,
+            r#"{"password":true,"secret":12345678}"#,
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn find_shapes_are_found_and_their_likes_are_not() {
+        for secret in [
+            "123456789:AAa1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2x",
+            "MTAa1B2a1B2a1B2a1B2a1B2x.Gabcde.a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2",
+            "key-a1b2a1b2a1b2a1b2a1b2a1b2a1b2a1b2",
+            "bearer a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2",
+        ] {
+            let text = format!("see {secret} ok");
+            assert!(
+                found(&text).iter().any(|(_, found)| found == secret),
+                "{text}"
+            );
+        }
+        for (address, password) in [
+            ("postgres://u:p4ss/w0rd@h/db", "p4ss/w0rd"),
+            ("postgres://u:p4@ssw0rd@h/db", "p4@ssw0rd"),
+            ("https://u:hunter22@h:8080/a@b", "hunter22"),
+        ] {
+            assert_eq!(found(address), [("address-password", password.to_owned())]);
+        }
+        for text in [
+            "https://example.org:8080/path/a@b",
+            "ssh://git@host:org/repo@v1",
+            "cache-key-a1b2a1b2a1b2a1b2a1b2a1b2a1b2a1b2",
+            "12:AAa1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2x",
+        ] {
+            assert_eq!(found(text), [], "{text}");
+        }
     }
 }

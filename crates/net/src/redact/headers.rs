@@ -1,15 +1,16 @@
-//! Secrets in headers, addresses and forms, where the name of a field gives its value away.
+//! Secrets in headers, URLs and forms, which the name of a field gives away.
 
 use super::Redactor;
-use super::kinds::{SECRET_PARAMETERS, is_secret_header};
-use super::known;
+use super::kinds::is_secret_header;
+use super::{known, names};
 use crate::proxy::STAND_IN;
 
 impl Redactor {
-    /// A header's value without secrets; a header that is one as a whole keeps its scheme only.
+    /// A header's value without secrets; of a header that is secret as a whole, only the scheme
+    /// remains.
     pub fn redact_header(&self, name: &str, value: &[u8]) -> String {
         let text = String::from_utf8_lossy(value);
-        // What stands for a key that the client never had is no secret.
+        // The stand-in for a key that the client never had is not a secret.
         let is_stand_in = text.ends_with(STAND_IN) && !text.contains(',');
         if is_stand_in || !is_secret_header(name) {
             return self.redact_text(&text).into_owned();
@@ -25,7 +26,7 @@ impl Redactor {
         }
     }
 
-    /// Learns what a secret header carries: the whole, the part after the scheme, a password in
+    /// Learns the secrets in a header: the whole value, the part after the scheme, a password in
     /// base64, the values of cookies.
     fn learn_header(&self, kind: &str, text: &str) {
         self.learn(kind, text.as_bytes());
@@ -51,17 +52,16 @@ impl Redactor {
         }
     }
 
-    /// The query of an address or a form, without the values of telling parameters.
+    /// The query of a URL, or a form, without the values of telling parameters.
     pub fn redact_query(&self, query: &str) -> String {
         let parts = query.split('&').map(|part| {
             let Some((name, value)) = part.split_once('=') else {
                 return self.redact_text(part).into_owned();
             };
-            let plain = name.to_ascii_lowercase().replace('-', "_");
-            if value.is_empty() || !SECRET_PARAMETERS.contains(&plain.as_str()) {
+            if value.is_empty() || !names::is_secret_parameter(name) {
                 return self.redact_text(part).into_owned();
             }
-            self.learn("parameter", value.as_bytes());
+            self.learn_found("parameter", value.as_bytes());
             *self
                 .lock()
                 .counts
@@ -73,7 +73,7 @@ impl Redactor {
     }
 }
 
-/// The kind that a secret header's placeholder names.
+/// The kind of secret that a header's placeholder names.
 fn header_kind(name: &str) -> String {
     let plain = |byte: char| match byte {
         'a'..='z' | '0'..='9' | '-' => byte,

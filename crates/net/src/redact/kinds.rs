@@ -1,10 +1,10 @@
-//! What secrets look like: a table, each row with examples that are its tests.
+//! Known kinds of secrets: a table in which each row has examples that serve as its tests.
 //!
 //! A secret of this table begins with a text that nothing else begins with and goes on with at
 //! least so many characters of an alphabet. What has another shape (private keys, tokens in three
-//! parts, passwords in addresses, members with telling names) has a matcher in `find.rs`.
+//! parts, passwords in addresses) has a matcher in `shapes.rs`; telling names are in `names.rs`.
 
-/// The characters that a secret may go on with after its prefix.
+/// The characters that may follow a secret's prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alphabet {
     /// ASCII letters and digits.
@@ -17,12 +17,12 @@ pub enum Alphabet {
     Base64,
     /// Hex digits of either case.
     Hex,
-    /// What may stand in an address: letters, digits, `_`, `-`, `.` and `/`.
+    /// What may stand in a URL: letters, digits, `_`, `-`, `.` and `/`.
     Address,
 }
 
 impl Alphabet {
-    /// Whether the alphabet has this character.
+    /// Whether the alphabet contains this character.
     pub const fn has(self, byte: u8) -> bool {
         byte.is_ascii_alphanumeric() && !matches!(self, Self::Hex)
             || match self {
@@ -36,18 +36,18 @@ impl Alphabet {
     }
 }
 
-/// One kind of secret that a prefix gives away.
+/// A kind of secret with a distinctive prefix.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// The name that its placeholders carry.
+    /// The name in placeholders.
     pub name: &'static str,
-    /// What it begins with.
+    /// The prefix.
     pub prefix: &'static str,
-    /// What it goes on with.
+    /// The characters after the prefix.
     pub alphabet: Alphabet,
-    /// How many characters follow the prefix at least.
+    /// The minimum number of characters after the prefix.
     pub least: usize,
-    /// Whether at least one of them is a digit: tells a key from words with hyphens.
+    /// Whether one of them must be a digit, which distinguishes a key from hyphenated words.
     pub has_digit: bool,
 }
 
@@ -67,9 +67,10 @@ const fn kind(
     }
 }
 
+use super::names;
 use Alphabet::{Address, Alphanumeric, Base64, Dotted, Hex, Word};
 
-/// The kinds, those with the longer prefix before those that their prefix begins with.
+/// The kinds; a longer prefix comes before any prefix of it.
 pub static KINDS: &[Kind] = &[
     kind("anthropic-key", "sk-ant-", Word, 16, false),
     kind("openrouter-key", "sk-or-", Word, 20, true),
@@ -80,12 +81,20 @@ pub static KINDS: &[Kind] = &[
     kind("stripe-key", "sk_live_", Alphanumeric, 16, false),
     kind("stripe-key", "sk_test_", Alphanumeric, 16, false),
     kind("stripe-key", "rk_live_", Alphanumeric, 16, false),
+    kind("stripe-key", "rk_test_", Alphanumeric, 16, false),
     kind("webhook-secret", "whsec_", Base64, 16, false),
     kind("groq-key", "gsk_", Alphanumeric, 30, false),
     kind("xai-key", "xai-", Alphanumeric, 40, false),
     kind("perplexity-key", "pplx-", Alphanumeric, 30, false),
     kind("replicate-key", "r8_", Alphanumeric, 30, false),
     kind("huggingface-token", "hf_", Alphanumeric, 20, false),
+    kind("tavily-key", "tvly-", Word, 20, true),
+    kind("nvidia-key", "nvapi-", Word, 40, true),
+    kind("cerebras-key", "csk-", Alphanumeric, 40, true),
+    kind("fireworks-key", "fw_", Alphanumeric, 20, true),
+    kind("langsmith-key", "lsv2_pt_", Word, 32, true),
+    kind("langsmith-key", "lsv2_sk_", Word, 32, true),
+    kind("docker-token", "dckr_pat_", Word, 20, false),
     kind("aws-key-id", "AKIA", Alphanumeric, 16, true),
     kind("aws-key-id", "ASIA", Alphanumeric, 16, true),
     kind("google-key", "AIza", Word, 30, false),
@@ -98,6 +107,7 @@ pub static KINDS: &[Kind] = &[
     kind("github-token", "ghs_", Alphanumeric, 30, false),
     kind("github-token", "ghr_", Alphanumeric, 30, false),
     kind("gitlab-token", "glpat-", Word, 18, false),
+    kind("gitlab-token", "glcbt-", Word, 16, true),
     kind("slack-token", "xoxb-", Word, 16, true),
     kind("slack-token", "xoxp-", Word, 16, true),
     kind("slack-token", "xoxa-", Word, 16, true),
@@ -123,67 +133,74 @@ pub static KINDS: &[Kind] = &[
     kind("vault-token", "hvs.", Word, 20, false),
     kind("azure-key", "AccountKey=", Base64, 40, false),
     kind("bearer-token", "Bearer ", Dotted, 16, true),
-];
-
-/// Members whose values are secrets whatever they look like, in lower case, with `-` as `_`.
-pub static SECRET_MEMBERS: &[&str] = &[
-    "access_token",
-    "api_key",
-    "apikey",
-    "auth_token",
-    "authorization",
-    "aws_secret_access_key",
-    "client_secret",
-    "id_token",
-    "passwd",
-    "password",
-    "private_key",
-    "refresh_token",
-    "secret",
-    "secret_access_key",
-    "secret_key",
-    "secretaccesskey",
-    "session_token",
-    "x_api_key",
-];
-
-/// Parameters of an address or form whose values are secrets, in lower case, with `-` as `_`.
-pub static SECRET_PARAMETERS: &[&str] = &[
-    "access_token",
-    "api_key",
-    "apikey",
-    "auth",
-    "client_secret",
-    "id_token",
-    "key",
-    "password",
-    "refresh_token",
-    "sig",
-    "signature",
-    "token",
-    "x_amz_credential",
-    "x_amz_security_token",
-    "x_amz_signature",
+    kind("bearer-token", "bearer ", Dotted, 16, true),
 ];
 
 /// Whether a header's value is a secret as a whole.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    // What is left of an allowance of tokens is no token.
-    if name.contains("ratelimit") || name.contains("rate-limit") {
-        return false;
-    }
-    [
-        "authorization",
-        "cookie",
-        "api-key",
-        "apikey",
-        "token",
-        "secret",
-        "password",
-        "credential",
-        "signature",
+    // What is left of an allowance of tokens is no token, and not every key opens something.
+    let is_open = [
+        "ratelimit",
+        "rate-limit",
+        "idempotency-key",
+        "cache-key",
+        "surrogate-key",
     ]
     .iter()
-    .any(|part| name.contains(part))
+    .any(|part| name.contains(part));
+    if is_open {
+        return false;
+    }
+    let is_word = name
+        .split('-')
+        .any(|word| matches!(word, "auth" | "passphrase"));
+    is_word
+        || names::judge(&name).is_some()
+        || [
+            "authorization",
+            "cookie",
+            "api-key",
+            "apikey",
+            "token",
+            "secret",
+            "password",
+            "credential",
+            "signature",
+        ]
+        .iter()
+        .any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn is_secret_header_whatever_is_called_key_is_one_but_for_those_that_open_nothing() {
+        for name in [
+            "Authorization",
+            "Ocp-Apim-Subscription-Key",
+            "X-Auth-Key",
+            "X-Auth",
+            "x-functions-key",
+            "X-Master-Key",
+            "X-Passphrase",
+            "x-goog-api-key",
+            "x-amz-security-token",
+            "Set-Cookie",
+        ] {
+            assert!(is_secret_header(name), "{name}");
+        }
+        for name in [
+            "Idempotency-Key",
+            "x-ratelimit-remaining-tokens",
+            "content-type",
+            "mcp-session-id",
+            "www-authenticate",
+            "x-stainless-retry-count",
+        ] {
+            assert!(!is_secret_header(name), "{name}");
+        }
+    }
 }

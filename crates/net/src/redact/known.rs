@@ -1,4 +1,4 @@
-//! Values that are known to be secret, and the forms in which they may come up again.
+//! Values known to be secret, and the encodings in which they may reappear.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,21 +8,21 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
 use runseal_core::formats::model_io::asked::PLACEHOLDER;
 
-/// The shortest value that is looked for everywhere: shorter ones come up by chance.
+/// The shortest value that is searched for everywhere: shorter ones occur by chance.
 const LEAST: usize = 8;
-/// The most values that are remembered. Stops a stream of tokens that would fill the memory.
+/// The most values that are remembered. Stops a stream of tokens that would fill memory.
 const MOST: usize = 20_000;
 
-/// Known secrets and matchers for all their forms.
+/// Known secrets, and matchers for all their encodings.
 ///
-/// Values come one by one and are looked for all the time, so matchers are kept in levels, each more
-/// than twice as large as the next: a new value means a small matcher, and only now and then a large
-/// one.
+/// Values are added one by one between searches, so matchers are kept in levels, each more than
+/// twice as large as the next: a new value usually needs only a small matcher to be built, and
+/// rarely a large one.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     values: BTreeSet<Vec<u8>>,
     levels: Vec<Level>,
-    /// The length of the longest form.
+    /// The length of the longest encoded form.
     longest: usize,
 }
 
@@ -32,7 +32,7 @@ struct Level {
     matcher: Option<AhoCorasick>,
 }
 
-/// One spelling of a secret.
+/// One encoding of a secret.
 #[derive(Debug)]
 struct Form {
     bytes: Vec<u8>,
@@ -75,18 +75,18 @@ impl Known {
                 self.levels.push(last);
                 break;
             }
-            // Of equal forms the one that was known first stands first.
+            // Of equal forms, the one learned first comes first.
             forms = last.forms.into_iter().chain(forms).collect();
         }
         self.levels.push(Level::new(forms));
     }
 
-    /// The length of the longest form of any of them.
+    /// The length of the longest encoded form.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Every place of a known secret: kind, place, placeholder.
+    /// Every occurrence of a known secret: kind, range, placeholder.
     pub(super) fn find<'k>(
         &'k self,
         bytes: &'k [u8],
@@ -102,14 +102,14 @@ impl Known {
     }
 }
 
-/// The value itself and what base64 (at each of three alignments), percent-encoding, hex and JSON
-/// make of it.
+/// The value itself, and its encodings in base64 (at each of three alignments), percent-encoding,
+/// hex and JSON.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     for shift in 0..3 {
         let mut padded = vec![0; shift];
         padded.extend_from_slice(value);
-        // Characters that depend on what stands in front or behind are left out.
+        // Characters that depend on neighbouring bytes are left out.
         let first = [0, 2, 3].get(shift).copied().unwrap_or(0);
         let whole = padded.len() * 8 / 6;
         let standard = Base64Unpadded::encode_string(&padded);
@@ -140,7 +140,7 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     forms
 }
 
-/// As addresses and forms write it: with few or many characters escaped, in either case.
+/// The percent-encodings of a value: with few or many characters escaped, in either letter case.
 fn percent_forms(value: &[u8]) -> Vec<Vec<u8>> {
     let encode = |is_plain: &dyn Fn(u8) -> bool, upper: bool| {
         let mut text = String::new();
@@ -166,7 +166,7 @@ fn percent_forms(value: &[u8]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Decodes base64 of either alphabet, padded or not.
+/// Decodes base64 in either alphabet, padded or not.
 pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
     Base64::decode_vec(text)
         .or_else(|_| Base64Unpadded::decode_vec(text))
@@ -175,7 +175,7 @@ pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
         .ok()
 }
 
-/// Values of variables with telling names: kind and value.
+/// The values of environment variables with telling names: kind and value.
 pub fn known_values_in_environment(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {

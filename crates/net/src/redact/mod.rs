@@ -1,22 +1,25 @@
-//! Secrets never reach the disk: they are replaced by placeholders before the first write.
+//! Keeps secrets off the disk: they are replaced by placeholders before the first write.
 //!
-//! A placeholder is `[redacted:KIND:HEX]`, HEX being the start of an HMAC of the secret under a key
-//! that is made for one recording and kept nowhere: the same secret has the same placeholder
-//! throughout a recording, and nobody can try guesses on it afterwards. Matching looks at the kind
-//! alone, so that a replay with another key finds its recording.
+//! A placeholder is `[redacted:KIND:HEX]`, where HEX is the beginning of an HMAC of the secret. Its
+//! key is generated for one recording and stored nowhere: the same secret has the same placeholder
+//! throughout a recording, but nobody can test guesses against it afterwards. Matching considers
+//! only the kind, so that a replay with another key finds its recording.
 //!
 //! Two sorts of secrets are found: those of a known look (`kinds.rs`, `find.rs`, and the patterns of
 //! a redaction file), and known values, which are learned from headers, from the environment and
-//! from whatever was found before; those are also found in base64, percent-encoding, hex and JSON
+//! from whatever was found before. Both are also found in base64, percent-encoding, hex and JSON
 //! escapes. [`Window`] does this on a stream whose pieces may end within a secret.
 
+mod compressed;
 mod deltas;
 mod encoded;
 mod find;
 mod headers;
 mod kinds;
 mod known;
+mod names;
 mod rules;
+mod shapes;
 mod window;
 
 use std::borrow::Cow;
@@ -26,10 +29,11 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use hmac::{Hmac, KeyInit, Mac};
-use runseal_core::canon::{JsonString, Value};
+use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
 use runseal_core::formats::model_io::asked::PLACEHOLDER;
 use sha2::Sha256;
 
+pub use compressed::Coding;
 pub use kinds::is_secret_header;
 pub use known::known_values_in_environment;
 pub use rules::{RedactionRules, RulesError};
@@ -38,12 +42,14 @@ pub use window::{BodyKind, Released, Window};
 use find::{Finder, Found};
 use known::Known;
 
-/// Hex digits of the HMAC that a placeholder shows.
+/// The hex digits of the HMAC in a placeholder.
 const DIGITS: usize = 16;
-/// Bytes of a file that are searched at once.
+/// The most bytes of a file that are searched at once.
 const SCANNED: u64 = 1 << 20;
+/// How often a text within a text is read out of its escapes.
+const DEEPEST_QUOTES: usize = 3;
 
-/// Replaces secrets, and remembers which values are secret and how many were replaced.
+/// Replaces secrets, and keeps track of known values and of how many were replaced.
 #[derive(Debug)]
 pub struct Redactor {
     key: [u8; 32],
@@ -59,7 +65,7 @@ struct State {
 }
 
 impl Redactor {
-    /// A redactor with a key of its own; none where the system gives no random bytes.
+    /// A redactor with its own key; `None` if the system provides no random bytes.
     pub fn new(rules: RedactionRules) -> Option<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).ok()?;
@@ -91,7 +97,7 @@ impl Redactor {
         format!("{PLACEHOLDER}{kind}:{hex}]")
     }
 
-    /// Remembers that a value is secret, wherever it comes up from here on.
+    /// Remembers that a value is secret, wherever it occurs from now on.
     pub fn learn(&self, kind: &str, value: &[u8]) {
         let mut state = self.lock();
         let placeholder = self.placeholder(kind, value);
@@ -103,15 +109,16 @@ impl Redactor {
         self.lock().counts.clone()
     }
 
-    /// The first known secret in `bytes`, in any of its forms: its kind and place. Other than
-    /// [`Redactor::redact`] this looks for values alone, so that it finds what that one missed.
+    /// The first known secret in `bytes`, in any of its encodings: its kind and offset. Unlike
+    /// [`Redactor::redact`] this searches only for known values, so that it can find what that
+    /// missed.
     pub fn find_known(&self, bytes: &[u8]) -> Option<(String, usize)> {
         let state = self.lock();
         let found = state.known.find(bytes).next();
         found.map(|(kind, range, _)| (kind.to_owned(), range.start))
     }
 
-    /// The same for all of `input`, of which a part at a time is held.
+    /// The same for all of `input`, of which only a part is in memory at a time.
     pub fn find_known_in(&self, mut input: impl Read) -> io::Result<Option<(String, usize)>> {
         let overlap = self.lock().known.longest();
         let (mut held, mut base) = (Vec::new(), 0);
@@ -123,7 +130,7 @@ impl Redactor {
             if let Some((kind, at)) = self.find_known(&held) {
                 return Ok(Some((kind, base + at)));
             }
-            // What may be the beginning of one is looked at again with what follows.
+            // The end may be the beginning of a secret, so it is searched again with what follows.
             let passed = held.len().saturating_sub(overlap);
             held.drain(..passed);
             base += passed;
@@ -134,7 +141,7 @@ impl Redactor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every secret in `bytes` with what stands in its place, in order and apart.
+    /// Every secret in `bytes` with its replacement, in order and without overlap.
     fn find(&self, bytes: &[u8]) -> Vec<Edit> {
         let mut found = Vec::new();
         self.finder.find(bytes, &mut found);
@@ -171,15 +178,21 @@ impl Redactor {
         drop(state);
         let placeholders = find_placeholders(bytes);
         edits.retain(|edit| {
-            let is_within =
-                |place: &Range<usize>| edit.range.start < place.end && place.start < edit.range.end;
-            !placeholders.iter().any(is_within)
+            let range = &edit.range;
+            // A value that only contains one has more in it.
+            let is_spared = |place: &Range<usize>| {
+                let touches = range.start < place.end && place.start < range.end;
+                let is_more =
+                    range.start <= place.start && place.end <= range.end && range != place;
+                touches && !is_more
+            };
+            !placeholders.iter().any(is_spared)
         });
         merge(edits)
     }
 
-    /// Whether there is no secret in whole events or lines, looked at together. Patterns of the
-    /// user's own may be about their borders, so with those it never says so.
+    /// Whether several complete events or lines, searched together, contain no secret. The user's
+    /// own patterns may depend on their boundaries, so with those this is never claimed.
     fn finds_nothing(&self, bytes: &[u8]) -> bool {
         self.rules.is_empty() && self.find(bytes).is_empty()
     }
@@ -189,38 +202,43 @@ impl Redactor {
         *self.lock().counts.entry(kind.to_owned()).or_default() += 1;
     }
 
-    /// The edits for `bytes`, counted, and what they replace learned.
+    /// The edits for `bytes`; counts the secrets that they replace and learns their values.
     fn take_edits(&self, bytes: &[u8]) -> Vec<Edit> {
         let edits = self.find(bytes);
         if !edits.is_empty() {
-            let mut state = self.lock();
             for edit in &edits {
-                *state.counts.entry(edit.kind.clone()).or_default() += 1;
+                self.count(&edit.kind);
                 if edit.is_new
                     && let Some(secret) = bytes.get(edit.range.clone())
                 {
-                    state.known.learn(&edit.kind, secret, &edit.placeholder);
+                    self.learn_found(&edit.kind, secret);
                 }
             }
         }
         edits
     }
 
+    /// Learns a secret that was found in a text, where its quotes may be escaped.
+    fn learn_found(&self, kind: &str, secret: &[u8]) {
+        let mut secret = secret.to_vec();
+        for _ in 0..=DEEPEST_QUOTES {
+            let is_named = kind == find::NAMED || kind == "parameter";
+            if is_named && names::is_prose(&secret) {
+                return;
+            }
+            self.learn(kind, &secret);
+            let quoted = [b"\"", secret.as_slice(), b"\""].concat();
+            let read = parse_document(&quoted, &ReadOptions::TEXT).ok();
+            match read.and_then(|document| document.root().as_str().map(|text| text.into_owned())) {
+                Some(text) if text.as_bytes() != secret => secret = text.into_bytes(),
+                _ => return,
+            }
+        }
+    }
+
     /// `bytes` without secrets.
     pub fn redact<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
-        let edits = self.take_edits(bytes);
-        if edits.is_empty() {
-            return Cow::Borrowed(bytes);
-        }
-        let mut out = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        for edit in &edits {
-            out.extend_from_slice(bytes.get(at..edit.range.start).unwrap_or_default());
-            out.extend_from_slice(edit.placeholder.as_bytes());
-            at = edit.range.end;
-        }
-        out.extend_from_slice(bytes.get(at..).unwrap_or_default());
-        Cow::Owned(out)
+        apply(bytes, &self.take_edits(bytes))
     }
 
     /// A text without secrets.
@@ -231,8 +249,8 @@ impl Redactor {
         }
     }
 
-    /// A body without secrets. JSON is looked at once more with its escapes read: what is only
-    /// then a secret makes the body be written anew.
+    /// A body without secrets. JSON, also one document a line, is looked at once more with its escapes
+    /// read: what is only then a secret makes the body be written anew.
     pub fn redact_body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
         let redacted = self.redact(body);
         if !has_escapes(&redacted) {
@@ -240,12 +258,27 @@ impl Redactor {
         }
         match deltas::rewrite_json(self, &redacted) {
             Some(rewritten) => Cow::Owned(rewritten),
-            None => redacted,
+            None => match deltas::rewrite_lines(self, &redacted) {
+                Some(rewritten) => Cow::Owned(rewritten),
+                None => redacted,
+            },
         }
     }
 
-    /// Replaces secrets in every string of `value`, names of members included; whether there
-    /// were any.
+    /// A request's body without secrets, as it is recorded and matched: what is compressed is read, so
+    /// that people can too, and other compressed bytes of the same find it.
+    pub fn redact_request(&self, coding: &str, content_type: &str, body: &[u8]) -> Vec<u8> {
+        let decoded = Coding::parse(coding).and_then(|coding| coding.decode(body));
+        let body = decoded.as_deref().unwrap_or(body);
+        let is_form = content_type.starts_with("application/x-www-form-urlencoded");
+        match (is_form, std::str::from_utf8(body)) {
+            (true, Ok(form)) => self.redact_query(form).into_bytes(),
+            _ => self.redact_body(body).into_owned(),
+        }
+    }
+
+    /// Replaces secrets in every string of `value`, including names of members; returns whether
+    /// there were any.
     pub fn redact_value(&self, value: &mut Value) -> bool {
         match value {
             Value::String(string) => {
@@ -267,7 +300,7 @@ impl Redactor {
                 let mut any = false;
                 let taken = std::mem::take(members);
                 for (name, mut member) in taken {
-                    any |= self.redact_value(&mut member);
+                    any |= self.redact_named(&name, &mut member) || self.redact_value(&mut member);
                     let renamed = name
                         .as_str()
                         .map(|text| self.redact_text(text).into_owned());
@@ -280,9 +313,50 @@ impl Redactor {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
+
+    /// Replaces the text of a member whose name says that it is a secret; whether it was one. Where
+    /// the name was written with escapes, nothing else has seen it.
+    fn redact_named(&self, name: &JsonString, member: &mut Value) -> bool {
+        let (Some(name), Value::String(string)) = (name.as_str(), &*member) else {
+            return false;
+        };
+        let Some(text) = string.as_str() else {
+            return false;
+        };
+        let is_secret = match names::judge(name) {
+            Some(names::Telling::Secret) => !text.is_empty(),
+            Some(names::Telling::IfKeyLike) => names::is_key_like(text.as_bytes()),
+            Some(names::Telling::InFields) | None => false,
+        };
+        let is_placeholder = find_placeholders(text.as_bytes()).first() == Some(&(0..text.len()));
+        if !is_secret || is_placeholder || names::is_reference(name, text.as_bytes()) {
+            return false;
+        }
+        self.count(find::NAMED);
+        self.learn_found(find::NAMED, text.as_bytes());
+        let placeholder = self.placeholder(find::NAMED, text.as_bytes());
+        *member = Value::from(placeholder);
+        true
+    }
 }
 
-/// A secret's place in a text, and the placeholder that takes it.
+/// `bytes` with what the edits put in place.
+fn apply<'b>(bytes: &'b [u8], edits: &[Edit]) -> Cow<'b, [u8]> {
+    if edits.is_empty() {
+        return Cow::Borrowed(bytes);
+    }
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    for edit in edits {
+        out.extend_from_slice(bytes.get(at..edit.range.start).unwrap_or_default());
+        out.extend_from_slice(edit.placeholder.as_bytes());
+        at = edit.range.end;
+    }
+    out.extend_from_slice(bytes.get(at..).unwrap_or_default());
+    Cow::Owned(out)
+}
+
+/// The range of a secret in a text, and its placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Edit {
     range: Range<usize>,
@@ -291,7 +365,7 @@ struct Edit {
     is_new: bool,
 }
 
-/// Where placeholders stand, which are no secrets themselves. Only what is one to the letter counts.
+/// The ranges of placeholders, which are not secrets themselves. Only exact ones count.
 fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -316,10 +390,9 @@ fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Sorts edits and joins those that touch each other's bytes: the first one's placeholder stands
-/// for all of them.
+/// Sorts edits and merges overlapping ones; the first one's placeholder stands for all of them.
 fn merge(mut edits: Vec<Edit>) -> Vec<Edit> {
-    // Known values first among equals: their placeholder does not depend on how they are encoded.
+    // Of equal positions, known values first: their placeholder does not depend on the encoding.
     edits.sort_by_key(|edit| (edit.range.start, edit.is_new));
     let mut merged: Vec<Edit> = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -333,7 +406,7 @@ fn merge(mut edits: Vec<Edit>) -> Vec<Edit> {
     merged
 }
 
-/// Whether a JSON text has escapes that may hide a letter or stand within a secret.
+/// Whether a JSON text has escapes that may hide a letter or occur within a secret.
 fn has_escapes(bytes: &[u8]) -> bool {
     memchr::memchr_iter(b'\\', bytes)
         .any(|at| matches!(bytes.get(at + 1), Some(b'u' | b'/' | b'\\')))

@@ -1,19 +1,20 @@
-//! A redaction file: patterns of the user's own.
+//! A redaction file: the user's own patterns for secrets.
 //!
-//! One rule a line: `NAME = PATTERN`, a regular expression over bytes whose first group, or whole
-//! match where it has none, is the secret. Empty lines and lines that begin with `#` are skipped.
+//! There is one rule per line, `NAME = PATTERN`: a regular expression over bytes, whose first
+//! group, or else whole match, is the secret. Empty lines and lines that begin with `#` are
+//! skipped.
 
 use std::ops::Range;
 
 use regex::bytes::Regex;
 
-/// Patterns of the user's own, by name.
+/// The user's own patterns, by name.
 #[derive(Debug, Clone, Default)]
 pub struct RedactionRules {
     rules: Vec<(String, Regex)>,
 }
 
-/// A redaction file that cannot be used.
+/// Why a redaction file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {reason}")]
 pub struct RulesError {
@@ -24,7 +25,7 @@ pub struct RulesError {
 }
 
 impl RedactionRules {
-    /// Reads a redaction file.
+    /// Parses a redaction file.
     pub fn parse(text: &str) -> Result<Self, RulesError> {
         let mut rules = Vec::new();
         for (at, line) in text.lines().enumerate() {
@@ -55,12 +56,12 @@ impl RedactionRules {
         Ok(Self { rules })
     }
 
-    /// Whether there are none.
+    /// Whether there are no rules.
     pub(super) fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Every match: the rule's name and what is secret.
+    /// Every match: the rule's name and the range of the secret.
     pub(super) fn find<'r>(
         &'r self,
         bytes: &'r [u8],

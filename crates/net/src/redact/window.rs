@@ -1,40 +1,50 @@
-//! Redaction of a body that comes in pieces, each as it was sent: the pieces' borders are kept, and a
-//! secret that lies across them is found.
+//! Redacts a body that arrives in pieces: keeps the boundaries of the pieces, and finds secrets
+//! that cross them.
 //!
-//! Of an event stream, whole events are let go; of anything else, what is so far from the end that
-//! no secret can reach back to it. Nothing is written that has not gone through here.
+//! Of an event stream, complete events are released; of any other body, what is so far from the end
+//! that no secret can reach back to it. Nothing is written that has not passed through here.
 
+use super::compressed::Coding;
 use super::deltas::{self, Lanes};
-use super::{Edit, Redactor, has_escapes};
+use super::{Edit, Redactor, apply, has_escapes};
 
-/// What is held back of a body that is no event stream: no secret is longer.
+/// How many bytes of a body other than an event stream are held back: no secret is longer.
 const HOLD: usize = 64 << 10;
-/// A JSON body up to this size is held as a whole, and looked at with its escapes read.
+/// A JSON body up to this size is held back whole, and searched with its escapes decoded.
 const WHOLE_JSON: usize = 8 << 20;
-/// An event longer than this is treated as any other body.
+/// An event longer than this is treated like any other body.
 const LONGEST_EVENT: usize = 8 << 20;
-/// Whole events that are held at the most while what they say may be a part of a secret.
+/// The most bytes of complete events that are held back because they may contain part of a secret.
 const MOST_EVENTS: usize = 256 << 10;
 
-/// How a body is to be read.
+/// How a body is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyKind {
     /// Server-sent events.
     Events,
-    /// A JSON document: secrets are looked for in its strings.
+    /// A JSON document: secrets are searched in its strings.
     Json,
-    /// A message a line.
+    /// A message a line, of a session that goes on after each answer.
     Lines,
+    /// A JSON document a line.
+    JsonLines,
+    /// Compressed: secrets are looked for in what it holds.
+    Compressed(Coding),
     /// Anything else: secrets are looked for in its bytes.
     Plain,
 }
 
 impl BodyKind {
-    /// By the type that the headers declare.
-    pub fn of_content_type(declared: &str) -> Self {
+    /// By the coding and the type that the headers declare.
+    pub fn of_headers(coding: &str, declared: &str) -> Self {
+        if let Some(coding) = Coding::parse(coding) {
+            return Self::Compressed(coding);
+        }
         let declared = declared.to_ascii_lowercase();
         if declared.starts_with("text/event-stream") {
             Self::Events
+        } else if declared.contains("ndjson") || declared.contains("jsonl") {
+            Self::JsonLines
         } else if declared.contains("json") {
             Self::Json
         } else {
@@ -43,34 +53,34 @@ impl BodyKind {
     }
 }
 
-/// What may be written.
+/// The part of a body that may be written.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Released {
-    /// Bytes without secrets, which follow those released before.
+    /// Bytes without secrets; they follow those released before.
     pub bytes: Vec<u8>,
-    /// Where pieces end: offsets in all that was released, each with its piece's mark.
+    /// The ends of pieces, as offsets in all released bytes, each with its piece's mark.
     pub cuts: Vec<(u64, u64)>,
 }
 
-/// A body that comes in.
+/// A body that is arriving.
 #[derive(Debug)]
 pub struct Window {
     kind: BodyKind,
     raw: Vec<u8>,
-    /// Ends of pieces in `raw`, and their marks.
+    /// The ends of pieces in `raw`, with their marks.
     cuts: Vec<(usize, u64)>,
     /// Bytes released so far.
     released: u64,
     lanes: Lanes,
-    /// Up to where events were looked at.
+    /// The offset up to which events were searched for secrets.
     looked: usize,
-    /// Up to where the end of the next one was searched for.
+    /// The offset up to which the end of the next event was searched.
     searched: usize,
     edits: Vec<Edit>,
 }
 
 impl Window {
-    /// A window on a body of which nothing has come yet.
+    /// A window on a body of which nothing has arrived yet.
     pub fn new(kind: BodyKind) -> Self {
         Self {
             kind,
@@ -84,31 +94,55 @@ impl Window {
         }
     }
 
-    /// Adds a piece, with a mark that its end is to carry.
+    /// Adds a piece; its end carries `mark`.
     pub fn add(&mut self, piece: &[u8], mark: u64) {
+        // What is JSON is read as such, whatever its type says.
+        let begins_json = || matches!(piece.trim_ascii_start().first(), Some(b'{' | b'['));
+        if self.kind == BodyKind::Plain && self.is_fresh() && begins_json() {
+            self.kind = BodyKind::Json;
+        }
         self.raw.extend_from_slice(piece);
         self.cuts.push((self.raw.len(), mark));
+    }
+
+    /// Whether nothing has come yet.
+    fn is_fresh(&self) -> bool {
+        self.raw.is_empty() && self.released == 0
+    }
+
+    /// Whether it is let go event by event.
+    fn has_events(&self) -> bool {
+        matches!(
+            self.kind,
+            BodyKind::Events | BodyKind::Lines | BodyKind::JsonLines
+        )
     }
 
     /// Gives what may be written of all that was added.
     pub fn release_ready(&mut self, redactor: &Redactor) -> Released {
         match self.kind {
-            BodyKind::Events | BodyKind::Lines => self.release_events(redactor),
-            BodyKind::Json if self.raw.len() <= WHOLE_JSON => Released::default(),
-            BodyKind::Json | BodyKind::Plain => self.release_plain(redactor),
+            BodyKind::Events | BodyKind::Lines | BodyKind::JsonLines => {
+                self.release_events(redactor)
+            }
+            BodyKind::Json | BodyKind::Compressed(_) if self.raw.len() <= WHOLE_JSON => {
+                Released::default()
+            }
+            BodyKind::Json | BodyKind::Compressed(_) | BodyKind::Plain => {
+                self.release_plain(redactor)
+            }
         }
     }
 
-    /// Whether more may come after [`Window::finish`].
+    /// Whether more may arrive after [`Window::finish`].
     pub fn goes_on(&self) -> bool {
         self.kind == BodyKind::Lines
     }
 
-    /// Ends the body; gives the rest of it.
+    /// Ends the body; releases the rest.
     pub fn finish(&mut self, redactor: &Redactor) -> Released {
-        if matches!(self.kind, BodyKind::Events | BodyKind::Lines) {
+        if self.has_events() {
             self.look(redactor);
-            // What has no end is looked at as an event all the same.
+            // An event without an end is searched all the same.
             self.look_at(redactor, self.raw.len());
             self.lanes.settle(redactor, usize::MAX, &mut self.edits);
             return self.release(self.raw.len());
@@ -116,11 +150,16 @@ impl Window {
         self.edits = redactor.take_edits(&self.raw);
         let is_whole = self.released == 0;
         let rest = self.release(self.raw.len());
-        if self.kind == BodyKind::Json
-            && is_whole
-            && has_escapes(&rest.bytes)
-            && let Some(rewritten) = deltas::rewrite_json(redactor, &rest.bytes)
-        {
+        let rewritten = match self.kind {
+            _ if !is_whole => None,
+            BodyKind::Json if has_escapes(&rest.bytes) => {
+                deltas::rewrite_json(redactor, &rest.bytes)
+                    .or_else(|| deltas::rewrite_lines(redactor, &rest.bytes))
+            }
+            BodyKind::Compressed(coding) => coding.redact(redactor, &rest.bytes),
+            _ => None,
+        };
+        if let Some(rewritten) = rewritten {
             self.released = rewritten.len() as u64;
             let mark = rest.cuts.first().map_or(0, |cut| cut.1);
             return Released {
@@ -131,16 +170,16 @@ impl Window {
         rest
     }
 
-    /// Looks at the events that are whole.
+    /// Searches the complete events.
     fn look(&mut self, redactor: &Redactor) {
         let length_of = match self.kind {
-            BodyKind::Lines => line_length,
+            BodyKind::Lines | BodyKind::JsonLines => line_length,
             _ => event_length,
         };
         let mut ends = Vec::new();
         let mut from = self.looked;
         loop {
-            // An end may begin before what was searched and reach into what is new.
+            // The end of an event may begin before this point and extend into the new bytes.
             let start = self.searched.saturating_sub(4).max(from);
             let rest = self.raw.get(start..).unwrap_or_default();
             let Some(length) = length_of(rest) else {
@@ -152,12 +191,13 @@ impl Window {
             ends.push(from);
         }
         let whole = self.raw.get(self.looked..from).unwrap_or_default();
-        // Mostly there is nothing in any of them: one look at all is cheaper than one at each.
+        // There is usually nothing in any of them, and one search over all is cheaper than one for
+        // each.
         let is_clean = !has_escapes(whole) && redactor.finds_nothing(whole);
         for end in ends {
             if !is_clean {
                 self.look_at(redactor, end);
-            } else if self.kind != BodyKind::Lines {
+            } else if self.kind == BodyKind::Events {
                 let event = self.raw.get(self.looked..end).unwrap_or_default();
                 self.lanes.add(event, self.looked);
             }
@@ -165,25 +205,29 @@ impl Window {
         }
     }
 
-    /// Looks at the event that ends at `end`.
+    /// Searches the event that ends at `end`.
     fn look_at(&mut self, redactor: &Redactor, end: usize) {
         let from = self.looked;
         let event = self.raw.get(from..end).unwrap_or_default();
         let found = redactor.take_edits(event);
-        let is_line = self.kind == BodyKind::Lines;
-        let hidden = match found.is_empty() && has_escapes(event) {
-            true => deltas::rewrite_event(redactor, event, from, is_line),
+        let is_line = self.kind != BodyKind::Events;
+        // What stands there plainly goes first: the rest is looked at with its escapes read.
+        let hidden = match has_escapes(event) {
+            true => {
+                let edited = apply(event, &found);
+                deltas::rewrite_event(redactor, event, &edited, from, is_line)
+            }
             false => None,
         };
-        match hidden {
-            Some(edit) => self.edits.push(edit),
-            None => {
-                self.edits
-                    .extend(found.into_iter().map(|edit| shift(edit, from)));
-                if !is_line {
-                    self.lanes.add(event, from);
-                }
-            }
+        let is_within = |edit: &Edit, whole: &Edit| {
+            whole.range.start <= edit.range.start && edit.range.end <= whole.range.end
+        };
+        let found = found.into_iter().map(|edit| shift(edit, from));
+        let apart = found.filter(|edit| !hidden.as_ref().is_some_and(|all| is_within(edit, all)));
+        self.edits.extend(apart);
+        self.edits.extend(hidden);
+        if !is_line {
+            self.lanes.add(event, from);
         }
         self.looked = end;
     }
@@ -210,7 +254,7 @@ impl Window {
             return Released::default();
         }
         let mut upto = self.raw.len() - HOLD;
-        // Best between two members or lines, so that a name does not lose its value.
+        // Preferably between two members or lines, so that a name is not separated from its value.
         let before = self
             .raw
             .get(upto.saturating_sub(4096)..upto)
@@ -234,7 +278,7 @@ impl Window {
         self.release(upto)
     }
 
-    /// Takes the first `upto` bytes out, with the edits in them.
+    /// Removes the first `upto` bytes from the window, and applies the edits in them.
     fn release(&mut self, upto: usize) -> Released {
         if upto == 0 {
             return Released::default();
@@ -301,12 +345,12 @@ fn shift(mut edit: Edit, by: usize) -> Edit {
     edit
 }
 
-/// The length of the first line with its end.
+/// The length of the first line including its end.
 fn line_length(bytes: &[u8]) -> Option<usize> {
     Some(memchr::memchr(b'\n', bytes)? + 1)
 }
 
-/// The length of the first event with the blank line that ends it.
+/// The length of the first event including the blank line that ends it.
 fn event_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'\n', b'\r', bytes.get(at..)?) {

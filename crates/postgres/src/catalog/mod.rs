@@ -1,7 +1,7 @@
 //! The catalogue on the server.
 //!
-//! Filters are answered as `runseal_engine::catalog::select` has it, each set of runs as one value on
-//! the wire. Entries are fetched by pages of runs, so that nothing is held on the server between them.
+//! Filters are evaluated as `runseal_engine::catalog::select` does, each set of runs being sent as
+//! one value. Entries are fetched page by page, so that the server holds nothing between pages.
 
 mod read;
 mod write;
@@ -19,7 +19,7 @@ use crate::address::Address;
 use crate::connection::Connection;
 use crate::schema;
 
-/// Entries that are fetched at once.
+/// Entries per page.
 const PAGE: usize = 500;
 
 /// A catalogue on a server.
@@ -35,7 +35,7 @@ impl fmt::Debug for PostgresCatalog {
 }
 
 impl PostgresCatalog {
-    /// Makes the catalogue in the database at this address, or opens the one that is there.
+    /// Creates the catalogue in the database at this address, or opens the existing one.
     ///
     /// # Errors
     /// When the server cannot be reached or refuses.
@@ -45,7 +45,7 @@ impl PostgresCatalog {
         Ok(Self { connection })
     }
 
-    /// Opens a catalogue that is there.
+    /// Opens an existing catalogue.
     ///
     /// # Errors
     /// When there is none, or the server cannot be reached or refuses.
@@ -89,7 +89,7 @@ impl CatalogReader for PostgresCatalog {
     }
 
     fn tagged(&self, tag: &str) -> Result<Vec<Digest>, CatalogError> {
-        // What has a NUL is no tag here.
+        // PostgreSQL cannot store NUL, so no such tag exists here.
         if tag.contains('\0') {
             return Ok(Vec::new());
         }

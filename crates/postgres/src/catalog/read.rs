@@ -1,4 +1,4 @@
-//! Looking at what is on the server.
+//! Reads the catalogue on the server.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use runseal_engine::store::StoreError;
 
 use crate::error::Trouble;
 
-/// A quarter of the runs that are looked at first, in order, at the most.
+/// Bounds the first look at the runs in order: four times as many are read at most.
 const FIRST_LOOK: usize = 1000;
 
 /// A parameter and its type.
@@ -27,25 +27,26 @@ fn parameters(bound: &[Bound]) -> Vec<Parameter<'_>> {
     parameters.collect()
 }
 
-/// The runs that a query is about, in order and up to its limit.
+/// The runs that match a query, in order and up to its limit.
 pub(super) fn select_runs(client: &mut Client, query: &Query) -> Result<Vec<i64>, Trouble> {
     let mut transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
         .read_only(true)
         .start()?;
-    // Compiling a statement takes longer than any of these runs.
+    // Compiling such a statement takes longer than running it.
     transaction.batch_execute("SET LOCAL jit = off")?;
     let runs = select(&mut Tables(&mut transaction), query)?;
     transaction.commit()?;
     Ok(runs)
 }
 
-/// The tables as one transaction sees them.
+/// The tables within one transaction.
 struct Tables<'a, 'b>(&'a mut Transaction<'b>);
 
 impl Tables<'_, '_> {
-    /// The numbers that a query gives, in its order. One array is much less on the wire than rows.
+    /// The numbers that a query returns, in its order. One array is far smaller on the wire than
+    /// rows.
     fn numbers(&mut self, query: &str, bound: &[Bound]) -> Result<Vec<i64>, Trouble> {
         let query = format!("SELECT COALESCE(array_agg(run), '{{}}') FROM ({query}) AS asked");
         let row = self.0.query_typed_one(&query, &parameters(bound))?;
@@ -64,7 +65,7 @@ impl RunTables for Tables<'_, '_> {
     }
 
     fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, Trouble> {
-        // Words hold letters and digits only, so quotes around them are enough.
+        // Words contain only letters and digits, so quoting them needs no escapes.
         let asked: Vec<_> = words.iter().map(|word| format!("'{word}':*")).collect();
         let mut query = SqlText::new(Self::DIALECT);
         query.push("SELECT run FROM catalog_runs WHERE words @@ CAST(");
@@ -84,7 +85,7 @@ impl RunTables for Tables<'_, '_> {
     }
 
     fn pick_in_order(&mut self, set: Option<&RunSet>, limit: usize) -> Result<Vec<i64>, Trouble> {
-        // Mostly the first few thousand hold enough; else all of them are looked at.
+        // The first few thousand usually suffice; if not, read all of them.
         for most in [limit.clamp(1, FIRST_LOOK) * 4, usize::MAX] {
             let mut query = "SELECT run FROM catalog_runs ORDER BY time DESC, digest".to_owned();
             if most < usize::MAX {
@@ -102,7 +103,7 @@ impl RunTables for Tables<'_, '_> {
     }
 }
 
-/// The entries of these runs, in this order; those that are gone are left out.
+/// The entries of these runs, in this order; runs that no longer exist are left out.
 pub(super) fn entries(client: &mut Client, runs: &[i64]) -> Result<Vec<Entry>, Trouble> {
     let mut transaction = client
         .build_transaction()

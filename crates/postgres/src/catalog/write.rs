@@ -1,8 +1,8 @@
-//! Writing to the server: a few statements for a whole batch, in one transaction.
+//! Writes to the server: a few statements for a whole batch, in one transaction.
 //!
-//! Everything may be done twice with the same end, so a batch whose answer was lost is simply sent
-//! again. Rows are always taken in the order of their digests, so that two who add at once wait for
-//! each other and not in a ring.
+//! Every write is idempotent, so a batch whose answer was lost is simply sent again. Rows are
+//! always locked in the order of their digests, so that concurrent writers wait for each other
+//! instead of deadlocking.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ pub(super) fn add(
     entries: &[Entry],
     existing: Existing,
 ) -> Result<Added, Trouble> {
-    // The same unit may stand at several places of one batch; what it holds is the same.
+    // One batch may contain the same unit at several places; its content is the same.
     let mut units: BTreeMap<Digest, &Entry> = BTreeMap::new();
     for entry in entries {
         units.entry(entry.digest).or_insert(entry);
@@ -42,7 +42,7 @@ pub(super) fn add(
         .collect();
     let mut tagged = put_tags(&mut transaction, &tags)?;
     if existing == Existing::Replace {
-        // Their words were written without the tags that they had before.
+        // Their words were written without the tags that they already had.
         tagged.extend(runs.values());
     }
     index_again(&mut transaction, &tagged)?;
@@ -53,7 +53,7 @@ pub(super) fn add(
     })
 }
 
-/// Adds the rows of runs; gives the digests of those that are new.
+/// Inserts the rows of runs; returns the digests of those that are new.
 fn put_runs(
     transaction: &mut Transaction<'_>,
     units: &BTreeMap<Digest, &Entry>,
@@ -109,7 +109,7 @@ fn put_runs(
     Ok(new.map(Digest::from_bytes).collect())
 }
 
-/// Words hold no blanks, so a blank may stand between them.
+/// The words of an entry, separated by blanks, which no word contains.
 fn joined_words(entry: &Entry) -> String {
     let words: Vec<_> = words_of_entry(entry).into_iter().collect();
     words.join(" ")
@@ -160,7 +160,7 @@ fn put_values(transaction: &mut Transaction<'_>, written: &[(i64, &Entry)]) -> R
     Ok(())
 }
 
-/// What was seen at a place before is no longer there: who had signed it may have changed.
+/// Replaces what was recorded about the places of these entries: its signers may have changed.
 fn put_sightings(
     transaction: &mut Transaction<'_>,
     entries: &[Entry],
@@ -194,7 +194,7 @@ fn put_sightings(
     Ok(())
 }
 
-/// Adds tags; gives the runs that got one they did not have.
+/// Adds tags; returns the runs that did not have them yet.
 fn put_tags(
     transaction: &mut Transaction<'_>,
     tags: &BTreeSet<(i64, &str)>,
@@ -209,7 +209,7 @@ fn put_tags(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Writes the words of runs anew, after their tags have changed.
+/// Rebuilds the search words of runs whose tags have changed.
 fn index_again(transaction: &mut Transaction<'_>, runs: &BTreeSet<i64>) -> Result<(), Trouble> {
     if runs.is_empty() {
         return Ok(());
@@ -239,7 +239,7 @@ pub(super) fn retain(
         .collect();
     let places: Vec<&str> = seen.iter().map(|(_, place)| place.as_str()).collect();
     let mut transaction = client.transaction()?;
-    // A table of the transaction's own, so that the planner knows how much there is.
+    // Use a temporary table, so that the planner knows how many rows there are.
     transaction.batch_execute(
         "CREATE TEMPORARY TABLE seen(digest bytea, place text COLLATE \"C\") ON COMMIT DROP",
     )?;

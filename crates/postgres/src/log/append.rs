@@ -1,8 +1,8 @@
-//! Appending to a log on a server, and keeping its newest checkpoint.
+//! Appends to a log on a server, and stores its newest checkpoint.
 //!
-//! Whoever appends locks the log's row, adds rows and moves the state on in one transaction. The
-//! hashes at the tree's right edge are checked against the root before anything is built on them:
-//! when the log is opened, and again only where others have appended since.
+//! An append locks the log's row, inserts rows and advances the state in one transaction. The
+//! hashes on the tree's right edge are checked against the root before anything is built on them:
+//! when the log is opened, and again only if others have appended since.
 
 use postgres::types::Type;
 use postgres::{Client, Transaction};
@@ -17,11 +17,11 @@ use super::subtrees::{Fault, with_subtrees};
 use super::{CHUNK, PostgresLog, digest_of, find_leaves, places_of};
 use crate::error::Trouble;
 
-/// Whoever appends to a log on a server. Any number may: each append is a transaction of its own.
+/// Appends to a log on a server. Several may do so at once: each append is its own transaction.
 #[derive(Debug)]
 pub struct PostgresAppender {
     log: PostgresLog,
-    /// The right edge of the tree when its hashes were last checked against its root.
+    /// The right edge of the tree, as last checked against the root.
     frontier: Frontier,
 }
 
@@ -29,7 +29,7 @@ impl PostgresAppender {
     /// Opens a log for appending.
     ///
     /// # Errors
-    /// As [`PostgresLog::open`] does, and where the log's hashes do not give its root.
+    /// Like [`PostgresLog::open`], and when the log's hashes do not give its root.
     pub fn open(address: &str) -> Result<Self, LogError> {
         let log = PostgresLog::open(address)?;
         let size = log.size();
@@ -78,7 +78,7 @@ impl Appender for PostgresAppender {
             if let Some(last) = &self.log.signed {
                 check_kept(&self.log, last)?;
                 let known = Checkpoint::parse(&last.text);
-                // Somebody signed a later state meanwhile: that one stays.
+                // A later state was signed meanwhile: keep that one.
                 if known.is_ok_and(|known| known.size > new.size) {
                     return Ok(());
                 }
@@ -108,7 +108,7 @@ impl Appender for PostgresAppender {
     }
 }
 
-/// A transaction that keeps nobody waiting for long, whatever becomes of us.
+/// A transaction that the server ends by itself if this program stops, so that others can go on.
 fn begin(client: &mut Client) -> Result<Transaction<'_>, Trouble> {
     let mut transaction = client.transaction()?;
     transaction.batch_execute(
@@ -117,7 +117,7 @@ fn begin(client: &mut Client) -> Result<Transaction<'_>, Trouble> {
     Ok(transaction)
 }
 
-/// Appends what is missing, and gives the right edge of the tree after it.
+/// Appends the entries that are missing, and returns the tree's new right edge.
 fn append_in(
     transaction: &mut Transaction<'_>,
     id: i64,
@@ -152,8 +152,8 @@ fn append_in(
     Ok((Appended { places, added }, frontier))
 }
 
-/// The right edge of the tree in this state: the one that was checked before, unless others have
-/// appended since; theirs is read and has to give the root.
+/// The right edge of the tree in this state: the one checked before, unless others have appended
+/// since. Then it is read again and must give the root.
 fn frontier_of(
     transaction: &mut Transaction<'_>,
     id: i64,

@@ -1,10 +1,9 @@
 //! Transparency logs on the server, each under its name.
 //!
-//! A log is a row of `logs`: its state, and the newest checkpoint that was signed. Entries and the
-//! hashes of complete subtrees are rows of their own that the database lets nobody change. A batch
-//! is appended in one transaction, so it counts whole or not at all. Entries that are there already
-//! are not appended again: that is what makes it safe to try again when a connection was lost and
-//! nobody knows how far it got.
+//! A log is a row of `logs`: its state, and its newest signed checkpoint. Entries and the hashes of
+//! complete subtrees are rows of their own, which the database does not allow to be changed. A
+//! batch is appended in one transaction, so it counts as a whole or not at all. Entries that exist
+//! already are not appended again; this makes it safe to retry after the connection was lost.
 
 mod append;
 mod subtrees;
@@ -29,17 +28,17 @@ use crate::schema;
 pub use append::PostgresAppender;
 use subtrees::{Fault, Subtrees, with_subtrees};
 
-/// Rows that are sent at once.
+/// Rows per insert.
 const CHUNK: usize = 5000;
-/// Entries that are asked for at once.
+/// Entries per page.
 const PAGE: i64 = 5000;
 
-/// A log on a server, as it was when it was opened.
+/// A log on a server, in the state in which it was opened.
 pub struct PostgresLog {
     connection: Connection,
     id: i64,
     state: Checkpoint,
-    /// The newest checkpoint that was signed of this state or an earlier one.
+    /// The newest signed checkpoint, of this state or an earlier one.
     signed: Option<SignedNote>,
 }
 
@@ -49,7 +48,8 @@ impl fmt::Debug for PostgresLog {
     }
 }
 
-/// A log's address: the server's, and behind `#` the log's name where the server has several.
+/// Splits a log's address into the server's address and the log's name after `#`, which is needed
+/// if the server has several logs.
 fn split_address(address: &str) -> (&str, Option<&str>) {
     match address.split_once('#') {
         Some((server, name)) => (server, Some(name)),
@@ -62,10 +62,10 @@ fn connect(server: &str) -> Result<Connection, StoreError> {
 }
 
 impl PostgresLog {
-    /// Makes a new log, without entries, and gives its place.
+    /// Creates a new, empty log and returns its place.
     ///
     /// # Errors
-    /// When the database has a log of this name, the name is none, or the server refuses.
+    /// When the database has a log of this name, the name is invalid, or the server refuses.
     pub fn init(address: &str, origin: &str) -> Result<String, LogError> {
         check_name(origin)?;
         let (server, name) = split_address(address);
@@ -83,7 +83,8 @@ impl PostgresLog {
                     (&empty_root().as_bytes().as_slice(), Type::BYTEA),
                 ],
             )?;
-            // A lost connection may have made it; an empty log is as good as new.
+            // A try whose answer was lost may have created it; an empty log is as good as a new
+            // one.
             Ok(added == 1 || (tries > 0 && is_empty(client, origin)?))
         })?;
         match added {
@@ -95,7 +96,8 @@ impl PostgresLog {
     /// Opens a log for reading.
     ///
     /// # Errors
-    /// When there is none of this name, several and none was named, or the server refuses.
+    /// When there is none of this name, there are several and none was named, or the server
+    /// refuses.
     pub fn open(address: &str) -> Result<Self, LogError> {
         let (server, name) = split_address(address);
         let connection = connect(server)?;
@@ -138,8 +140,8 @@ impl PostgresLog {
         })
     }
 
-    /// Takes in what others did since. State and checkpoint are read at once: a checkpoint may be
-    /// of a later state than one that was read before it.
+    /// Updates to what others have appended. State and checkpoint are read together: a checkpoint
+    /// read later could be of a later state.
     fn refresh(&mut self) -> Result<(), LogError> {
         let row = self.run(|client| {
             Ok(client.query_typed_one(
@@ -158,7 +160,7 @@ impl PostgresLog {
         format!("{}#{}", self.connection.place(), self.state.origin)
     }
 
-    /// Does `work` with the hashes that it asks for, which are read at once.
+    /// Calls `work` with the hashes that it needs, which are read in one query.
     fn compute<T>(&self, work: impl Fn(&Subtrees) -> Result<T, LogError>) -> Result<T, LogError> {
         self.run(|client| match with_subtrees(client, self.id, &work) {
             Ok(done) => Ok(Ok(done)),
@@ -183,7 +185,7 @@ fn is_empty(client: &mut Client, origin: &str) -> Result<bool, Trouble> {
     Ok(row.is_some_and(|row| row.get(0)))
 }
 
-/// A hash of a row. Columns with another length cannot come from us.
+/// A hash in a row. Fails for a column of another length, which was not written by us.
 fn digest_of(row: &Row, column: usize) -> Result<Digest, LogError> {
     let bytes: [u8; 32] = row
         .get::<_, &[u8]>(column)
@@ -202,7 +204,7 @@ fn parse_note(text: Option<String>) -> Result<Option<SignedNote>, LogError> {
         .map_err(|_| LogError::NoLog("its newest checkpoint is no signed note"))
 }
 
-/// The hash of a complete subtree, where there is one.
+/// The hash of a complete subtree, if it exists.
 fn read_hash(
     client: &mut impl GenericClient,
     id: i64,
@@ -296,7 +298,7 @@ impl Log for PostgresLog {
     fn find(&self, wanted: &BTreeSet<Digest>) -> Result<BTreeMap<Digest, u64>, LogError> {
         let rows = self.run(|client| find_leaves(client, self.id, wanted))?;
         let mut found = places_of(&rows)?;
-        // What was appended since the log was opened is not in the tree that is looked at.
+        // Entries appended after the log was opened are not in the tree that is being read.
         found.retain(|_, place| *place < self.size());
         Ok(found)
     }
@@ -339,7 +341,7 @@ impl Log for PostgresLog {
     }
 }
 
-/// Entries of a range, and the nodes that they complete by the place of the entry.
+/// The entries of a range, and the nodes that each of them completes.
 fn read_page(
     client: &mut Client,
     id: i64,

@@ -1,8 +1,8 @@
 //! The hashes that a proof or an append needs, read in one query.
 //!
-//! Which ones a computation asks for depends on sizes and places alone, never on the hashes; so it
-//! is run once to find out, and again with what was read. A round trip for each would cost more
-//! than everything else together.
+//! Which hashes a computation needs depends on sizes and positions alone, never on the hashes
+//! themselves. So it runs once to find out, and again with what was read. A round trip for each
+//! hash would cost more than everything else together.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,11 +16,11 @@ use runseal_trust::log::tree::{Nodes, empty_root};
 use super::{digest_of, number};
 use crate::error::Trouble;
 
-/// Why a computation on the log did not come to its end.
+/// Why a computation on the log failed.
 pub(super) enum Fault {
-    /// The server or the way to it; trying again may help.
+    /// The server or the connection failed; a retry may help.
     Trouble(Trouble),
-    /// The log itself.
+    /// The log itself is at fault.
     Log(LogError),
 }
 
@@ -30,8 +30,8 @@ impl<E: Into<Trouble>> From<E> for Fault {
     }
 }
 
-/// Complete subtrees by level and place. While it is not known what they are, it notes which are
-/// asked for and answers with a hash that means nothing.
+/// Complete subtrees by level and index. Until their hashes are known, it records which ones are
+/// requested and returns a meaningless hash.
 #[derive(Default)]
 pub(super) struct Subtrees {
     asked: RefCell<BTreeSet<(u32, u64)>>,
@@ -51,7 +51,7 @@ impl Nodes for Subtrees {
     }
 }
 
-/// Does `compute` with the hashes that it asks for.
+/// Calls `compute` with the hashes that it needs.
 pub(super) fn with_subtrees<T>(
     client: &mut impl GenericClient,
     log_id: i64,

@@ -1,7 +1,7 @@
-//! An artifact that was found: one manifest, read once, and what it is made of.
+//! An artifact that was looked up: its manifest, read once, and what it consists of.
 //!
-//! A tag is looked up once; whatever is asked of the artifact later is about the manifest that was
-//! found then.
+//! A tag is resolved only once; everything asked of the artifact later concerns the manifest found
+//! then.
 
 use std::io::{self, Read};
 use std::sync::OnceLock;
@@ -19,10 +19,10 @@ use super::reference::{DEFAULT_TAG, Home, Reference};
 use super::registry::{Access, Purpose, Registry};
 use super::repository::{CheckedBlob, Failure, ManifestName, Repository, read_manifest};
 
-/// Opens the place that a reference names.
+/// Opens the repository that a reference names.
 ///
 /// # Errors
-/// When there is none, or, for writing, none can be made.
+/// When it does not exist or, for writing, cannot be made.
 pub fn open_repository(
     reference: &Reference,
     purpose: Purpose,
@@ -64,7 +64,7 @@ pub enum Held {
 /// An artifact of ours.
 pub struct Artifact {
     repository: Box<dyn Repository>,
-    /// The reference, with the digest that was found.
+    /// The reference, with the digest that it resolved to.
     pub reference: Reference,
     /// The digest of its manifest.
     pub digest: Digest,
@@ -75,10 +75,10 @@ pub struct Artifact {
 }
 
 impl Artifact {
-    /// Finds the artifact that a reference names.
+    /// Looks up the artifact that a reference names.
     ///
     /// # Errors
-    /// When it is not there, cannot be read, or is of another kind.
+    /// When it does not exist, cannot be read, or is not one of ours.
     pub fn open(reference: &Reference, access: &Access) -> Result<Self, OciError> {
         let repository = open_repository(reference, Purpose::Pull, access)?;
         let name = match (reference.digest, &reference.tag, &reference.home) {
@@ -106,7 +106,7 @@ impl Artifact {
         })
     }
 
-    /// The bytes of all its layers, one after the other, each compared with its digest.
+    /// The bytes of all layers in sequence, each layer checked against its digest.
     pub fn stream(&self, failure: &Failure) -> LayersReader<'_> {
         LayersReader {
             artifact: self,
@@ -122,14 +122,14 @@ impl Artifact {
         &self.layers
     }
 
-    /// The bytes of all its layers together.
+    /// The total size of all layers in bytes.
     pub fn size(&self) -> u64 {
         let sizes = self.layers.iter().map(|layer| layer.size);
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// The digest of what it holds, where that is one blob; else of its manifest, which stands for
-    /// all of them.
+    /// The digest of a single file that is one layer; otherwise that of the manifest, which covers
+    /// all layers.
     pub fn content_digest(&self) -> Digest {
         match (&self.held, self.layers.as_slice()) {
             (Held::File(_), [only]) => only.digest,
@@ -140,7 +140,7 @@ impl Artifact {
     /// The signatures and reports that are attached to it.
     ///
     /// # Errors
-    /// When that cannot be told; in words.
+    /// When it cannot be determined what is attached; the text says why.
     pub fn attached(&self) -> Result<&[Attachment], String> {
         let attached = self.attached.get_or_init(|| {
             read_attached(&*self.repository, self.digest).map_err(|error| error.to_string())
@@ -149,7 +149,7 @@ impl Artifact {
     }
 }
 
-/// What a manifest of ours holds.
+/// What an artifact with this manifest holds.
 fn held_by(manifest: &Manifest, shown: &str) -> Result<Held, OciError> {
     let refuse = |why: String| OciError::Malformed {
         what: shown.to_owned(),
@@ -179,7 +179,7 @@ fn held_by(manifest: &Manifest, shown: &str) -> Result<Held, OciError> {
     }
 }
 
-/// Layers as they arrive.
+/// The concatenated layers as they arrive.
 pub struct LayersReader<'a> {
     artifact: &'a Artifact,
     next: usize,
@@ -189,7 +189,7 @@ pub struct LayersReader<'a> {
 }
 
 impl LayersReader<'_> {
-    /// The same, with pieces that are here already.
+    /// The same reader, which takes pieces from `leftovers` instead of downloading them.
     pub fn with_leftovers(mut self, leftovers: Leftovers) -> Self {
         self.leftovers = leftovers;
         self

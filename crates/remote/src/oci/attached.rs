@@ -1,9 +1,8 @@
-//! Signatures and reports that are attached to an artifact: manifests of their own whose subject it
-//! is.
+//! Signatures and reports that are attached to an artifact: separate manifests whose subject it is.
 //!
-//! A registry lists what is attached; where it has no such list, clients keep an index under the tag
-//! `sha256-<hex>`. Neither being there means that nothing is attached. Anything else (an error, a
-//! list of several pages, a manifest that is listed and missing) means that nobody can tell, and is
+//! A registry lists what is attached; if it has no such list, clients keep an index under the tag
+//! `sha256-<hex>`. If neither exists, nothing is attached. Anything else (an error, a list of
+//! several pages, a listed manifest that is missing) means that it cannot be determined, which is
 //! an error here: it must never pass for "no signatures".
 
 use base64ct::{Base64, Encoding};
@@ -24,16 +23,16 @@ const SSH: &str = "application/vnd.runseal.signature.ssh.v1";
 const MINISIGN: &str = "application/vnd.runseal.signature.minisign.v1";
 const SIGSTORE: &str = "application/vnd.dev.sigstore.bundle";
 const SIGSTORE_NOW: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
-/// Types under which others attach envelopes.
+/// Media types under which other tools attach envelopes.
 const OTHERS_DSSE: [&str; 2] = [
     "application/vnd.in-toto+json",
     "application/vnd.dsse.envelope.v1+json",
 ];
 
-/// Attached manifests that are read. Stops a list that would take hours.
+/// The most attached manifests that are read. Stops a list that would take hours.
 const MAX_ATTACHED: usize = 256;
 
-/// How often the list under a tag is changed when others change it at the same time.
+/// How often an entry is added to the list under a tag, when others keep overwriting it.
 const ATTEMPTS: usize = 5;
 
 /// What is attached.
@@ -45,7 +44,7 @@ pub enum AttachedKind {
     Report(&'static str),
 }
 
-/// The endings of reports, with their media types.
+/// The file endings of reports, with their media types.
 const REPORTS: [(&str, &str); 4] = [
     ("html", "text/html"),
     ("json", "application/json"),
@@ -54,14 +53,14 @@ const REPORTS: [(&str, &str); 4] = [
 ];
 
 impl AttachedKind {
-    /// A report in a file with this ending.
+    /// The kind of a report in a file with this ending.
     pub fn report(ending: &str) -> Option<Self> {
         let mut known = REPORTS.iter();
         let (ending, _) = known.find(|(known, _)| *known == ending)?;
         Some(Self::Report(ending))
     }
 
-    /// What follows the artifact's name where it lies beside it.
+    /// What is appended to the artifact's name for the file beside it.
     pub fn ending(&self) -> String {
         match self {
             Self::Signature(form) => form.ending().to_owned(),
@@ -87,7 +86,7 @@ impl AttachedKind {
     }
 }
 
-/// Something attached, with its bytes.
+/// An attached signature or report, with its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
     /// What it is.
@@ -97,7 +96,7 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// Its manifest below `subject`.
+    /// The manifest that attaches it to `subject`.
     fn manifest(&self, subject: &Descriptor) -> Manifest {
         let (artifact_type, media_type) = match self.kind {
             AttachedKind::Signature(SignatureForm::Dsse) => (DSSE.to_owned(), DSSE),
@@ -117,7 +116,8 @@ impl Attachment {
         let title = format!("run{}", self.kind.ending());
         let layer = Descriptor::of(&media_type, &self.bytes).titled(&title);
         let mut manifest = Manifest::artifact(&artifact_type, vec![layer]);
-        // What a subject is called elsewhere is no part of it.
+        // Leave out the subject's annotations: its tag or title elsewhere must not change this
+        // manifest.
         manifest.subject = Some(Descriptor::new(MANIFEST, subject.digest, subject.size));
         if self.kind == AttachedKind::Signature(SignatureForm::Sigstore) {
             self.describe_bundle(&mut manifest);
@@ -125,7 +125,7 @@ impl Attachment {
         manifest
     }
 
-    /// The media type that a sigstore bundle gives itself.
+    /// The media type that a sigstore bundle declares for itself.
     fn bundle_type(&self) -> String {
         let document = parse_document(&self.bytes, &ReadOptions::default()).ok();
         let own = document.and_then(|document| {
@@ -135,7 +135,7 @@ impl Attachment {
         own.unwrap_or_else(|| SIGSTORE_NOW.to_owned())
     }
 
-    /// The remarks that sigstore's own tools look for.
+    /// Adds the annotations that sigstore's own tools look for.
     fn describe_bundle(&self, manifest: &mut Manifest) {
         let Ok(document) = parse_document(&self.bytes, &ReadOptions::default()) else {
             return;
@@ -165,10 +165,10 @@ impl Attachment {
     }
 }
 
-/// Attaches something to the manifest `subject`; gives the digest of its own manifest.
+/// Attaches something to the manifest `subject`; returns the digest of the new manifest.
 ///
 /// # Errors
-/// When it cannot be stored, or not be listed.
+/// When it cannot be stored or cannot be listed.
 pub fn attach(
     repository: &dyn Repository,
     subject: &Descriptor,
@@ -193,13 +193,13 @@ pub fn attach(
     Ok(entry.digest)
 }
 
-/// The tag that lists what is attached to `subject` where the registry does not.
+/// The tag for the list of what is attached to `subject`, if the registry keeps no list.
 fn fallback_tag(subject: Digest) -> String {
     format!("sha256-{subject}")
 }
 
-/// Adds an entry to the list under the tag. Others may change it at the same time, and the last one
-/// wins; so it is looked at again.
+/// Adds an entry to the list under the tag. The last of several concurrent writers wins, so the
+/// list is read again afterwards.
 fn list_under_tag(
     repository: &dyn Repository,
     subject: Digest,
@@ -242,10 +242,10 @@ fn read_tagged_list(repository: &dyn Repository, tag: &str) -> Result<Index, Oci
     }
 }
 
-/// Everything attached to `subject` that is known here, in the order of digests.
+/// Everything attached to `subject` whose type is known here, ordered by digest.
 ///
 /// # Errors
-/// When nobody can tell what is attached.
+/// When it cannot be determined what is attached.
 pub fn read_attached(
     repository: &dyn Repository,
     subject: Digest,
@@ -256,7 +256,7 @@ pub fn read_attached(
     };
     index.manifests.sort_by_key(|entry| entry.digest);
     index.manifests.dedup_by_key(|entry| entry.digest);
-    // Of entries without a type only their manifests can tell.
+    // An entry without a type has to be read to learn what it is.
     let is_candidate = |entry: &&Descriptor| {
         entry.media_type == MANIFEST
             && entry.artifact_type.as_deref().is_none_or(|kind| {
@@ -292,8 +292,9 @@ pub fn read_attached(
     Ok(found)
 }
 
-/// The file beside an artifact that these attachments are together; none where there is nothing of
-/// this kind. Envelopes and bundles become lines of one file; of other signatures the first counts.
+/// The content of the file beside an artifact that these attachments form; `None` if there is none
+/// of this kind. Envelopes and bundles become lines of one file; of other signatures only the first
+/// is used.
 pub fn file_beside(attached: &[Attachment], kind: &AttachedKind) -> Option<Vec<u8>> {
     let mut of_kind = attached.iter().filter(|one| one.kind == *kind);
     let first = of_kind.next()?;
@@ -385,7 +386,7 @@ mod tests {
             .path()
             .join("l/blobs/sha256")
             .join(blob.digest.to_string());
-        // `{}` is the empty configuration too, which nobody reads.
+        // `{}` is the empty configuration too, but that is never read.
         std::fs::remove_file(path).unwrap();
         assert!(read_attached(&layout, subject.digest).is_err());
     }

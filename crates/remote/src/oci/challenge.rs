@@ -1,5 +1,5 @@
-//! What a registry asks for when it answers 401: `Basic`, or `Bearer` with the place where tokens
-//! are given out.
+//! What a registry demands when it answers 401: `Basic`, or `Bearer` with the address of a token
+//! service.
 //!
 //! A registry decides where its clients send their passwords, and a registry may lie. So a password
 //! goes to the registry's own host, to a domain that the registry's host lies in
@@ -12,14 +12,14 @@ use ureq::http::Uri;
 use super::credentials::is_docker_hub;
 use super::reference::Host;
 
-/// How a registry wants to know who asks.
+/// How a registry wants requests to be authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Challenge {
-    /// Name and password with every request.
+    /// User and password with every request.
     Basic,
-    /// A token from somewhere.
+    /// A token from a token service.
     Bearer {
-        /// Where tokens are given out.
+        /// The address of the token service.
         realm: String,
         /// What the token is for.
         service: Option<String>,
@@ -29,7 +29,7 @@ pub enum Challenge {
 }
 
 impl Challenge {
-    /// Reads a `WWW-Authenticate` header; the first challenge that is understood.
+    /// Parses a `WWW-Authenticate` header; returns the first challenge that is understood.
     pub fn parse(header: &str) -> Option<Self> {
         let mut rest = header.trim();
         while !rest.is_empty() {
@@ -60,7 +60,7 @@ impl Challenge {
 
 type Parameters = Vec<(String, String)>;
 
-/// Reads `key="value"` pairs with commas between, up to the next scheme.
+/// Parses comma-separated `key="value"` pairs, up to the next scheme.
 fn parse_parameters(text: &str) -> Option<(Parameters, &str)> {
     let mut parameters = Vec::new();
     let mut rest = text.trim_start();
@@ -101,7 +101,7 @@ fn parse_parameters(text: &str) -> Option<(Parameters, &str)> {
     }
 }
 
-/// Whether a password for `registry` may be sent to the place that gives out tokens.
+/// Whether the password for `registry` may be sent to the token service at `realm`.
 pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[String]) -> bool {
     let Some(name) = realm.host().map(str::to_ascii_lowercase) else {
         return false;
@@ -117,7 +117,7 @@ pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[Stri
         && name == host.name();
     let is_above = {
         let above = host.name().strip_suffix(&name);
-        // What an address ends with is no domain.
+        // An IP address has no parent domain.
         let is_address = host.name().parse::<std::net::IpAddr>().is_ok();
         !is_address && name.contains('.') && above.is_some_and(|above| above.ends_with('.'))
     };

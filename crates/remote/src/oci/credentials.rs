@@ -1,8 +1,8 @@
-//! Credentials where Docker keeps them: its configuration file, and the helpers that it names.
+//! Credentials where Docker keeps them: in its configuration file and the helpers named there.
 //!
-//! `$DOCKER_CONFIG/config.json`, else `~/.docker/config.json`. A helper for the host comes first,
-//! then the helper for all hosts, then what stands in the file itself. Nothing is ever written
-//! there, and nothing of it gets into a message.
+//! The file is `$DOCKER_CONFIG/config.json`, else `~/.docker/config.json`. The host's own helper
+//! comes first, then the helper for all hosts, then the entry in the file itself. Nothing is ever
+//! written there, and nothing from it appears in a message.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -18,26 +18,26 @@ use zeroize::Zeroizing;
 use super::reference::Host;
 use crate::RemoteError;
 
-/// Bytes of a configuration file or of a helper's answer.
+/// The most bytes of a configuration file or a helper's answer.
 const MAX_FILE: u64 = 1 << 20;
 
-/// What a helper calls the user of a token that stands for itself.
+/// The user name by which a helper marks its secret as an identity token.
 const TOKEN_USER: &str = "<token>";
 
-/// Docker Hub's name in configuration files.
+/// Docker Hub's key in configuration files.
 const HUB_KEY: &str = "https://index.docker.io/v1/";
 
-/// What proves who asks.
+/// What proves who is asking.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
-    /// A name and a password.
+    /// A user name and a password.
     Password {
         /// The name.
         user: String,
         /// The password.
         password: Zeroizing<String>,
     },
-    /// A token that is exchanged for others.
+    /// A token that is exchanged for access tokens.
     IdentityToken(Zeroizing<String>),
 }
 
@@ -51,7 +51,7 @@ impl fmt::Debug for Credential {
 }
 
 impl Credential {
-    /// What `Authorization: Basic` carries.
+    /// The credentials of an `Authorization: Basic` header.
     pub fn to_basic(&self) -> Option<Zeroizing<String>> {
         match self {
             Self::Password { user, password } => {
@@ -136,7 +136,7 @@ fn keys_of(host: &Host) -> Vec<String> {
     keys
 }
 
-/// Whether a host is Docker Hub, which is called by three names.
+/// Whether a host is one of Docker Hub's three names.
 pub fn is_docker_hub(host: &str) -> bool {
     matches!(
         host,
@@ -160,7 +160,7 @@ fn parse_entry(entry: Node<'_>) -> Result<Option<Credential>, String> {
         let (user, password) = plain.split_once(':').ok_or_else(broken)?;
         return Ok(Some(Credential::Password {
             user: user.to_owned(),
-            // Some tools end it with NUL.
+            // Some tools append a NUL to it.
             password: Zeroizing::new(password.trim_end_matches('\0').to_owned()),
         }));
     }
@@ -173,7 +173,7 @@ fn parse_entry(entry: Node<'_>) -> Result<Option<Credential>, String> {
         }))
 }
 
-/// Asks `docker-credential-<name> get`; `None` where it knows nothing of the host.
+/// Runs `docker-credential-<name> get`; `None` if the helper has nothing for the host.
 fn ask_helper(name: &str, key: &str) -> Result<Option<Credential>, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if !name.bytes().all(is_plain) {
@@ -189,7 +189,7 @@ fn ask_helper(name: &str, key: &str) -> Result<Option<Credential>, String> {
         .spawn()
         .map_err(failed)?;
     if let Some(mut input) = child.stdin.take() {
-        // A helper that does not read its input says so by its answer.
+        // If the helper does not read its input, its answer shows what is wrong.
         let _ = input.write_all(key.as_bytes());
     }
     let mut answer = Zeroizing::new(Vec::new());
@@ -200,7 +200,7 @@ fn ask_helper(name: &str, key: &str) -> Result<Option<Credential>, String> {
             .map_err(failed)?;
     }
     if !child.wait().map_err(failed)?.success() {
-        // Helpers end so where they know nothing of the host.
+        // This is how helpers report that they have nothing for the host.
         return Ok(None);
     }
     let broken = || format!("`{program}` answered something that is no credential");

@@ -1,4 +1,4 @@
-//! A blob as a registry sends it, across connections that break off.
+//! A blob as a registry sends it, resumed when a connection breaks off.
 
 use std::io::{self, Read};
 
@@ -10,22 +10,22 @@ use super::OciError;
 use super::manifest::Descriptor;
 use super::registry::{Ask, Registry};
 
-/// How often reading goes on after the connection broke off, without a byte in between.
+/// How often in a row an interrupted read is resumed without receiving a single byte.
 const READ_ATTEMPTS: u32 = 4;
 
-/// A blob as it arrives; where the connection breaks off, the rest is asked for.
+/// A blob as it arrives; if the connection breaks off, the rest is requested.
 pub(super) struct BlobReader<'a> {
     registry: &'a Registry,
     blob: Descriptor,
-    /// Bytes that were handed out.
+    /// Bytes that were returned so far.
     at: u64,
     body: Option<Box<dyn Read + Send>>,
-    /// Connections since the last byte.
+    /// Connections since the last byte arrived.
     attempts: u32,
 }
 
 impl<'a> BlobReader<'a> {
-    /// Asks for a blob from its beginning.
+    /// Requests a blob from its beginning.
     pub(super) fn open(registry: &'a Registry, blob: &Descriptor) -> Result<Self, OciError> {
         let mut reader = Self {
             registry,
@@ -50,7 +50,7 @@ impl<'a> BlobReader<'a> {
         let skipped = match response.status.as_u16() {
             200 => self.at,
             206 if self.at > 0 => 0,
-            // Nothing stands behind what came: the blob is shorter than it should be.
+            // Nothing follows what has arrived: the blob is shorter than declared.
             416 if self.at > 0 => {
                 self.body = None;
                 return Ok(());
@@ -79,7 +79,7 @@ impl Read for BlobReader<'_> {
                 }
                 Ok(_) if self.at >= self.blob.size => return Ok(0),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
-                // It ended early or broke off.
+                // The response ended early, or the connection broke off.
                 other => {
                     self.attempts += 1;
                     if self.attempts > READ_ATTEMPTS {

@@ -1,4 +1,4 @@
-//! A single file as layers: its bytes as they are, cut every [`PIECE`] bytes.
+//! A single file as layers: its bytes unchanged, split every [`PIECE`] bytes.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -23,10 +23,10 @@ pub struct FileLayers {
 }
 
 impl FileLayers {
-    /// Looks at the file at `path`.
+    /// Prepares the file at `path`.
     ///
     /// # Errors
-    /// When it is none, or has a name that other systems read differently.
+    /// When it is not a regular file, or has a name that other systems read differently.
     pub fn of_file(path: &Path) -> Result<Self, OciError> {
         let name = path.file_name().map(|name| name.to_string_lossy());
         let name = SafePath::parse(name.as_deref().unwrap_or_default());
@@ -52,11 +52,11 @@ impl FileLayers {
         self.size
     }
 
-    /// Reads the file once and calls `each` with the place and descriptor of every layer as soon as
-    /// that is known; gives the digest of the whole.
+    /// Reads the file once and calls `each` with the index and descriptor of every layer as soon as
+    /// they are known; returns the digest of the whole file.
     ///
     /// # Errors
-    /// When it cannot be read or changes meanwhile, or `each` fails.
+    /// When the file cannot be read or changes meanwhile, or `each` fails.
     pub fn describe(
         &self,
         mut each: impl FnMut(usize, Descriptor) -> Result<(), OciError>,
@@ -104,7 +104,7 @@ impl FileLayers {
         PIECE.min(self.size - piece * PIECE)
     }
 
-    /// The layer at this place.
+    /// The layer with this index.
     pub fn layer(&self, at: usize) -> FilePiece<'_> {
         FilePiece {
             path: &self.path,

@@ -1,10 +1,10 @@
-//! Artifacts as a survey sees files: each one an archive that is read as it arrives, with its
+//! Artifacts as the files of a survey: each is an archive that is read as it arrives, with its
 //! signatures beside it.
 //!
-//! Nothing is written to disk. An artifact is looked up once; what is asked of it later is about the
-//! same manifest. What is attached stands beside it under the names that `runseal sign` uses. Where
-//! nobody can tell what is attached, reading a signature fails, which is another answer than that
-//! there is none.
+//! Nothing is written to disk. An artifact is looked up once; everything asked of it later concerns
+//! the same manifest. Attached signatures appear beside it under the names that `runseal sign`
+//! uses. If it cannot be determined what is attached, reading a signature fails; that is not the
+//! same as there being none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -31,17 +31,17 @@ use super::reference::{LAYOUT_SCHEME, Reference, SCHEME};
 use super::registry::Access;
 use super::repository::Failure;
 
-/// Artifacts by the references that people type as paths.
+/// Artifacts, by the references that are typed as paths.
 #[derive(Default)]
 pub struct OciFiles {
     access: Access,
-    /// Layouts that somebody named by a plain path.
+    /// Layouts that were named by a plain path.
     named: Mutex<BTreeSet<PathBuf>>,
     opened: Mutex<BTreeMap<PathBuf, Arc<Artifact>>>,
 }
 
-/// Whether a path that was typed names an artifact: `oci://…`, `oci-layout:…`, or a folder or tar
-/// that is a layout. No socket is opened to tell.
+/// Whether a typed path names an artifact: `oci://…`, `oci-layout:…`, or a folder or tar that is a
+/// layout. Opens no socket.
 pub fn is_artifact(path: &Path) -> bool {
     has_scheme(path) || is_layout(path) || is_tar_layout(path)
 }
@@ -52,7 +52,7 @@ pub fn has_scheme(path: &Path) -> bool {
     text.starts_with(SCHEME.as_bytes()) || text.starts_with(LAYOUT_SCHEME.as_bytes())
 }
 
-/// A tar is opened only where it begins as layouts do.
+/// Whether a file is a layout in a tar. It is opened as one only if its first entry fits a layout.
 fn is_tar_layout(path: &Path) -> bool {
     let is_named_so = path.extension().is_some_and(|ending| ending == "tar");
     let begins_so = || {
@@ -74,7 +74,7 @@ fn is_tar_layout(path: &Path) -> bool {
 }
 
 impl OciFiles {
-    /// Artifacts that are reached with `access`.
+    /// Artifacts that are accessed with `access`.
     pub fn new(access: Access) -> Self {
         Self {
             access,
@@ -83,14 +83,14 @@ impl OciFiles {
         }
     }
 
-    /// Says that a path names an artifact, whatever it looks like.
+    /// Declares that a path names an artifact, whatever it looks like.
     pub fn name(&self, path: &Path) {
         let mut named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
         named.insert(path.to_owned());
     }
 
-    /// Whether a path is for these files: an artifact that was named, by a scheme or before, or
-    /// what lies beside one.
+    /// Whether these files are responsible for a path: an artifact with a scheme or declared by
+    /// [`OciFiles::name`], or a signature beside one.
     pub fn holds(&self, path: &Path) -> bool {
         let text = path.as_os_str().as_encoded_bytes();
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -105,7 +105,7 @@ impl OciFiles {
     /// The artifact at a path.
     ///
     /// # Errors
-    /// When it cannot be found.
+    /// When it cannot be looked up.
     pub fn artifact(&self, path: &Path) -> Result<Arc<Artifact>, OciError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(artifact) = opened.get(path) {
@@ -121,8 +121,8 @@ impl OciFiles {
         Ok(artifact)
     }
 
-    /// The artifact that a path lies beside, and as what. Only what was opened has something
-    /// beside it: an ending may belong to a tag.
+    /// The artifact that a path is the signature of, and the signature's form. Considers only
+    /// artifacts that were opened before, because such an ending may also be part of a tag.
     fn beside(&self, path: &Path) -> Option<(Arc<Artifact>, SignatureForm)> {
         let text = path.as_os_str().as_encoded_bytes();
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +143,7 @@ impl OciFiles {
         let not_found = || SourceError::NotFound { path: shown() };
         let attached = match artifact.attached() {
             Ok(attached) => attached,
-            // Told once, for the form that is asked for first.
+            // Report this only once, for the form that is asked for first.
             Err(why) if form == BESIDE[0] => {
                 return Err(SourceError::Io {
                     path: shown(),
@@ -161,8 +161,8 @@ impl OciFiles {
             .map_err(|error| source_error(path, error))
     }
 
-    /// Reads the archive that an artifact is; again where redacted copies in it withhold pieces of
-    /// files, or bags ask for other digests.
+    /// Reads the artifact as an archive. Reads it again if redacted copies in it withhold pieces of
+    /// files, or if bags need further digests.
     fn scan(&self, path: &Path, read: &mut ReadStream<'_>) -> Result<Option<Archive>, SourceError> {
         let artifact = self.found(path)?;
         let Some(mut archive) = scan_once(&artifact, path, read)? else {
@@ -208,7 +208,8 @@ fn scan_once(
     };
     let mut whole = head[..filled].chain(stream);
     let archive = read(container, &mut whole, &shown);
-    // Where a fault ended the reading early, the rest decides whether these were the right bytes.
+    // If reading stopped early at a fault, read on: only the digest at the end shows whether these
+    // were the right bytes.
     let rest = io::copy(&mut whole, &mut io::sink());
     let archive = match rest {
         Ok(_) => archive,
@@ -220,7 +221,7 @@ fn scan_once(
     settle(path, &failure, archive).map(Some)
 }
 
-/// What went wrong on the way is no fault of the archive.
+/// Prefers an error of the transfer to one of the archive, which may just follow from it.
 fn settle<T>(
     path: &Path,
     failure: &Failure,
@@ -231,7 +232,7 @@ fn settle<T>(
         .map_err(|error| source_error(path, error))
 }
 
-/// An error as those who read files know it.
+/// An error as the readers of files know it.
 fn source_error(path: &Path, error: OciError) -> SourceError {
     let shown = path.display().to_string();
     match error {

@@ -1,7 +1,7 @@
-//! An OCI image of one static program: what container engines run, from a single file.
+//! An OCI image of one static program, which container engines can run.
 //!
-//! One layer with the program at the root, a configuration whose entry point it is, no time and no
-//! history; so the same program is the same image, wherever and whenever it is made.
+//! It has one layer with the program at the root, a configuration that makes it the entry point,
+//! and neither time nor history; so the same program always gives the same image.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 /// The media type of an image's layer.
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
 
-/// Bytes that a program may have: 1 GiB.
+/// The most bytes that a program may have: 1 GiB.
 const MAX_PROGRAM: u64 = 1 << 30;
 
 /// An image in memory.
@@ -35,10 +35,10 @@ pub struct Image {
 }
 
 impl Image {
-    /// Makes the image of the static program in the file at `path`.
+    /// Makes the image of the static program at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is no static program for Linux on a known processor.
+    /// When it cannot be read, or is not a static Linux program for a known processor.
     pub fn of_program(path: &Path) -> Result<Self, OciError> {
         let refuse = |why: &str| OciError::Refused {
             what: path.display().to_string(),
@@ -99,7 +99,7 @@ impl Image {
     }
 }
 
-/// The processor that an ELF file is for, as images name it; why it cannot be an image otherwise.
+/// The processor of an ELF file, by its name in images; or why the file cannot be an image.
 fn architecture_of(program: &[u8]) -> Result<&'static str, &'static str> {
     const NO_PROGRAM: &str = "it is no 64-bit ELF program";
     let number = |at: usize, count: usize| -> Result<u64, &'static str> {
@@ -116,7 +116,7 @@ fn architecture_of(program: &[u8]) -> Result<&'static str, &'static str> {
         0xf3 => "riscv64",
         _ => return Err("it is for a processor that images have no name for here"),
     };
-    // A program that names a loader needs files that are not in the image.
+    // A program that names a loader needs files that the image does not have.
     let table = usize::try_from(number(32, 8)?).map_err(|_| NO_PROGRAM)?;
     let (size, count) = (number(54, 2)? as usize, number(56, 2)? as usize);
     for at in 0..count {
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// A header with one entry of this kind in its table.
+    /// An ELF header with one program header of this kind.
     fn elf(machine: u8, kind: u8) -> Vec<u8> {
         let mut bytes = vec![0; 120];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");

@@ -1,13 +1,13 @@
-//! A folder as layers: pieces of one tar that depends on names and contents alone.
+//! A folder as layers: pieces of a tar that depends on names and contents alone.
 //!
-//! Put together in order, the layers are a tar with every file and folder, sorted by name. Small
-//! files share a layer; the content of a file of [`PIECE`] bytes or more is layers by itself, cut
-//! every [`PIECE`] bytes, without header and padding, which stand at the end of the layer before and
-//! the beginning of the next. So a registry keeps a large file once for all runs that hold it, and an
-//! interrupted push sends only the pieces that are missing, even where the registry cannot go on
-//! with half a blob.
+//! Concatenated in order, the layers are a tar with every file and folder, sorted by name. Small
+//! files share a layer. The content of a file of [`PIECE`] bytes or more becomes layers of its own,
+//! split every [`PIECE`] bytes; its header and padding go to the end of the layer before and the
+//! beginning of the layer after. So a registry keeps a large file once for all runs that contain
+//! it, and an interrupted push sends only the missing pieces, even if the registry cannot resume a
+//! blob.
 //!
-//! Nothing is held in memory but the list of names.
+//! Only the list of names is held in memory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -29,14 +29,14 @@ use super::tarball::{END, Kind, header, padding};
 /// Bytes of a piece of a large file: 128 MiB.
 pub const PIECE: u64 = 128 << 20;
 
-/// Layers of pieces at the most; what is beyond shares a layer. Keeps the manifest within what
-/// registries take: a terabyte in all.
+/// The most layers that pieces may fill; everything beyond shares one layer. Keeps the manifest
+/// within what registries accept: a terabyte in all.
 const MAX_PIECES: u64 = 8_192;
 
-/// From this many bytes on a second thread pays.
+/// The length of content from which a second hashing thread pays off.
 const LONG: u64 = 8 << 20;
 
-/// Buffers on their way between the two threads.
+/// Buffers in flight between the two threads.
 const IN_FLIGHT: usize = 4;
 
 /// One file or folder.
@@ -51,9 +51,9 @@ struct Member {
 enum Part {
     /// The blocks before a member's content.
     Header(usize),
-    /// So many bytes of a file's content, from an offset on.
+    /// A part of a file's content: member, offset and length.
     Content(usize, u64, u64),
-    /// What fills its last block.
+    /// So many zeros, which fill a member's last block.
     Padding(usize),
     /// The end of the tar.
     End,
@@ -69,10 +69,10 @@ pub struct FolderLayers {
 
 impl FolderLayers {
     /// Lists the folder at `path`. Links, pipes and names that other systems read differently are
-    /// refused: what is pushed must be what everybody gets.
+    /// refused, so that everybody gets exactly what was pushed.
     ///
     /// # Errors
-    /// When it cannot be listed, or holds something that is refused.
+    /// When the folder cannot be listed, or contains something that is refused.
     pub fn of_folder(path: &Path) -> Result<Self, OciError> {
         let source = DirectorySource::open(path, RootLink::Follow)?;
         let mut members = Vec::new();
@@ -103,7 +103,7 @@ impl FolderLayers {
         })
     }
 
-    /// Bytes of all files together.
+    /// The total size of all files in bytes.
     pub fn size(&self) -> u64 {
         let sizes = self.members.iter().map(|member| match member.kind {
             Kind::File(size) | Kind::Program(size) => size,
@@ -112,8 +112,8 @@ impl FolderLayers {
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// Reads everything once and calls `each` with the place and descriptor of every layer as soon as
-    /// that is known; gives the digest of every file, to be compared with what was verified.
+    /// Reads everything once and calls `each` with the index and descriptor of every layer as soon
+    /// as they are known; returns the digest of every file, to be compared with what was verified.
     ///
     /// # Errors
     /// When a file cannot be read or changes meanwhile, or `each` fails.
@@ -122,7 +122,7 @@ impl FolderLayers {
         mut each: impl FnMut(usize, Descriptor) -> Result<(), OciError>,
     ) -> Result<BTreeMap<String, Digest>, OciError> {
         let mut digests = BTreeMap::new();
-        // Runs on from piece to piece of a file.
+        // Hashes a whole file across its pieces.
         let mut whole = Hasher::new();
         for (at, parts) in self.layers.iter().enumerate() {
             let mut hasher = Hasher::new();
@@ -152,7 +152,7 @@ impl FolderLayers {
         Ok(digests)
     }
 
-    /// Shows a stretch of a file to two hashers; a long one to both at the same time.
+    /// Feeds a stretch of a file to two hashers; in parallel if it is long.
     fn read_content(
         &self,
         member: &Member,
@@ -188,7 +188,7 @@ impl FolderLayers {
             let hashing = scope.spawn(move || {
                 for piece in filled {
                     whole.update(&piece);
-                    // Nobody takes it any more once everything is read.
+                    // Fails only after everything was read, when the buffer is no longer needed.
                     let _ = empty.try_send(piece);
                 }
                 whole
@@ -214,7 +214,7 @@ impl FolderLayers {
         })
     }
 
-    /// The bytes of a part that is in no file.
+    /// The bytes of a part that is not file content.
     fn made(&self, part: Part) -> Vec<u8> {
         match part {
             Part::Header(member) => {
@@ -227,7 +227,7 @@ impl FolderLayers {
         }
     }
 
-    /// The layer at this place.
+    /// The layer with this index.
     pub fn layer(&self, at: usize) -> FolderLayer<'_> {
         FolderLayer {
             folder: self,
@@ -264,7 +264,7 @@ fn plan(members: &[Member]) -> Vec<Vec<Part>> {
     layers
 }
 
-/// One layer of a folder, made from its files whenever it is read.
+/// One layer of a folder, generated from its files whenever it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct FolderLayer<'a> {
     folder: &'a FolderLayers,
@@ -299,19 +299,19 @@ impl Content for FolderLayer<'_> {
 
 struct LayerReader<'a> {
     layer: FolderLayer<'a>,
-    /// The next part.
+    /// The index of the next part.
     at: usize,
     part: Option<PartReader>,
 }
 
 enum PartReader {
     Made(io::Cursor<Vec<u8>>),
-    /// A file, the bytes that are still to come, and its name.
+    /// A file, the bytes still to be read, and its name.
     File(std::fs::File, u64, String),
 }
 
 impl LayerReader<'_> {
-    /// Opens the next part behind its first `skip` bytes.
+    /// Opens the next part, after its first `skip` bytes.
     fn next_part(&mut self, skip: u64) -> io::Result<()> {
         let folder = self.layer.folder;
         let part = self.layer.parts[self.at];

@@ -1,9 +1,9 @@
-//! An OCI layout on this machine: a folder with `oci-layout`, `index.json` and `blobs/sha256/`.
+//! A local OCI layout: a folder with `oci-layout`, `index.json` and `blobs/sha256/`.
 //!
-//! A blob gets its name once it is complete and has its digest, and the index is replaced whole, so
-//! whoever is killed leaves nothing half-visible. Several processes may write at once: the index is
-//! changed under a lock. Attached manifests stand in the index without a tag, as other tools
-//! leave them. No socket is opened.
+//! A blob gets its name once it is complete and its digest matches, and the index is replaced
+//! atomically, so a killed process leaves nothing half visible. Several processes may write at
+//! once: the index is changed under a lock. Attached manifests are in the index without a tag, as
+//! other tools write them. No socket is opened.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -20,17 +20,17 @@ use super::repository::{
     CheckedBlob, Content, Failure, ManifestName, Referrers, Repository, SubjectListing,
 };
 
-/// The file that says what a folder is.
+/// The file that marks a folder as a layout.
 pub const MARKER: &str = "oci-layout";
 /// Its content.
 pub const MARKER_CONTENT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
 /// The list of manifests.
 pub const INDEX_FILE: &str = "index.json";
 
-/// Manifests that are opened to see what they are attached to. Stops a layout of very many.
+/// The most manifests that are opened to see what they are attached to. Stops huge layouts.
 const MAX_LOOKED_AT: usize = 10_000;
 
-/// Where the blob with this digest stands below a layout.
+/// The path of a blob below a layout.
 pub fn blob_name(digest: Digest) -> String {
     format!("blobs/sha256/{digest}")
 }
@@ -47,10 +47,10 @@ pub struct FolderLayout {
 }
 
 impl FolderLayout {
-    /// The layout at `folder`, which must be one.
+    /// Opens the layout at `folder`.
     ///
     /// # Errors
-    /// When it is none.
+    /// When there is none.
     pub fn open(folder: &Path) -> Result<Self, OciError> {
         if !is_layout(folder) {
             return Err(OciError::NotFound(format!(
@@ -63,10 +63,10 @@ impl FolderLayout {
         })
     }
 
-    /// The layout at `folder`, made where there is nothing or an empty folder.
+    /// Opens the layout at `folder`; creates it if nothing or an empty folder is there.
     ///
     /// # Errors
-    /// When something else stands there, or it cannot be made.
+    /// When something else is there, or it cannot be created.
     pub fn open_or_create(folder: &Path) -> Result<Self, OciError> {
         if is_layout(folder) {
             return Self::open(folder);
@@ -98,7 +98,7 @@ impl FolderLayout {
         Ok(layout)
     }
 
-    /// Keeps others from changing the index until it is dropped.
+    /// Keeps others from changing the index until the returned file is dropped.
     fn lock(&self) -> Result<File, OciError> {
         let path = self.folder.join(MARKER);
         let failed = |source: io::Error| WriteError {
@@ -202,15 +202,15 @@ impl Repository for FolderLayout {
     }
 }
 
-/// Why bytes could not be copied.
+/// Which side of a copy failed.
 pub(super) enum CopyError {
-    /// From where they come.
+    /// Reading from the source.
     Read(io::Error),
-    /// To where they go.
+    /// Writing to the destination.
     Write(io::Error),
 }
 
-/// Copies in large pieces, and tells which side failed.
+/// Copies in large blocks, and tells which side failed.
 pub(super) fn copy(reader: &mut dyn Read, writer: &mut dyn Write) -> Result<u64, CopyError> {
     let mut buffer = vec![0; runseal_engine::stream::BUFFER];
     let mut total = 0;
@@ -231,7 +231,7 @@ pub(super) fn copy(reader: &mut dyn Read, writer: &mut dyn Write) -> Result<u64,
 /// Reads a manifest of a layout by its digest.
 pub(super) type ReadManifest<'a> = &'a dyn Fn(Digest) -> Result<Option<Vec<u8>>, OciError>;
 
-/// The entry that a name stands for.
+/// Finds the entry that a name refers to.
 pub(super) fn find_in_index(
     index: &Index,
     name: &ManifestName,
@@ -301,7 +301,7 @@ fn subject_of(
     Ok(Manifest::parse(&bytes, &shown)?.subject)
 }
 
-/// Everything in the index that is attached to `subject`, in the order of digests.
+/// Everything in the index that is attached to `subject`, ordered by digest.
 pub(super) fn referrers_in_index(
     index: &Index,
     subject: Digest,
@@ -325,14 +325,14 @@ pub(super) fn referrers_in_index(
     Ok(found)
 }
 
-/// Puts a manifest into the index, and its tag where it had none; a tag moves.
+/// Adds a manifest to the index. A tag is taken from the manifest that had it before.
 pub(super) fn add_to_index(index: &mut Index, manifest: &Descriptor, tag: Option<&str>) {
     let name_of = |found: &Descriptor| found.annotations.get(REF_NAME).cloned();
     let is_known = |found: &Descriptor| found.digest == manifest.digest;
     if tag.is_none() && index.manifests.iter().any(is_known) {
         return;
     }
-    // What has a tag needs no entry without one.
+    // A manifest with a tagged entry needs no untagged one.
     index.manifests.retain(|found| match name_of(found) {
         Some(name) => Some(name.as_str()) != tag,
         None => !is_known(found),
@@ -349,7 +349,7 @@ pub(super) fn add_to_index(index: &mut Index, manifest: &Descriptor, tag: Option
         .sort_by_key(|found| (name_of(found), found.digest));
 }
 
-/// Reads at most a manifest's bytes.
+/// Reads a whole file, bounded by the size of a manifest.
 pub(super) fn read_small(reader: impl Read, name: &str) -> Result<Vec<u8>, OciError> {
     Ok(read_bounded(reader, name, 0, MAX_MANIFEST)?)
 }

@@ -1,8 +1,8 @@
-//! An OCI layout in a single tar, which can be sent like any file.
+//! An OCI layout in a single tar file.
 //!
-//! Reading finds where each blob stands and then reads it in place. Writing goes through once: blobs
-//! first, the index last; the file gets its name when it is complete, and an existing one is never
-//! changed. The same artifact gives the same bytes.
+//! For reading, the position of each blob is located first, and blobs are then read in place.
+//! Writing is a single pass, blobs first and the index last; the file gets its name when it is
+//! complete, and an existing file is never changed. The same artifact gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -34,12 +34,12 @@ use super::tarball::{END, Kind, header, padding};
 #[derive(Debug)]
 pub struct TarLayout {
     path: PathBuf,
-    /// Where each file's content begins, and its size.
+    /// The offset and size of each file's content.
     files: BTreeMap<String, (u64, u64)>,
 }
 
 impl TarLayout {
-    /// The layout in the tar at `path`; `None` where it is a file and no such tar.
+    /// The layout in the tar at `path`; `None` if the file is not a layout in a tar.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -158,10 +158,10 @@ struct Writing {
 }
 
 impl TarLayoutWriter {
-    /// Begins a tar that is to be `target`, where nothing may stand.
+    /// Begins a tar that will be named `target`, where nothing may exist.
     ///
     /// # Errors
-    /// When something does, or nothing can be written there.
+    /// When something exists there, or nothing can be written.
     pub fn begin(target: &Path) -> Result<Self, OciError> {
         check_place(target, Place::Free)?;
         let failed = |source| WriteError {
@@ -173,7 +173,7 @@ impl TarLayoutWriter {
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
             .tempfile_in(folder_of(target))
             .map_err(failed)?;
-        // Held, so that nobody takes it for what a killed process left.
+        // The lock shows that this file is in use, and not left over from a killed process.
         flock(file.as_file(), FlockOperation::LockExclusive)
             .map_err(|errno| failed(errno.into()))?;
         write_entry(&mut file, MARKER, MARKER_CONTENT).map_err(failed)?;

@@ -1,10 +1,9 @@
-//! What a pull that was killed left behind, used by the next one instead of being fetched again.
+//! What a killed pull left behind, reused by the next one instead of downloading it again.
 //!
-//! Large files arrive in pieces of known digests. Whatever stands unfinished beside the target and
-//! belongs to nobody is cut into such pieces and hashed; a piece that the artifact asks for is then
-//! read from there. Nothing is believed because of where it stands: a piece counts by its digest, and
-//! is compared once more as it is used. The files stay open, so that it does not matter when their
-//! names are swept away.
+//! Large files arrive in pieces of known digests. Unfinished files beside the target that no
+//! process has locked are split into such pieces and hashed, and pieces that the artifact needs are
+//! then read from there. Their location proves nothing: a piece counts by its digest, which is
+//! checked again on use. The files stay open, so it does not matter when their names are deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -21,7 +20,7 @@ use rustix::fs::{FlockOperation, flock};
 use super::layers::PIECE;
 use super::manifest::Descriptor;
 
-/// Pieces by their digests.
+/// Reusable pieces, by digest.
 #[derive(Debug, Clone, Default)]
 pub struct Leftovers {
     pieces: BTreeMap<Digest, Piece>,
@@ -35,10 +34,10 @@ struct Piece {
 }
 
 impl Leftovers {
-    /// Finds pieces of `wanted` in what nobody holds any more below `folder`. What cannot be read is
-    /// fetched like everything else.
+    /// Looks for pieces of `wanted` in abandoned staging folders below `folder`. What cannot be
+    /// read is downloaded like everything else.
     pub fn find(folder: &Path, wanted: &[Descriptor]) -> Self {
-        // Smaller ones are fetched sooner than searched for.
+        // Downloading smaller ones is faster than searching for them.
         let full = wanted.iter().filter(|layer| layer.size == PIECE);
         let wanted: BTreeSet<Digest> = full.map(|layer| layer.digest).collect();
         let mut found = Self::default();
@@ -66,7 +65,7 @@ impl Leftovers {
         let Ok(held) = File::open(folder) else {
             return;
         };
-        // Somebody is at work there.
+        // Another process is using this folder.
         if flock(&held, FlockOperation::NonBlockingLockExclusive).is_err() {
             return;
         }
@@ -76,7 +75,7 @@ impl Leftovers {
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
                     Ok(kind) if kind.is_file() => {
-                        // A file that cannot be read has nothing to offer.
+                        // A file that cannot be read offers no pieces.
                         let _ = self.cut(&entry.path(), wanted);
                     }
                     _ => {}
@@ -118,7 +117,7 @@ impl Leftovers {
         Ok(())
     }
 
-    /// Opens the piece that a layer is, where it was found.
+    /// Opens the piece for a layer, if it was found.
     pub fn open(&self, layer: &Descriptor) -> Option<Box<dyn Read + Send>> {
         let piece = self.pieces.get(&layer.digest)?;
         let is_it = piece.size == layer.size;

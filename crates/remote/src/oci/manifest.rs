@@ -1,8 +1,8 @@
-//! The documents of OCI that are written and read here: descriptors, manifests and indexes.
+//! The OCI documents that are read and written here: descriptors, manifests and indexes.
 //!
-//! What is written is canonical JSON without a time, so that the same content has the same digest
-//! whoever pushes it. What is read may come from any tool; of it only the members that matter are
-//! looked at, and every length is bounded.
+//! What is written is canonical JSON without a time, so that the same content has the same digest,
+//! whoever pushes it. What is read may come from any tool: only the members that matter are used,
+//! and every length is bounded.
 
 use std::collections::BTreeMap;
 
@@ -11,44 +11,44 @@ use runseal_core::digest::{ContentHash, Digest};
 
 use super::OciError;
 
-/// The media type of an image manifest, which artifacts have too.
+/// The media type of an image manifest, also used for artifacts.
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 /// The media type of an index.
 pub const INDEX: &str = "application/vnd.oci.image.index.v1+json";
-/// The media type of a configuration that says nothing.
+/// The media type of an empty configuration.
 pub const EMPTY: &str = "application/vnd.oci.empty.v1+json";
-/// The content of such a configuration.
+/// The content of an empty configuration.
 pub const EMPTY_CONTENT: &[u8] = b"{}";
 /// The artifact type of a bundle, pack or document.
 pub const ARTIFACT: &str = "application/vnd.runseal.evidence.v1";
-/// The media type of a folder's layers: put together in order, they are one tar.
+/// The media type of a folder's layers, which concatenate to one tar.
 pub const TAR_PART: &str = "application/vnd.runseal.evidence.v1.tar";
-/// The media type of a single file as it was.
+/// The media type of a single file's layers, which concatenate to the file.
 pub const FILE: &str = "application/vnd.runseal.evidence.v1.file";
 /// The annotation that names the file a layer is written to.
 pub const TITLE: &str = "org.opencontainers.image.title";
 /// The annotation that gives an entry of a layout its tag.
 pub const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
-/// Bytes that a manifest or index may have: what registries commonly take. Stops an answer that
-/// would fill the memory.
+/// The most bytes of a manifest or index: what registries commonly accept. Stops an answer that
+/// would exhaust memory.
 pub const MAX_MANIFEST: u64 = 4 << 20;
 
-/// Layers and entries that are looked at. Stops a manifest of nothing but descriptors.
+/// The most layers or entries that are considered. Stops a manifest of nothing but descriptors.
 pub const MAX_DESCRIPTORS: usize = 10_000;
 
-/// What points to a blob: its digest and exact size.
+/// A reference to a blob by digest and exact size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptor {
-    /// What kind of content it is.
+    /// The kind of content.
     pub media_type: String,
     /// Its digest.
     pub digest: Digest,
     /// Its size in bytes.
     pub size: u64,
-    /// What kind of artifact it is, where it is a manifest.
+    /// The kind of artifact, if this describes a manifest.
     pub artifact_type: Option<String>,
-    /// Remarks.
+    /// Annotations.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -58,7 +58,7 @@ impl Descriptor {
         Self::new(media_type, Digest::of(bytes), bytes.len() as u64)
     }
 
-    /// A descriptor of something known by digest and size.
+    /// A descriptor of content with a known digest and size.
     pub fn new(media_type: &str, digest: Digest, size: u64) -> Self {
         Self {
             media_type: media_type.to_owned(),
@@ -69,13 +69,13 @@ impl Descriptor {
         }
     }
 
-    /// The same with the name of the file that it is.
+    /// The same descriptor with a file name.
     pub fn titled(mut self, title: &str) -> Self {
         self.annotations.insert(TITLE.to_owned(), title.to_owned());
         self
     }
 
-    /// The name of the file that it is.
+    /// The file name of the content, if it has one.
     pub fn title(&self) -> Option<&str> {
         self.annotations.get(TITLE).map(String::as_str)
     }
@@ -132,15 +132,15 @@ fn parse_annotations(node: Node<'_>) -> BTreeMap<String, String> {
 /// A manifest: what an artifact is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// What kind of artifact it is.
+    /// The kind of artifact.
     pub artifact_type: Option<String>,
     /// Its configuration.
     pub config: Descriptor,
-    /// Its content, in order.
+    /// The content, in order.
     pub layers: Vec<Descriptor>,
     /// The manifest that it is attached to.
     pub subject: Option<Descriptor>,
-    /// Remarks.
+    /// Annotations.
     pub annotations: BTreeMap<String, String>,
 }
 
@@ -156,10 +156,10 @@ impl Manifest {
         }
     }
 
-    /// The bytes that are stored, and whose digest names the artifact.
+    /// The bytes to store; their digest names the artifact.
     ///
     /// # Errors
-    /// When a text in it has no canonical form, or it is longer than registries take.
+    /// When a text has no canonical form, or the result is longer than registries accept.
     pub fn to_bytes(&self) -> Result<Vec<u8>, OciError> {
         let mut value = Value::object([("mediaType", MANIFEST)]);
         value.insert("schemaVersion", 2);
@@ -176,10 +176,10 @@ impl Manifest {
         write(&value, "the manifest")
     }
 
-    /// Reads a manifest.
+    /// Parses a manifest.
     ///
     /// # Errors
-    /// When it is none that could be used.
+    /// When it is not a usable manifest.
     pub fn parse(bytes: &[u8], shown: &str) -> Result<Self, OciError> {
         parse_json(bytes, shown, |root| {
             let layers = root.get("layers").and_then(|layers| layers.as_array());
@@ -198,7 +198,7 @@ impl Manifest {
     }
 }
 
-/// What kind of artifact a manifest is of: its own word, or the type of its configuration.
+/// The kind of artifact: the manifest's own type, or that of its configuration.
 fn artifact_type_of(root: Node<'_>) -> Option<String> {
     let own = root.get("artifactType").and_then(|own| own.as_str());
     let config = || root.get("config")?.get("mediaType")?.as_str();
@@ -213,10 +213,10 @@ pub struct Index {
 }
 
 impl Index {
-    /// The bytes that are stored.
+    /// The bytes to store.
     ///
     /// # Errors
-    /// When a text in it has no canonical form, or it is longer than registries take.
+    /// When a text has no canonical form, or the result is longer than registries accept.
     pub fn to_bytes(&self) -> Result<Vec<u8>, OciError> {
         let mut value = Value::object([("mediaType", INDEX)]);
         value.insert("schemaVersion", 2);
@@ -225,10 +225,10 @@ impl Index {
         write(&value, "the index")
     }
 
-    /// Reads an index.
+    /// Parses an index.
     ///
     /// # Errors
-    /// When it is none that could be used.
+    /// When it is not a usable index.
     pub fn parse(bytes: &[u8], shown: &str) -> Result<Self, OciError> {
         parse_json(bytes, shown, |root| {
             let manifests = root.get("manifests").and_then(|list| list.as_array());
@@ -258,7 +258,7 @@ fn write(value: &Value, what: &'static str) -> Result<Vec<u8>, OciError> {
     }
 }
 
-/// Reads JSON of somebody else, within the bounds of manifests.
+/// Parses foreign JSON, within the limits for manifests.
 fn parse_json<T>(
     bytes: &[u8],
     shown: &str,

@@ -1,13 +1,13 @@
-//! Run bundles as artifacts of an OCI registry or an OCI layout: `oci://HOST/NAME:TAG`,
+//! Run bundles as artifacts in an OCI registry or OCI layout: `oci://HOST/NAME:TAG`,
 //! `oci-layout:FOLDER:TAG`.
 //!
 //! A folder becomes the pieces of one tar ([`layers`]) and a manifest without a time, so the same
-//! run has the same digest whoever pushes it and whenever. Signatures and reports are attached as
-//! referrers ([`attached`]). What is read is compared with its digest and bounded by its size; what
-//! is written becomes visible with its manifest, the last thing that is sent. Credentials go to the
-//! registry's own host and nowhere else ([`credentials`]).
+//! run always has the same digest. Signatures and reports are attached as referrers ([`attached`]).
+//! What is read is checked against its digest and bounded by its size; what is written becomes
+//! visible with its manifest, which is sent last. Credentials go only to hosts that may have them
+//! ([`challenge`], [`credentials`]).
 //!
-//! A layout on this machine opens no socket.
+//! A local layout is used without opening a socket.
 
 pub mod artifact;
 pub mod attached;
@@ -43,22 +43,22 @@ use thiserror::Error;
 use crate::verified::Objection;
 use reference::ReferenceError;
 
-/// Why an artifact could not be pushed, pulled or looked at.
+/// Why an artifact could not be pushed, pulled or read.
 #[derive(Debug, Error)]
 pub enum OciError {
-    /// What was typed names no artifact.
+    /// The text does not name an artifact.
     #[error(transparent)]
     Reference(#[from] ReferenceError),
-    /// A file of this machine could not be read.
+    /// A local file could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// A file of this machine could not be written.
+    /// A local file could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// What was pulled did not get into its place.
+    /// The pulled files could not be moved into place.
     #[error(transparent)]
     Staging(#[from] StagingError),
-    /// Something that is not pushed.
+    /// Something that may not be pushed.
     #[error("`{what}`: {why}")]
     Refused {
         /// What it is.
@@ -69,22 +69,22 @@ pub enum OciError {
     /// Something that does not verify, or of which it cannot be told.
     #[error("`{path}` {why}")]
     NotValid {
-        /// What was to be pushed or was pulled.
+        /// What was pushed or pulled.
         path: String,
         /// What speaks against it.
         why: Objection,
     },
-    /// A registry wants the password to be sent to somebody else.
+    /// A registry asks for the password to be sent to a foreign host.
     #[error(
         "`{registry}` gives out tokens at `{realm}`, which is not its own host; the password was not sent"
     )]
     ForeignTokens {
         /// The registry.
         registry: String,
-        /// The host that gives out its tokens.
+        /// The host of its token service.
         realm: String,
     },
-    /// A file is not what it was when it was verified.
+    /// A file has changed since it was verified.
     #[error("`{0}` changed while it was pushed")]
     Changed(String),
     /// Something that cannot be written as a manifest.
@@ -92,7 +92,7 @@ pub enum OciError {
     Unwritable {
         /// What it is.
         what: &'static str,
-        /// Why.
+        /// What has no form in a manifest.
         why: String,
     },
     /// A document or artifact that cannot be used.
@@ -106,7 +106,7 @@ pub enum OciError {
     /// Nothing has this name.
     #[error("there is no `{0}`")]
     NotFound(String),
-    /// What arrived has another digest than was asked for.
+    /// The content has a different digest than was requested.
     #[error(
         "{what} is not what was asked for: expected {}, got {}",
         ContentHash::from(*.expected),
@@ -115,38 +115,38 @@ pub enum OciError {
     OtherContent {
         /// What it is.
         what: String,
-        /// The digest that was asked for.
+        /// The requested digest.
         expected: Digest,
-        /// The digest of what came.
+        /// The digest of what arrived.
         actual: Digest,
     },
-    /// What arrived is longer or shorter than its descriptor says.
+    /// The content is longer or shorter than its descriptor says.
     #[error("the blob {what} should have {expected} bytes and has {actual}")]
     OtherSize {
         /// Its digest.
         what: String,
-        /// The bytes that it should have.
+        /// The size in its descriptor.
         expected: u64,
-        /// What it has.
+        /// What arrived instead.
         actual: String,
     },
-    /// A remote server, or what leads to it, failed.
+    /// A remote server, or the connection to it, failed.
     #[error(transparent)]
     Remote(#[from] crate::RemoteError),
-    /// Reading broke off.
+    /// Reading failed.
     #[error("reading broke off")]
     Io(#[source] io::Error),
 }
 
 impl From<io::Error> for OciError {
-    /// What a reader of ours says through the standard library keeps its type.
+    /// An error of ours that passed through the standard library keeps its type.
     fn from(error: io::Error) -> Self {
         error.downcast().unwrap_or_else(Self::Io)
     }
 }
 
 impl OciError {
-    /// The code that people are shown before the message.
+    /// The code that is shown before the message.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Reference(_) => "REFERENCE",
@@ -165,7 +165,7 @@ impl OciError {
         }
     }
 
-    /// What to do about it, where that can be said.
+    /// Advice, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Reference(ReferenceError::Credentials) => {

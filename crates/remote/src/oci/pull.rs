@@ -1,9 +1,8 @@
-//! Pulls evidence: unpacked beside its place as it arrives, verified there, then renamed.
+//! Pulls evidence: unpacks it beside its target as it arrives, verifies it there, then renames it.
 //!
 //! Until then nothing has the target's name. Signatures and reports are written beside it first, so
-//! the folder is never there without them. Memory does not grow with the artifact: one thread
-//! receives and hashes, the other one writes. What a killed pull left is used instead of being fetched
-//! again.
+//! the target never exists without them. Memory use does not grow with the artifact: one thread
+//! receives and hashes, the other writes. What a killed pull left behind is reused.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -28,27 +27,27 @@ use super::unpack::unpack;
 use crate::beside::Written;
 use crate::verified::verify_arrived;
 
-/// Pieces on their way between the two threads.
+/// Buffers in flight between the two threads.
 const IN_FLIGHT: usize = 8;
 
-/// What was pulled.
+/// The result of a pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
     /// The digest of its manifest.
     pub digest: Digest,
-    /// Where it came from, by digest.
+    /// Its reference, pinned to its digest.
     pub reference: Reference,
-    /// Where it is now.
+    /// Its local path.
     pub path: PathBuf,
-    /// The files that were written beside it; or why nobody can tell what is attached.
+    /// The files that were written beside it, or why it cannot be determined what is attached.
     pub attached: Result<Vec<PathBuf>, String>,
 }
 
-/// Pulls what `reference` names into a new folder at `target`, or where nobody says, at the last
-/// part of its name. Of a single file the folder holds that file.
+/// Pulls what `reference` names into a new folder at `target`, by default named after the last part
+/// of the reference. An artifact of a single file becomes a folder with that file.
 ///
 /// # Errors
-/// When it cannot be read or written, does not verify at `level`, or something is in the way.
+/// When it cannot be read or written, does not verify at `level`, or the target exists.
 pub fn pull(
     reference: &Reference,
     target: Option<&Path>,
@@ -59,11 +58,11 @@ pub fn pull(
     let target = target.unwrap_or(Path::new(&short));
     check_place(target, Place::Free)?;
     let artifact = Artifact::open(reference, access)?;
-    // Before the staging sweeps them away.
+    // Before staging deletes them.
     let leftovers = Leftovers::find(folder_of(target), artifact.layers());
     let staging = Staging::begin_with(folder_of(target), Rights::ReadOnly)?;
     receive(&artifact, leftovers, &staging)?;
-    // A single file has its signatures in its own folder, where they are published with it.
+    // A single file has its signatures in the same folder, and is published together with them.
     let beside = match &artifact.held {
         Held::Folder => target.to_owned(),
         Held::File(name) => staging.path().join(name.as_str()),
@@ -131,7 +130,7 @@ fn receive(artifact: &Artifact, leftovers: Leftovers, staging: &Staging) -> Resu
 
 type Piece = io::Result<Vec<u8>>;
 
-/// Reads to the end and hands on what was read. Whoever takes it may stop taking.
+/// Reads to the end and sends the data on. Stops early if the receiver is gone.
 fn send_all(stream: &mut dyn Read, pieces: &SyncSender<Piece>, emptied: &Receiver<Vec<u8>>) {
     loop {
         let mut buffer = emptied.try_recv().unwrap_or_default();
@@ -163,7 +162,7 @@ fn send_all(stream: &mut dyn Read, pieces: &SyncSender<Piece>, emptied: &Receive
     }
 }
 
-/// What the other thread read.
+/// Reads what the other thread sends.
 struct PieceReader {
     receiver: Receiver<Piece>,
     empty: SyncSender<Vec<u8>>,
@@ -176,7 +175,7 @@ impl Read for PieceReader {
         while self.at == self.piece.len() {
             let used = std::mem::take(&mut self.piece);
             self.at = 0;
-            // Nobody takes it any more once everything is read.
+            // Fails only after everything was read, when the buffer is no longer needed.
             let _ = self.empty.try_send(used);
             match self.receiver.recv() {
                 Ok(piece) => self.piece = piece?,

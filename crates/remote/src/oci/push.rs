@@ -1,10 +1,9 @@
-//! Pushes evidence: verified, sent blob by blob, and named last.
+//! Pushes evidence: verifies it, sends it blob by blob, and tags it last.
 //!
-//! What does not verify gets no manifest, and what is small is verified before anything is sent.
-//! Large evidence is verified while it is sent, which only leaves blobs that nothing refers to where
-//! it is refused. Of every file the digest that was verified is compared with the one that was sent.
-//! The manifest follows its blobs, what is attached follows the manifest, and the tag comes last; so
-//! whoever follows the tag finds everything.
+//! Only what verifies gets a manifest. Small evidence is verified before anything is sent; large
+//! evidence is verified while it is sent, so a refusal leaves only unreferenced blobs. The digest
+//! of every file that was sent is compared with the one that was verified. Attachments follow the
+//! manifest and the tag comes last, so whoever follows the tag finds everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -35,18 +34,18 @@ use crate::verified::{Objection, check_survey};
 /// Evidence below this size is verified before anything is sent: 64 MiB.
 const SMALL: u64 = 64 << 20;
 
-/// What was pushed.
+/// The result of a push.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
     /// The digest of its manifest.
     pub digest: Digest,
-    /// Where it is, by tag and digest.
+    /// Its reference, with tag and digest.
     pub reference: Reference,
     /// Bytes that were sent.
     pub sent: u64,
-    /// Bytes that were there already.
+    /// Bytes that the repository already had.
     pub skipped: u64,
-    /// The endings of what was attached.
+    /// The file endings of the attachments.
     pub attached: Vec<String>,
 }
 
@@ -95,7 +94,7 @@ pub fn push(
         };
         (verified, sent)
     });
-    // Why it is refused says more than that sending it was stopped.
+    // The reason for the refusal says more than that sending was stopped.
     let verified = verified?;
     let (layers, sent) = sent?;
     for (name, digest) in &verified {
@@ -112,7 +111,7 @@ pub fn push(
     shipment.close(&manifest, reference, &attachments)
 }
 
-/// A push under way.
+/// A push in progress.
 pub(super) struct Shipment {
     repository: Box<dyn Repository>,
     seen: BTreeSet<Digest>,
@@ -130,7 +129,7 @@ impl Shipment {
         })
     }
 
-    /// Stores a blob, unless it is there.
+    /// Stores a blob, unless the repository already has it.
     pub(super) fn put(&mut self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError> {
         if !self.seen.insert(blob.digest) {
             return Ok(());
@@ -144,7 +143,7 @@ impl Shipment {
         Ok(())
     }
 
-    /// Stores the manifest, what is attached to it, and its tag.
+    /// Stores the manifest, its attachments, and its tag.
     pub(super) fn close(
         self,
         manifest: &Manifest,
@@ -179,7 +178,7 @@ impl Shipment {
         let tag = match (&reference.tag, reference.digest) {
             (Some(tag), _) => Some(tag.clone()),
             (None, None) => Some(DEFAULT_TAG.to_owned()),
-            // Somebody who names a digest needs no tag.
+            // A reference by digest needs no tag.
             (None, Some(_)) => None,
         };
         if let Some(tag) = tag {
@@ -191,7 +190,7 @@ impl Shipment {
     }
 }
 
-/// What is pushed.
+/// The content to push.
 enum Parcel {
     Folder(FolderLayers),
     File(FileLayers),
@@ -205,8 +204,8 @@ impl Parcel {
         }
     }
 
-    /// Sends layer after layer, until it is refused; gives them, with the digest of every file. A
-    /// single file has no name here.
+    /// Sends one layer after another, unless verification fails meanwhile; returns the layers and
+    /// the digest of every file. A single file has the empty name.
     fn send(
         &self,
         shipment: &mut Shipment,
@@ -235,7 +234,7 @@ impl Parcel {
     }
 }
 
-/// Takes down what was judged.
+/// Collects what the survey judged.
 #[derive(Default)]
 struct Notes(Mutex<Vec<Noted>>);
 
@@ -254,8 +253,9 @@ impl Onlooker for Notes {
     }
 }
 
-/// Verifies what is to be pushed; gives the digest of every file of a folder as it was judged, and
-/// of a document without a name. An archive is judged by what is in it.
+/// Verifies what is to be pushed; returns the digest of every file of a folder as it was judged, or
+/// that of a single document under the empty name. An archive has none: it is judged by its
+/// entries.
 fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciError> {
     let notes = Notes::default();
     let options = SurveyOptions { level, jobs: None };
@@ -310,7 +310,7 @@ fn read_attachments(path: &Path, reports: &[PathBuf]) -> Result<Vec<Attachment>,
     Ok(attachments)
 }
 
-/// Where a push of `path` notes how far it has come.
+/// The file in which a push of `path` records its progress.
 fn state_beside(path: &Path) -> Option<PathBuf> {
     let whole = path.canonicalize().ok()?;
     let name = whole.file_name()?.to_string_lossy().into_owned();

@@ -1,8 +1,8 @@
-//! What people type to name an artifact: `host[:port]/name[:tag][@sha256:…]` on a registry,
-//! `oci-layout:PATH[:tag][@sha256:…]` in a folder or tar of this machine.
+//! What users type to name an artifact: `host[:port]/name[:tag][@sha256:…]` on a registry,
+//! `oci-layout:PATH[:tag][@sha256:…]` in a local folder or tar.
 //!
-//! A reference always names its host: no registry is guessed, so no name typed in haste goes to
-//! a place that nobody meant.
+//! A reference always names its host: there is no default registry, so a mistyped name never goes
+//! to an unintended place.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -14,30 +14,30 @@ use crate::error::shown_address;
 /// What a reference to a registry may begin with.
 pub const SCHEME: &str = "oci://";
 
-/// What a reference to a layout on this machine begins with.
+/// The scheme of a reference to a local layout.
 pub const LAYOUT_SCHEME: &str = "oci-layout:";
 
-/// The tag that is meant where none is named.
+/// The tag if none is given.
 pub const DEFAULT_TAG: &str = "latest";
 
-/// Why a text is no reference.
+/// Why a text is not a reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReferenceError {
-    /// There is no host before the name.
+    /// No host precedes the name.
     #[error("`{0}` names no registry")]
     NoHost(String),
-    /// The host is none.
+    /// The host is invalid.
     #[error("`{0}` is no host with an optional port")]
     Host(String),
-    /// The name breaks the rules of registries.
+    /// The name breaks the registries' rules.
     #[error(
         "`{0}` is no name of a repository: lower-case letters, digits and `.`, `_`, `-`, `/` between them"
     )]
     Name(String),
-    /// The tag breaks the rules of registries.
+    /// The tag breaks the registries' rules.
     #[error("`{0}` is no tag: letters, digits, `_`, `.` and `-`, at most 128")]
     Tag(String),
-    /// What follows `@` is no digest.
+    /// What follows `@` is not a digest.
     #[error("`{0}` is no digest: `sha256:` and 64 lower-case hex digits")]
     Digest(String),
     /// Something stands before the host that may be a password; it is not repeated.
@@ -66,7 +66,7 @@ impl Host {
         }
     }
 
-    /// Whether it is this machine, where nobody listens in on plain HTTP.
+    /// Whether it is this machine, where plain HTTP cannot be intercepted on the network.
     pub fn is_loopback(&self) -> bool {
         let name = self.name();
         name == "localhost"
@@ -96,22 +96,22 @@ pub enum Home {
     Layout(PathBuf),
 }
 
-/// A reference: a home, and which artifact there.
+/// A reference: a place, and which artifact there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// Where it is.
     pub home: Home,
-    /// Its tag, where one was named.
+    /// Its tag, if given.
     pub tag: Option<String>,
-    /// The digest of its manifest, where one was named. Nothing else is then accepted.
+    /// The digest of its manifest, if given; no other manifest is accepted then.
     pub digest: Option<Digest>,
 }
 
 impl Reference {
-    /// Parses what was typed.
+    /// Parses a typed reference.
     ///
     /// # Errors
-    /// When it is no reference.
+    /// When it is not a reference.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         if let Some(rest) = text.strip_prefix(LAYOUT_SCHEME) {
             return Self::parse_layout(rest);
@@ -142,7 +142,7 @@ impl Reference {
 
     fn parse_layout(rest: &str) -> Result<Self, ReferenceError> {
         let (rest, digest) = split_digest(rest)?;
-        // A colon before the last `/` belongs to a folder's name.
+        // A colon before the last `/` is part of a folder's name.
         let (path, tag) = match rest.rsplit_once(':') {
             Some((path, tag)) if !tag.contains('/') => (path, Some(parse_tag(tag)?)),
             _ => (rest, None),
@@ -157,7 +157,7 @@ impl Reference {
         })
     }
 
-    /// The layout at a path, and what stands in it without a name.
+    /// The layout at a path, without a tag or digest.
     pub fn of_layout(path: &Path) -> Self {
         Self {
             home: Home::Layout(path.to_owned()),
@@ -166,7 +166,7 @@ impl Reference {
         }
     }
 
-    /// The last part of the name: what a folder that is pulled is called where nobody says.
+    /// The last part of the name: the default name of a pulled folder.
     pub fn short_name(&self) -> String {
         match &self.home {
             Home::Registry { name, .. } => name.rsplit('/').next().unwrap_or(name).to_owned(),
@@ -179,7 +179,7 @@ impl Reference {
         }
     }
 
-    /// The same reference for exactly one artifact, whatever its tag says later.
+    /// The same reference pinned to one artifact, whatever its tag refers to later.
     pub fn pinned_to(&self, digest: Digest) -> Self {
         Self {
             digest: Some(digest),
@@ -215,8 +215,8 @@ fn split_digest(text: &str) -> Result<(&str, Option<Digest>), ReferenceError> {
     }
 }
 
-/// A name with a dot or a port, `localhost`, or an address: what tells a host from the first part
-/// of a repository's name.
+/// Parses a host: a name with a dot or a port, `localhost`, or an IP address. This is what tells a
+/// host from the first part of a repository's name.
 fn parse_host(text: &str) -> Result<Host, ReferenceError> {
     if text.is_empty() {
         return Err(ReferenceError::NoHost(text.to_owned()));
@@ -266,7 +266,7 @@ fn parse_host(text: &str) -> Result<Host, ReferenceError> {
     Ok(Host(text.to_ascii_lowercase()))
 }
 
-/// The distribution specification's rule for names.
+/// Checks a name by the rule of the distribution specification.
 fn check_name(name: &str) -> Result<(), ReferenceError> {
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let is_part = |part: &str| {

@@ -1,9 +1,9 @@
-//! A repository on a registry, by the distribution protocol.
+//! A repository on a registry, accessed by the distribution protocol.
 //!
-//! Who asks is proved only when the registry demands it, and only to the registry's own origin:
-//! where it redirects a download or names another host for an upload, the request goes there without
-//! credentials. Plain HTTP is spoken to this machine, and to hosts that somebody named for it.
-//! Of what a registry says in an error only its code is shown: an answer may repeat the request.
+//! Requests are authenticated only when the registry demands it, and only to its own origin: if it
+//! redirects a download or names another host for an upload, the request goes there without
+//! credentials. Plain HTTP is used for this machine, and for hosts that the user named for it. Of a
+//! registry's error only the code is shown, because the text may repeat the request.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -25,27 +25,27 @@ use super::repository::{Content, ManifestName, Referrers, Repository, SubjectLis
 use crate::RemoteError;
 use crate::http::{Http, Redirects, RepeatableBody, Request, Response, resolve};
 
-/// Bytes of an error's text or of an answer with a token.
+/// The most bytes of an error's text or a token answer.
 pub(super) const MAX_ANSWER: u64 = 1 << 20;
 
-/// What is known beforehand about registries in general.
+/// Settings for accessing registries.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// Whether plain HTTP may be spoken to any host.
+    /// Whether plain HTTP may be used for any host.
     pub plain_http: bool,
-    /// Hosts, with their ports, that plain HTTP may be spoken to.
+    /// Hosts, with ports, for which plain HTTP may be used.
     pub plain_hosts: Vec<String>,
-    /// Hosts that may be sent passwords because they give out tokens.
+    /// Foreign token services that may receive passwords.
     pub token_hosts: Vec<String>,
-    /// The file that Docker keeps credentials in.
+    /// Docker's credentials file.
     pub config: Option<PathBuf>,
-    /// Where a push notes how far it has come.
+    /// The file in which a push records its progress.
     pub upload_state: Option<PathBuf>,
 }
 
 impl Access {
-    /// What the environment says: Docker's configuration, `RUNSEAL_PLAIN_HTTP` and
-    /// `RUNSEAL_TOKEN_HOSTS`, lists of hosts with commas between.
+    /// The settings in the environment: Docker's configuration, and the comma-separated host lists
+    /// `RUNSEAL_PLAIN_HTTP` and `RUNSEAL_TOKEN_HOSTS`.
     pub fn from_environment() -> Self {
         let list = |name: &str| -> Vec<String> {
             let text = std::env::var(name).unwrap_or_default();
@@ -62,25 +62,25 @@ impl Access {
     }
 }
 
-/// What is done in a repository, which decides what a token must allow.
+/// What is done in a repository; decides what a token must allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Only reading.
+    /// Reading only.
     Pull,
-    /// Writing too.
+    /// Reading and writing.
     Push,
 }
 
 /// A repository on a registry.
 pub struct Registry {
     pub(super) http: Http,
-    /// `https://host`.
+    /// The origin, such as `https://host`.
     pub(super) base: Uri,
     pub(super) host: Host,
     pub(super) name: String,
     pub(super) purpose: Purpose,
     pub(super) access: Access,
-    /// The header that proves who asks, once the registry demanded it.
+    /// The `Authorization` header, once the registry has demanded one.
     pub(super) authorization: Mutex<Option<Zeroizing<String>>>,
 }
 
@@ -91,10 +91,10 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// The repository of this name. Nothing is sent yet.
+    /// The repository with this name. Sends nothing yet.
     ///
     /// # Errors
-    /// When the host cannot be addressed.
+    /// When the host does not form a valid address.
     pub fn new(
         host: &Host,
         name: &str,
@@ -135,7 +135,7 @@ impl Registry {
         address.ok_or_else(|| self.protocol("an address of it cannot be written"))
     }
 
-    /// The address that an upload goes on at.
+    /// The address at which an upload continues.
     pub(super) fn location(&self, response: &Response) -> Result<Uri, OciError> {
         let location = response.text_header("location");
         let next = location.and_then(|location| resolve(&response.uri, location));
@@ -143,7 +143,7 @@ impl Registry {
         self.check_location(next)
     }
 
-    /// Refuses to leave TLS for plain text.
+    /// Refuses a redirect from HTTPS to plain HTTP.
     pub(super) fn check_location(&self, location: Uri) -> Result<Uri, OciError> {
         match (self.base.scheme_str(), location.scheme_str()) {
             (Some("https"), Some("http")) => {
@@ -161,10 +161,10 @@ impl Registry {
         .into()
     }
 
-    /// Sends a request; where the registry wants to know who asks, proves it and sends it again.
+    /// Sends a request; if the registry demands authentication, authenticates and sends it again.
     pub(super) fn send(&self, request: &Ask<'_>) -> Result<Response, OciError> {
         let mut response = self.send_with(request)?;
-        // A token that was given out earlier may have expired: once more, with a new one.
+        // An earlier token may have expired: try a second time with a new one.
         for attempt in 0..2 {
             if response.status != StatusCode::UNAUTHORIZED {
                 break;
@@ -193,7 +193,7 @@ impl Registry {
         if let Some(body) = ask.body {
             request = request.body(body);
         }
-        // Where an upload goes on elsewhere, nobody there may learn who asks.
+        // If an upload continues on another host, that host must not get the credentials.
         if crate::http::is_same_origin(&self.base, &ask.uri) {
             let known = self
                 .authorization
@@ -211,7 +211,7 @@ impl Registry {
         value.map_err(|_| self.protocol("a header of it cannot be written"))
     }
 
-    /// What an answer that is no success means.
+    /// The error for a response that is not a success.
     pub(super) fn refusal(&self, response: Response, what: &str) -> OciError {
         let status = response.status;
         let host = self.host.to_string();
@@ -238,7 +238,7 @@ impl Registry {
     }
 }
 
-/// The codes in a registry's error, which are words in capitals.
+/// The codes in a registry's error: upper-case words.
 fn error_codes(text: &[u8]) -> Vec<String> {
     let Ok(document) = parse_document(text, &ReadOptions::default()) else {
         return Vec::new();
@@ -257,10 +257,10 @@ fn error_codes(text: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Whether a registry passes on what its disk said.
+/// Whether a registry's error reports that its disk is full.
 fn says_no_space(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text).to_ascii_lowercase();
-    // ENOSPC and EDQUOT, in words and in the numbers that the reference implementation gives.
+    // ENOSPC and EDQUOT, as messages and as the numbers that the reference implementation returns.
     let signs = [
         "no space left",
         "quota exceeded",
@@ -270,7 +270,7 @@ fn says_no_space(text: &[u8]) -> bool {
     signs.iter().any(|sign| text.contains(sign))
 }
 
-/// Bytes in memory as a body.
+/// A request body in memory.
 pub(super) struct Bytes(pub(super) Zeroizing<Vec<u8>>);
 
 impl RepeatableBody for Bytes {
@@ -283,7 +283,7 @@ impl RepeatableBody for Bytes {
     }
 }
 
-/// A request to the registry, before it is known who asks.
+/// A request to the registry, before authentication.
 pub(super) struct Ask<'a> {
     pub(super) method: Method,
     pub(super) uri: Uri,
@@ -392,7 +392,7 @@ impl Repository for Registry {
         let response = self.send(&ask)?;
         match response.status.as_u16() {
             200 if response.text_header("link").is_some() => {
-                // Another page follows, and half a list would pass for a whole one.
+                // There is another page, and half a list would pass for a whole one.
                 Err(self.protocol("what is attached fills more than one page"))
             }
             200 => {
@@ -407,7 +407,7 @@ impl Repository for Registry {
 }
 
 impl Registry {
-    /// A registry that says another digest than ours stored something else.
+    /// Fails if the registry reports a digest other than ours: it stored something else.
     pub(super) fn check_digest(
         &self,
         response: &Response,

@@ -1,8 +1,7 @@
-//! What a place that keeps artifacts can do, be it a repository on a registry or a layout on this
-//! machine.
+//! The operations of a place that keeps artifacts: a repository on a registry, or a local layout.
 //!
-//! Whoever reads trusts nothing that such a place says: [`read_manifest`] and [`CheckedBlob`] compare
-//! digest and size with what was asked for.
+//! Nothing that such a place returns is trusted: [`read_manifest`] and [`CheckedBlob`] check digest
+//! and size against what was requested.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -13,12 +12,12 @@ use runseal_core::digest::{ContentHash, Digest, Hasher};
 use super::OciError;
 use super::manifest::{Descriptor, Index, MAX_MANIFEST};
 
-/// Bytes that can be read again from any offset, so that what broke off goes on.
+/// Bytes that can be read again from any offset, so that an interrupted transfer can be resumed.
 pub trait Content: Sync {
     /// Opens the bytes from `offset` on.
     ///
     /// # Errors
-    /// When they cannot be read any more.
+    /// When they can no longer be read.
     fn open_at(&self, offset: u64) -> io::Result<Box<dyn Read + Send + '_>>;
 }
 
@@ -29,14 +28,14 @@ impl Content for &[u8] {
     }
 }
 
-/// Which manifest is meant.
+/// How a manifest is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ManifestName {
-    /// The one that a tag points to now.
+    /// By the tag that points to it now.
     Tag(String),
-    /// Exactly this one.
+    /// By its digest.
     Digest(Digest),
-    /// The only artifact of a layout.
+    /// As the only artifact of a layout.
     Only,
 }
 
@@ -50,33 +49,33 @@ impl fmt::Display for ManifestName {
     }
 }
 
-/// What is attached to a manifest.
+/// The result of asking what is attached to a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Referrers {
-    /// All that is attached.
+    /// Everything that is attached.
     Listed(Index),
-    /// The place keeps no such list; its clients do, under a tag.
+    /// The place keeps no such list; clients keep one under a tag.
     Unsupported,
 }
 
-/// Whether a place lists a manifest among those attached to its subject by itself.
+/// Who lists a new manifest among those attached to its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectListing {
-    /// It does.
+    /// The place does so by itself.
     ByThePlace,
-    /// Whoever pushed has to.
+    /// The client that pushed it has to.
     ByTheClient,
 }
 
-/// A place that keeps artifacts of one name.
+/// A place that keeps artifacts under one name.
 pub trait Repository: Send + Sync {
-    /// The place as messages name it.
+    /// The place's name for messages.
     fn shown(&self) -> String;
 
-    /// Whether a blob is there.
+    /// Whether a blob exists.
     ///
     /// # Errors
-    /// When the place does not say.
+    /// When this cannot be determined.
     fn has_blob(&self, blob: &Descriptor) -> Result<bool, OciError>;
 
     /// Stores a blob.
@@ -85,19 +84,19 @@ pub trait Repository: Send + Sync {
     /// When it cannot be stored, or `content` is not what `blob` says.
     fn put_blob(&self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError>;
 
-    /// Opens a blob as the place gives it; what comes has to be checked.
+    /// Opens a blob as the place returns it, unchecked.
     ///
     /// # Errors
-    /// When it is not there or cannot be read.
+    /// When it does not exist or cannot be read.
     fn open_blob(&self, blob: &Descriptor) -> Result<Box<dyn Read + Send + '_>, OciError>;
 
-    /// A manifest or index as the place gives it; `None` where there is none of this name.
+    /// A manifest or index as the place returns it, unchecked; `None` if it does not exist.
     ///
     /// # Errors
-    /// When the place does not say, or it has more than [`MAX_MANIFEST`] bytes.
+    /// When this cannot be determined, or it has more than [`MAX_MANIFEST`] bytes.
     fn get_manifest(&self, name: &ManifestName) -> Result<Option<Vec<u8>>, OciError>;
 
-    /// Stores a manifest or index, under a tag where one is given.
+    /// Stores a manifest or index, under a tag if one is given.
     ///
     /// # Errors
     /// When it cannot be stored.
@@ -108,13 +107,13 @@ pub trait Repository: Send + Sync {
         tag: Option<&str>,
     ) -> Result<SubjectListing, OciError>;
 
-    /// What the place lists as attached to a manifest.
+    /// Lists what is attached to a manifest.
     ///
     /// # Errors
-    /// When the place cannot tell.
+    /// When this cannot be determined.
     fn list_referrers(&self, subject: Digest) -> Result<Referrers, OciError>;
 
-    /// Ends writing. Most places have nothing left to do.
+    /// Completes writing. Most places have nothing left to do.
     ///
     /// # Errors
     /// When what was written cannot be made visible.
@@ -123,10 +122,10 @@ pub trait Repository: Send + Sync {
     }
 }
 
-/// Reads a manifest and compares it with the digest, where that was named.
+/// Reads a manifest, and checks its digest if it was named by that.
 ///
 /// # Errors
-/// When it is not there, or is another one.
+/// When it does not exist, or has another digest.
 pub fn read_manifest(
     repository: &dyn Repository,
     name: &ManifestName,
@@ -145,10 +144,10 @@ pub fn read_manifest(
     }
 }
 
-/// Reads a small blob whole and checks it.
+/// Reads a whole small blob and checks it.
 ///
 /// # Errors
-/// When it has more than `limit` bytes by its descriptor, or is not what that says.
+/// When its descriptor declares more than `limit` bytes, or the blob differs from the descriptor.
 pub fn read_blob(
     repository: &dyn Repository,
     blob: &Descriptor,
@@ -169,12 +168,12 @@ pub fn read_blob(
     Ok(bytes)
 }
 
-/// Where a reader leaves what went wrong, with its type, for whoever handed it out.
+/// Where a reader deposits its typed error, which the standard library's I/O error would hide.
 #[derive(Debug, Clone, Default)]
 pub struct Failure(Arc<Mutex<Option<OciError>>>);
 
 impl Failure {
-    /// Keeps the first failure; gives an error of reading that stands for it.
+    /// Keeps the error if it is the first; returns an I/O error to report in its place.
     pub fn note(&self, error: OciError) -> io::Error {
         let message = error.to_string();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -182,10 +181,10 @@ impl Failure {
         io::Error::other(message)
     }
 
-    /// What went wrong, where something did; `result` otherwise.
+    /// The error that was noted, if any; else `result`.
     ///
     /// # Errors
-    /// The failure that was noted, or else that of `result`.
+    /// The noted error, or that of `result`.
     pub fn or<T>(&self, result: Result<T, OciError>) -> Result<T, OciError> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.take() {
@@ -195,11 +194,11 @@ impl Failure {
     }
 }
 
-/// A blob as it arrives, bounded by its size; its end is an error where it is not what its
-/// descriptor says.
+/// A blob as it arrives, bounded by its size; reading its end fails if it differs from its
+/// descriptor.
 pub struct CheckedBlob<R> {
     inner: R,
-    /// None once its end was seen.
+    /// `None` once the end was reached.
     hasher: Option<Hasher>,
     expected: Digest,
     left: u64,
@@ -232,7 +231,7 @@ impl<R: Read> CheckedBlob<R> {
                 actual: format!("{} bytes", self.size - self.left),
             });
         }
-        // One byte more than there should be.
+        // There is more than the descriptor declares.
         if self.inner.read(&mut [0])? > 0 {
             return Err(OciError::OtherSize {
                 what: what(),
@@ -270,7 +269,7 @@ impl<R: Read> Read for CheckedBlob<R> {
             hasher.update(&buffer[..count]);
         }
         self.left -= count as u64;
-        // The last bytes are handed out only once they are known to be right.
+        // Return the last bytes only after the digest was checked.
         if count == 0 || self.left == 0 {
             self.finish().map_err(|error| self.failure.note(error))?;
         }
@@ -278,7 +277,7 @@ impl<R: Read> Read for CheckedBlob<R> {
     }
 }
 
-/// A bound for [`read_blob`] on documents.
+/// The limit of [`read_blob`] for documents.
 pub const SMALL_BLOB: u64 = MAX_MANIFEST;
 
 #[cfg(test)]

@@ -1,25 +1,25 @@
-//! Writes the blocks of a tar whose bytes depend on names and contents alone.
+//! Writes the blocks of a tar that depends on names and contents alone.
 //!
-//! Owner, group and time are zero, a file may be read by everybody and written by nobody, as
-//! sealing leaves it. The layout is GNU's, the one in which a name of any length and a file of any
-//! size are read alike by every common unpacker (docs/archives.md).
+//! Owner, group and time are zero; a file is readable by everybody and writable by nobody, as
+//! sealing leaves it. The format is GNU's, in which every common unpacker reads names of any length
+//! and files of any size alike (docs/archives.md).
 
 /// Everything in a tar comes in blocks of this size.
 pub const BLOCK: u64 = 512;
 
-/// The mark of a tar's end: two empty blocks.
+/// The end of a tar: two zero blocks.
 pub const END: [u8; 2 * BLOCK as usize] = [0; 2 * BLOCK as usize];
 
 const FILE_MODE: u32 = 0o444;
 const PROGRAM_MODE: u32 = 0o555;
 const FOLDER_MODE: u32 = 0o755;
 
-/// What a header is about.
+/// The kind of entry that a header describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A file of this size.
     File(u64),
-    /// A file of this size that can be run.
+    /// An executable file of this size.
     Program(u64),
     /// A folder.
     Folder,
@@ -34,7 +34,7 @@ pub fn header(name: &str, kind: Kind) -> Vec<u8> {
     };
     let name = name.as_bytes();
     if name.len() > 100 {
-        // The name is the content of an entry before, with a NUL behind it.
+        // A long name is the content of a preceding entry, terminated by NUL.
         let size = name.len() as u64 + 1;
         blocks.extend(block(b"././@LongLink", b'L', 0, size));
         blocks.extend_from_slice(name);
@@ -50,7 +50,7 @@ pub fn header(name: &str, kind: Kind) -> Vec<u8> {
     blocks
 }
 
-/// The bytes that fill the last block behind so many bytes of content.
+/// The number of bytes that fill the last block after content of this size.
 pub fn padding(size: u64) -> usize {
     let beyond = size % BLOCK;
     if beyond == 0 {
@@ -66,7 +66,7 @@ fn block(name: &[u8], flag: u8, mode: u32, size: u64) -> [u8; BLOCK as usize] {
     block[100..108].copy_from_slice(format!("{mode:07o}\0").as_bytes());
     block[108..116].copy_from_slice(b"0000000\0");
     block[116..124].copy_from_slice(b"0000000\0");
-    // Eleven octal digits end at 8 GiB; beyond, the number is binary behind a mark.
+    // Eleven octal digits suffice up to 8 GiB; larger sizes are binary, with the top bit set.
     if size < 1 << 33 {
         block[124..136].copy_from_slice(format!("{size:011o}\0").as_bytes());
     } else {
@@ -76,7 +76,7 @@ fn block(name: &[u8], flag: u8, mode: u32, size: u64) -> [u8; BLOCK as usize] {
     block[136..148].copy_from_slice(b"00000000000\0");
     block[156] = flag;
     block[257..265].copy_from_slice(b"ustar  \0");
-    // The sum counts its own field as blanks.
+    // The checksum is computed with blanks in its own field.
     block[148..156].copy_from_slice(b"        ");
     let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
     block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());

@@ -1,7 +1,6 @@
-//! Proves to a registry who asks: with a password at every request, or with a token that is got for
-//! one.
+//! Authenticates to a registry: with a password in every request, or with a token obtained for it.
 //!
-//! Where a password may go is decided in [`super::challenge`]; a token goes to the registry alone.
+//! [`super::challenge`] decides where a password may go; a token goes only to the registry.
 
 use std::sync::PoisonError;
 
@@ -26,7 +25,7 @@ impl Registry {
             .ok_or_else(|| self.protocol("it wants to know who asks and does not say how"))
     }
 
-    /// Gets what the registry demands, for all further requests.
+    /// Obtains what the registry demands, for all further requests.
     pub(super) fn authorize(&self, challenge: &Challenge) -> Result<(), OciError> {
         let credential = find_credential(self.access.config.as_deref(), &self.host)?;
         let value = match challenge {
@@ -80,7 +79,8 @@ impl Registry {
             Purpose::Pull => format!("repository:{}:pull", self.name),
             Purpose::Push => format!("repository:{}:pull,push", self.name),
         };
-        // A registry that asks for the right to pull when it is first looked at would ask again.
+        // For a push, ask for both rights at once: a registry that first asks only for pull would
+        // ask again.
         let scope = match (self.purpose, scope) {
             (Purpose::Pull, Some(scope)) => scope,
             _ => &wanted,

@@ -1,4 +1,4 @@
-//! Writes the files of a tar, as it arrives, below a folder that is being made.
+//! Writes the files of a tar, as it arrives, into a staging folder.
 //!
 //! Only files and folders with plain relative names are written, each name once, and nothing
 //! through a link. Times and owners are not taken over. What was written is verified before it gets
@@ -15,10 +15,10 @@ use runseal_engine::stream::BUFFER;
 
 use super::OciError;
 
-/// Unpacks `reader` to its end; gives the number of bytes in files.
+/// Unpacks `reader` to its end; returns the number of bytes in files.
 ///
 /// # Errors
-/// When reading or writing fails, or an entry is none that is written.
+/// When reading or writing fails, or an entry may not be written.
 pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError> {
     let mut archive = tar::Archive::new(&mut *reader);
     let mut buffer = vec![0; BUFFER];

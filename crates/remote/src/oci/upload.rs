@@ -1,10 +1,10 @@
-//! Sends a blob: small ones in one request, large ones in pieces that an interruption leaves in
-//! place.
+//! Sends a blob: a small one in one request, a large one in chunks, so that an interrupted upload
+//! can be resumed.
 //!
-//! Where an upload goes on is noted beside what is pushed, in a file that only its owner can read,
-//! because such an address lets whoever knows it write. The next push asks the registry how much
-//! arrived and sends the rest. A registry that forgot the upload gets it from the beginning.
-//! What is complete gets its name by its digest, which the registry computes for itself.
+//! The address at which an upload continues is recorded beside what is pushed, in a file that only
+//! its owner can read, because whoever knows the address can write there. The next push asks the
+//! registry how much arrived and sends the rest. If the registry has forgotten the upload, it
+//! starts over. A complete blob is named by its digest, which the registry computes itself.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -23,19 +23,19 @@ use super::repository::{Content, Repository as _};
 use crate::RemoteError;
 use crate::http::{RepeatableBody, Response};
 
-/// Blobs up to this size are sent in one request, and larger ones in pieces of it: 32 MiB.
+/// Blobs up to this size are sent in one request, larger ones in chunks of it: 32 MiB.
 const PIECE: u64 = 32 << 20;
 
-/// The largest piece that a registry may ask for.
+/// The largest chunk that a registry may ask for.
 const LARGEST_PIECE: u64 = 1 << 30;
 
-/// How often an upload that makes no headway is begun again or asked about.
+/// How often an upload without progress is restarted or queried.
 const ATTEMPTS: u32 = 5;
 
-/// Bytes of the file that notes where an upload goes on.
+/// The most bytes of the file that records where an upload continues.
 const MAX_STATE: u64 = 64 << 10;
 
-/// A stretch of a blob as the body of a request.
+/// A range of a blob as a request body.
 struct Stretch<'a> {
     content: &'a dyn Content,
     offset: u64,
@@ -54,13 +54,13 @@ impl RepeatableBody for Stretch<'_> {
     }
 }
 
-/// How an attempt ended that did not finish.
+/// How an unfinished attempt ended.
 enum Setback {
-    /// For good.
+    /// It cannot succeed.
     Fatal(OciError),
-    /// The registry may have a part of it.
+    /// It was interrupted; the registry may have a part of the blob.
     Interrupted(OciError),
-    /// The registry knows nothing of this upload.
+    /// The registry does not know this upload.
     Forgotten(OciError),
 }
 
@@ -80,7 +80,7 @@ impl From<OciError> for Setback {
     }
 }
 
-/// An upload under way.
+/// An upload in progress.
 struct Upload {
     location: Uri,
     offset: u64,
@@ -88,7 +88,7 @@ struct Upload {
 }
 
 impl Registry {
-    /// Sends a blob that the registry does not have.
+    /// Sends a blob that the registry does not have yet.
     pub(super) fn upload(&self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError> {
         let mut noted = self.noted_location(blob);
         let mut attempts = 0;
@@ -120,7 +120,8 @@ impl Registry {
                     error
                 }
             };
-            // Somebody else, or an answer that was lost, may have finished it.
+            // The blob may be complete after all: another client sent it, or only the answer was
+            // lost.
             let has_moved = upload.as_ref().is_some_and(|now| now.offset > before);
             attempts = if has_moved { 1 } else { attempts + 1 };
             if attempts >= ATTEMPTS {
@@ -133,7 +134,7 @@ impl Registry {
         }
     }
 
-    /// Opens an upload.
+    /// Starts an upload.
     fn begin(&self) -> Result<Upload, Setback> {
         let uri = self.address("blobs/uploads/")?;
         let response = self.send(&Ask::new(Method::POST, uri))?;
@@ -154,12 +155,12 @@ impl Registry {
         })
     }
 
-    /// Asks how much of an upload arrived.
+    /// Asks how much of an upload has arrived.
     fn ask_offset(&self, location: Uri, piece: u64, blob: &Descriptor) -> Result<Upload, Setback> {
         let response = self.send(&Ask::new(Method::GET, location.clone()))?;
         let offset = match response.status.as_u16() {
             204 | 200 => end_of_range(&response).unwrap_or(0),
-            // Also what is no longer as its address says, which cannot be gone on with.
+            // Includes uploads whose state no longer fits their address: they cannot be resumed.
             400 | 404 | 405 | 410 | 416 => {
                 return Err(Setback::Forgotten(self.refusal(response, "upload")));
             }
@@ -180,7 +181,7 @@ impl Registry {
         })
     }
 
-    /// Sends what is missing and closes the upload.
+    /// Sends the missing bytes and completes the upload.
     fn send_rest(
         &self,
         blob: &Descriptor,
@@ -252,7 +253,7 @@ impl Registry {
         Ok(())
     }
 
-    /// What the file says about an upload of this blob.
+    /// The recorded address of an upload of this blob.
     fn noted_location(&self, blob: &Descriptor) -> Option<Uri> {
         let path = self.access.upload_state.as_deref()?;
         let bytes = read_file(path, MAX_STATE).ok()?;
@@ -264,8 +265,8 @@ impl Registry {
         self.check_location(location).ok()
     }
 
-    /// Notes where an upload goes on. A folder that cannot be written to costs the resumption,
-    /// never the push.
+    /// Records where an upload continues. If that fails, the upload cannot be resumed, but the push
+    /// goes on.
     fn note_location(&self, blob: &Descriptor, location: &Uri) {
         let Some(path) = self.access.upload_state.as_deref() else {
             return;
@@ -294,25 +295,25 @@ impl Registry {
 
     fn forget_location(&self) {
         if let Some(path) = self.access.upload_state.as_deref() {
-            // Where it is not there, nothing was noted.
+            // If the file does not exist, nothing was recorded.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// How many bytes arrived, by `Range: 0-<last>`.
+/// How many bytes have arrived, according to `Range: 0-<last>`.
 fn end_of_range(response: &Response) -> Option<u64> {
     let range = response.text_header("range")?;
     let range = range.strip_prefix("bytes=").unwrap_or(range);
     let (_, last) = range.split_once('-')?;
-    // An upload of nothing has the range `0-0` too; one byte less is sent twice at worst.
+    // An empty upload has the range `0-0` too. At worst one byte is sent twice.
     match last.parse::<u64>().ok()? {
         0 => Some(0),
         last => last.checked_add(1),
     }
 }
 
-/// A file that changed under the upload, as what it is.
+/// Extracts the error for a file that changed during the upload.
 fn named_change(error: OciError) -> OciError {
     if let OciError::Remote(RemoteError::Http(crate::http::HttpError::Body { source, .. })) = &error
         && let Some(OciError::Changed(path)) = source

@@ -1,4 +1,4 @@
-//! `s3://BUCKET/KEY[@sha256:DIGEST]`, taken apart.
+//! Addresses in object storage: `s3://BUCKET/KEY[@sha256:DIGEST]`.
 
 use std::fmt;
 
@@ -6,27 +6,27 @@ use runseal_core::digest::{ContentHash, Digest};
 
 use crate::error::{RemoteError, shown_address};
 
-/// What every address begins with.
+/// The scheme of every address.
 pub(crate) const SCHEME: &str = "s3://";
 
-/// Longest key that object storage takes, in bytes.
+/// The longest key that object storage accepts, in bytes.
 const MAX_KEY: usize = 1024;
 
-/// Where something is in object storage.
+/// An address in object storage.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct S3Address {
     /// The bucket.
     pub bucket: String,
     /// The key, without a slash at either end; empty for the bucket itself.
     pub key: String,
-    /// Which run it has to be.
+    /// The digest that the run must have, if the address gives one.
     pub pin: Option<Pin>,
 }
 
-/// Says that the manifest of a run must have this digest.
+/// Requires the manifest of a run to have this digest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pin {
-    /// The key of the run, which what is addressed is or is in.
+    /// The key of the run. The address names this run or something in it.
     key: String,
     /// The digest.
     pub hash: ContentHash,
@@ -43,10 +43,10 @@ impl Pin {
 }
 
 impl S3Address {
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is not one.
     pub fn parse(text: &str) -> Result<Self, RemoteError> {
         let refuse = |problem| RemoteError::Address {
             address: shown_address(text).escape_debug().to_string(),
@@ -57,7 +57,7 @@ impl S3Address {
         };
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._".contains(c);
-        // Some servers take longer and odder names than S3 does; none takes these.
+        // Some servers accept longer and odder names than S3 does, but none accepts these.
         if bucket.is_empty() || !bucket.chars().all(is_name) {
             return Err(refuse(
                 "the bucket's name is missing or has letters it cannot have",
@@ -82,7 +82,7 @@ impl S3Address {
         })
     }
 
-    /// The same without a pin: what is cached by.
+    /// The same address without its pin, as a cache key.
     pub(crate) fn unpinned(&self) -> Self {
         Self {
             pin: None,
@@ -99,7 +99,7 @@ impl S3Address {
         }
     }
 
-    /// The folder that this is in, and its name there; `None` for the bucket itself.
+    /// The folder that contains this, and its name there; `None` for the bucket itself.
     pub(crate) fn parent(&self) -> Option<(Self, &str)> {
         if self.key.is_empty() {
             return None;
@@ -114,10 +114,10 @@ impl S3Address {
     }
 }
 
-/// What stands between a run's key and its digest.
+/// What separates a run's key from its digest.
 const PIN: &str = "@sha256:";
 
-/// Takes the digest out of a key. It may stand behind the run's name, before what is in the run.
+/// Splits the digest from a key. It follows the run's name, before any path inside the run.
 fn take_pin(key: &str) -> Result<(String, Option<Pin>), &'static str> {
     let Some((run, rest)) = key.split_once(PIN) else {
         return Ok((key.to_owned(), None));
@@ -125,13 +125,13 @@ fn take_pin(key: &str) -> Result<(String, Option<Pin>), &'static str> {
     let (digest, rest) = rest.split_at_checked(64).unwrap_or((rest, ""));
     let digest = Digest::parse_hex(digest).map_err(|_| "what follows `@` is no digest")?;
     let whole = format!("{run}{rest}");
-    // What merely begins with the run's name, such as its signature, is not the run.
+    // A key that only begins with the run's name, such as its signature's, is not part of the run.
     let is_of_run = rest.is_empty() || rest.starts_with('/');
     let pin = is_of_run.then(|| Pin::of(run, ContentHash::from(digest)));
     Ok((whole, pin))
 }
 
-/// A key below a folder of keys.
+/// The key of `name` in a folder.
 pub(crate) fn join(folder: &str, name: &str) -> String {
     match folder {
         "" => name.to_owned(),

@@ -1,6 +1,6 @@
-//! What a server's answers mean: the XML of object storage, and its errors.
+//! Interprets a server's answers: the XML of object storage, and its errors.
 //!
-//! Of an error only its code is used. Its text may repeat what was sent, signatures included.
+//! Only the code of an error is used. Its text may repeat what was sent, including signatures.
 
 use roxmltree::{Document, Node};
 use ureq::http::StatusCode;
@@ -8,15 +8,15 @@ use ureq::http::StatusCode;
 use crate::error::RemoteError;
 use crate::http::{Response, host};
 
-/// Bytes that an answer in XML may have: a page of a thousand long keys has a tenth of it.
+/// The most bytes of an XML answer: ten times a page of a thousand long keys.
 pub(super) const MAX_ANSWER: u64 = 16 << 20;
-/// Characters of a code that are shown.
+/// The most characters of a code that are shown.
 const MAX_CODE: usize = 64;
 
-/// Reads an answer and shows its root element to `see`.
+/// Parses an answer and calls `see` with its root element.
 ///
 /// # Errors
-/// When it is no XML, or `see` misses something in it.
+/// When it is not XML, or `see` returns `None`.
 pub(super) fn read_xml<T>(
     response: Response,
     see: impl FnOnce(Node<'_, '_>) -> Option<T>,
@@ -49,14 +49,14 @@ pub(super) fn child_text<'a, 'input: 'a>(
     children(node, name).next()?.text()
 }
 
-/// What was asked for, to say where an error happened.
+/// What was requested, for error messages.
 pub(super) struct Asked<'a> {
     pub bucket: &'a str,
     /// The address for messages.
     pub place: String,
 }
 
-/// The error that an answer is. Its body is read.
+/// The error that a response stands for. Reads the body.
 pub(super) fn refusal(response: Response, asked: &Asked<'_>) -> RemoteError {
     let host = host(&response.uri);
     let status = response.status;
@@ -75,7 +75,7 @@ pub(super) fn refusal(response: Response, asked: &Asked<'_>) -> RemoteError {
     refusal_of(status, code, host, asked)
 }
 
-/// The error for a code, which an answer with a good status may hold too.
+/// The error for a code, which even a successful response may contain.
 pub(super) fn refusal_of(
     status: StatusCode,
     code: Option<String>,
@@ -122,7 +122,7 @@ pub(super) fn refusal_of(
     }
 }
 
-/// Whether a code of any of the servers means that there is no room.
+/// Whether a code of any known server means that there is no space left.
 fn is_full(code: &str) -> bool {
     let words = [
         "StorageFull",
@@ -133,7 +133,7 @@ fn is_full(code: &str) -> bool {
     words.iter().any(|word| code.contains(word))
 }
 
-/// The code in the XML of an error.
+/// The code in an XML error.
 pub(super) fn code_of(text: &str) -> Option<String> {
     let document = Document::parse(text).ok()?;
     let root = document.root_element();
@@ -144,7 +144,7 @@ pub(super) fn code_of(text: &str) -> Option<String> {
     (!code.is_empty()).then_some(code)
 }
 
-/// Letters and digits of a code, so that nothing else of an answer gets into a message.
+/// The letters and digits of a code, so that nothing else from an answer gets into a message.
 fn clean(text: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     text.chars().filter(is_plain).take(MAX_CODE).collect()

@@ -1,4 +1,4 @@
-//! One bucket of one server, and the requests that are made to it.
+//! One bucket on one server, and the requests to it.
 
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,9 +18,9 @@ use crate::error::RemoteError;
 use crate::http::{Http, RepeatableBody, Request, Response, host};
 use crate::place::{Retention, RetentionMode};
 
-/// How often a write is made again that met another write of the same key.
+/// How often a write is repeated that conflicts with another write of the same key.
 pub(super) const CONFLICTS: u32 = 8;
-/// How long to wait before that.
+/// The pause before each repetition.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 /// A bucket.
@@ -31,33 +31,33 @@ pub struct Bucket {
     name: String,
     /// `https://host[:port]`
     origin: String,
-    /// The host as requests name it.
+    /// The value of the `Host` header.
     host: String,
-    /// What stands before every key: empty, or `/bucket`.
+    /// The path before every key: empty, or the bucket's name below the endpoint's own path.
     path: String,
 }
 
-/// What a server says of an object without sending it.
+/// An object's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ObjectFacts {
     pub bytes: u64,
-    /// The checksum that the server keeps, where it is that of the whole object.
+    /// The server's checksum, if it covers the whole object.
     pub sha256: Option<Digest>,
     pub retained_until: Option<String>,
-    /// What tells this object from another one under the same key.
+    /// The ETag, which distinguishes this object from others under the same key.
     pub tag: Option<String>,
 }
 
-/// What became of something that is written once.
+/// The result of a write that must not overwrite anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
-    /// It was not there, and is now.
+    /// The object was written.
     Now,
-    /// Something has this key already.
+    /// An object with this key existed already.
     Before,
 }
 
-/// What a request has beside its method and its key.
+/// The parts of a request other than its method and key.
 #[derive(Default)]
 pub(super) struct Details<'a> {
     pub query: Vec<(String, String)>,
@@ -66,10 +66,10 @@ pub(super) struct Details<'a> {
 }
 
 impl Bucket {
-    /// The bucket that an address is in, with what the environment says about servers and keys.
+    /// The bucket with this name, on the server and with the keys that the environment gives.
     ///
     /// # Errors
-    /// When the environment cannot be used.
+    /// When the settings in the environment are not usable.
     pub fn open(http: &Http, name: &str) -> Result<Self, RemoteError> {
         let settings = Settings::find()?;
         let bad = |problem| RemoteError::Address {
@@ -98,7 +98,7 @@ impl Bucket {
                     false => "amazonaws.com",
                 };
                 let server = format!("s3.{}.{ending}", settings.region);
-                // A dot would need a certificate that nobody has.
+                // The server's wildcard certificate does not cover a bucket name with a dot.
                 match name.contains('.') {
                     true => (format!("https://{server}"), format!("/{name}")),
                     false => (format!("https://{name}.{server}"), String::new()),
@@ -138,7 +138,7 @@ impl Bucket {
         }
     }
 
-    /// Makes a request and gives back what was answered, whatever the status.
+    /// Sends a request and returns the response, whatever its status.
     pub(super) fn send(
         &self,
         method: Method,
@@ -200,7 +200,7 @@ impl Bucket {
         Ok(response)
     }
 
-    /// A header's value; the text is never quoted where it cannot be one.
+    /// A header value; the error does not quote the text if it is invalid.
     fn value(&self, text: &str) -> Result<HeaderValue, RemoteError> {
         HeaderValue::from_str(text).map_err(|_| RemoteError::Credentials {
             path: "the environment".to_owned(),
@@ -208,7 +208,7 @@ impl Bucket {
         })
     }
 
-    /// The same, where every answer but a success is an error.
+    /// Like `send`, but any response other than a success is an error.
     pub(super) fn demand(
         &self,
         method: Method,
@@ -222,7 +222,7 @@ impl Bucket {
         }
     }
 
-    /// The object, from a byte on; `None` where there is none.
+    /// The object from a byte offset on; `None` if it does not exist.
     pub(super) fn get(&self, key: &str, from: u64) -> Result<Option<Response>, RemoteError> {
         let mut details = Details::default();
         if from > 0 {
@@ -243,7 +243,7 @@ impl Bucket {
         }
     }
 
-    /// What the server says of an object; `None` where there is none.
+    /// The metadata of an object; `None` if it does not exist.
     pub(super) fn head(&self, key: &str) -> Result<Option<ObjectFacts>, RemoteError> {
         let details = Details {
             headers: vec![("x-amz-checksum-mode", "ENABLED".to_owned())],
@@ -254,7 +254,7 @@ impl Bucket {
             return Ok(None);
         }
         if !response.status.is_success() {
-            // Such an answer has no body that would say more.
+            // The answer to HEAD has no body, so ask again in a way that has one.
             return Err(match self.explain(key) {
                 Err(error) => error,
                 Ok(()) => refusal(response, &self.asked(key)),
@@ -262,7 +262,8 @@ impl Bucket {
         }
         let bytes = response.declared_length();
         let tag = response.text_header("etag").map(str::to_owned);
-        // The checksum of an object that came in parts is made of theirs, and not all servers say so.
+        // The checksum of a multipart object is computed from its parts', and not all servers say
+        // so.
         let came_whole = tag.as_ref().is_some_and(|tag| !tag.contains('-'));
         let checksum = response.text_header("x-amz-checksum-sha256");
         let checksum = checksum.filter(|_| came_whole);
@@ -278,7 +279,7 @@ impl Bucket {
         }))
     }
 
-    /// Asks for a byte, so that the answer has words where it is a refusal.
+    /// Requests one byte, because an error response to GET has a body that explains it.
     fn explain(&self, key: &str) -> Result<(), RemoteError> {
         let details = Details {
             headers: vec![("range", "bytes=0-0".to_owned())],
@@ -287,7 +288,7 @@ impl Bucket {
         self.demand(Method::GET, key, &details).map(drop)
     }
 
-    /// Writes an object whose key nothing has yet.
+    /// Writes an object unless its key exists.
     pub(super) fn put_new(
         &self,
         key: &str,
@@ -297,7 +298,7 @@ impl Bucket {
         let mut headers = vec![
             ("if-none-match", "*".to_owned()),
             ("x-amz-checksum-sha256", checksum(digest)),
-            // Objects that are locked are taken only where a checksum is announced so.
+            // Servers accept locked objects only if the checksum is announced this way.
             ("x-amz-sdk-checksum-algorithm", "SHA256".to_owned()),
         ];
         headers.extend(retention_headers(retention));
@@ -309,7 +310,7 @@ impl Bucket {
         self.write_once(Method::PUT, key, &details)
     }
 
-    /// Makes a conditional write, again where another write was under way.
+    /// Makes a conditional write, and repeats it if it conflicts with another one in progress.
     pub(super) fn write_once(
         &self,
         method: Method,
@@ -341,7 +342,7 @@ impl Bucket {
         })
     }
 
-    /// Makes sure that an object which is there already is locked for as long as `retention` says.
+    /// Makes sure that an existing object is locked for at least as long as `retention` says.
     pub(super) fn extend_retention(
         &self,
         key: &str,
@@ -349,7 +350,7 @@ impl Bucket {
     ) -> Result<(), RemoteError> {
         let facts = self.head(key)?;
         let until = facts.and_then(|facts| facts.retained_until);
-        // Both are UTC, of which the later one is the greater text up to the second.
+        // Both are UTC, so up to the second they compare as text.
         let seconds = |text: &str| text.get(..19).map(str::to_owned);
         if until.as_deref().and_then(seconds) >= seconds(&retention.until) {
             return Ok(());
@@ -385,7 +386,7 @@ fn now(host: &str) -> Result<Moment, RemoteError> {
     Ok(Moment::from_iso(&text))
 }
 
-/// Headers that lock a new object.
+/// The headers that lock a new object.
 pub(super) fn retention_headers(
     retention: Option<&Retention>,
 ) -> impl Iterator<Item = (&'static str, String)> {
@@ -407,12 +408,12 @@ const fn mode_name(mode: RetentionMode) -> &'static str {
     }
 }
 
-/// A digest as checksums are written.
+/// A digest in the form of a checksum header.
 pub(super) fn checksum(digest: Digest) -> String {
     Base64::encode_string(digest.as_bytes())
 }
 
-/// The digest that a checksum is; `None` for one that is made of those of parts.
+/// The digest in a checksum header; `None` if it was computed from parts.
 pub(super) fn parse_checksum(text: &str) -> Option<Digest> {
     let mut bytes = [0; 32];
     let decoded = Base64::decode(text, &mut bytes).ok()?;

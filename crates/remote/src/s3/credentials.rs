@@ -1,7 +1,7 @@
-//! Keys and settings for object storage, from where its users have them: the environment, then the
-//! shared files of the profile `AWS_PROFILE`.
+//! Keys and settings for object storage, from the usual places: the environment, then the shared
+//! files of the profile `AWS_PROFILE`.
 //!
-//! No secret is printed by anything in here, and none is kept longer than its owner lives.
+//! Nothing here prints a secret, and secrets are erased from memory with their owner.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -14,10 +14,10 @@ use zeroize::Zeroizing;
 
 use crate::error::RemoteError;
 
-/// Bytes that a shared file may have.
+/// The most bytes of a shared file.
 const MAX_FILE: u64 = 1 << 20;
 
-/// A key, its secret, and the token of a session where there is one.
+/// An access key, its secret, and a session token if there is one.
 #[derive(Clone)]
 pub(super) struct Credentials {
     key_id: String,
@@ -53,22 +53,22 @@ impl Credentials {
     }
 }
 
-/// Where the servers are and who is asking.
+/// Which server to use, and with which credentials.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// Nothing where nobody said; then requests are not signed.
+    /// `None` if none were found; requests are not signed then.
     pub credentials: Option<Credentials>,
-    /// The region that signatures name.
+    /// The region to sign for.
     pub region: String,
-    /// A server of one's own, instead of Amazon's.
+    /// A server to use instead of Amazon's.
     pub endpoint: Option<String>,
 }
 
 impl Settings {
-    /// What the environment and the shared files say.
+    /// The settings in the environment and the shared files.
     ///
     /// # Errors
-    /// When a file that is there cannot be used.
+    /// When an existing file cannot be used.
     pub(super) fn find() -> Result<Self, RemoteError> {
         Self::from_sources(&|name| env::var(name).ok().filter(|value| !value.is_empty()))
     }
@@ -134,7 +134,7 @@ impl Settings {
 struct Section(BTreeMap<String, Zeroizing<String>>);
 
 impl Section {
-    /// Reads the section `name`; `None` where there is no such file or section.
+    /// Reads the section `name`; `None` if the file or section does not exist.
     fn read(path: Option<PathBuf>, name: &str) -> Result<Option<Self>, RemoteError> {
         let Some(path) = path else { return Ok(None) };
         let unusable = |problem: String| RemoteError::Credentials {
@@ -167,7 +167,7 @@ impl Section {
                 continue;
             }
             let is_comment = trimmed.starts_with(['#', ';']);
-            // What is indented belongs to a setting of its own, such as `s3 =`.
+            // Indented lines belong to a nested setting such as `s3 =`.
             let is_nested = line.starts_with([' ', '\t']);
             if !is_inside || is_comment || is_nested {
                 continue;

@@ -1,7 +1,7 @@
-//! Object storage as files: runs as folders, and plain objects as what they are.
+//! Object storage as files: runs appear as folders, other objects as themselves.
 //!
-//! What a path stands for is found out once and kept: a run's manifest, or the listing of a folder
-//! that was searched. A folder that holds runs does not show how they are kept.
+//! What a path refers to is determined once and cached: a run's manifest, or the listing of a
+//! folder that was searched. How runs are stored is not visible in the folder that contains them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -28,14 +28,14 @@ use crate::error::RemoteError;
 use crate::http::Http;
 use crate::manifest::RunManifest;
 
-/// Runs whose manifests are kept at the same time.
+/// The most runs whose manifests are cached.
 const KEPT_RUNS: usize = 64;
-/// Requests that are under way for each thread that verifies.
+/// Parallel requests per verifying thread.
 const CONNECTIONS_A_THREAD: usize = 8;
-/// Requests that are under way for one run at the most.
+/// The most parallel requests for one run.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Object storage, as far as the environment has keys for it.
+/// Object storage, with the keys that the environment has for it.
 #[derive(Debug, Default)]
 pub struct S3Files {
     http: Http,
@@ -44,7 +44,7 @@ pub struct S3Files {
     listings: Mutex<BTreeMap<S3Address, Arc<Listing>>>,
 }
 
-/// A run that was found.
+/// A run that was looked up.
 struct Run {
     manifest: Arc<RunManifest>,
     digest: Digest,
@@ -57,26 +57,26 @@ impl fmt::Debug for Run {
     }
 }
 
-/// The last runs that were asked for, and where there is none.
+/// The most recently used runs, and addresses known to have none.
 #[derive(Debug, Default)]
 struct KeptRuns {
     found: BTreeMap<S3Address, Option<Arc<Run>>>,
     order: VecDeque<S3Address>,
 }
 
-/// A run, and what of it is meant: nothing for the run itself.
+/// A run, and a path in it; `None` for the run itself.
 type PlaceInRun = (Arc<Run>, Option<SafePath>);
 
 /// The names in a folder.
 type Listing = BTreeMap<String, EntryKind>;
 
-/// What an address stands for.
+/// What an address refers to.
 enum Node {
     /// A run, or a folder or file of it.
     Run(Arc<Run>, Option<SafePath>),
-    /// An object.
+    /// A plain object.
     Object(Arc<Bucket>, ObjectFacts),
-    /// Keys that go on behind this one.
+    /// A prefix of other keys.
     Folder(Arc<Bucket>),
 }
 
@@ -130,13 +130,13 @@ impl S3Files {
         }
     }
 
-    /// The run that an address is or is in, looked for from the inside out.
+    /// The run that an address names or lies in, searching from the address upwards.
     fn run_around(&self, address: &S3Address) -> Result<Option<PlaceInRun>, RemoteError> {
         let mut around = vec![address.clone()];
         while let Some((above, _)) = around.last().and_then(S3Address::parent) {
             around.push(above);
         }
-        // Most questions are about files of a run that was found before.
+        // Most requests concern files of a run that is cached already.
         let is_kept = |at: &&S3Address| {
             let kept = lock(&self.runs);
             matches!(kept.found.get(&at.unpinned()), Some(Some(_)))
@@ -160,7 +160,7 @@ impl S3Files {
         Ok(None)
     }
 
-    /// What an address stands for.
+    /// What an address refers to.
     fn find(&self, path: &Path) -> Result<(S3Address, Node), RemoteError> {
         let address = S3Address::parse(&path.to_string_lossy())?;
         let missing = || RemoteError::NotFound {
@@ -194,7 +194,7 @@ impl S3Files {
         }
     }
 
-    /// The names in a folder that is no run: runs, folders and objects.
+    /// The names in a folder that is not a run: runs, folders and objects.
     fn listing(&self, address: &S3Address) -> Result<Arc<Listing>, RemoteError> {
         let address = address.unpinned();
         if let Some(listing) = lock(&self.listings).get(&address) {
@@ -409,7 +409,7 @@ impl Files for S3Files {
     }
 }
 
-/// How many requests are under way at once: waiting for an answer takes no processor.
+/// How many requests to make in parallel; more than threads, because waiting takes no processor.
 fn connections(threads: Option<usize>) -> usize {
     let threads = threads.or_else(|| thread::available_parallelism().ok().map(usize::from));
     (threads.unwrap_or(1) * CONNECTIONS_A_THREAD).min(MAX_CONNECTIONS)

@@ -1,4 +1,4 @@
-//! What keys a bucket has below a prefix.
+//! Lists the keys of a bucket below a prefix.
 
 use ureq::http::Method;
 
@@ -9,9 +9,9 @@ use crate::error::RemoteError;
 /// Something directly below a prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Listed {
-    /// An object, by what follows the prefix, with its size.
+    /// An object, by its key after the prefix, with its size.
     Object(String, u64),
-    /// Keys that go on behind a slash, by what stands before it.
+    /// A common prefix of further keys, up to the next slash.
     Folder(String),
 }
 
@@ -21,7 +21,7 @@ struct Page {
 }
 
 impl Bucket {
-    /// Shows everything directly below `folder` to `see`, page by page.
+    /// Calls `see` with everything directly below `folder`, page by page.
     ///
     /// # Errors
     /// When it cannot be listed.
@@ -80,7 +80,7 @@ impl Bucket {
             for object in children(root, "Contents") {
                 let name = child_text(object, "Key")?.strip_prefix(prefix.as_str())?;
                 let bytes = child_text(object, "Size")?.parse().ok()?;
-                // Some tools mark a folder by an empty object of its name.
+                // Some tools mark a folder with an empty object of its name.
                 if !name.is_empty() {
                     listed.push(Listed::Object(name.to_owned(), bytes));
                 }

@@ -1,4 +1,4 @@
-//! A plain object as a file that can be read from anywhere in it, by ranges.
+//! A plain object as a seekable file, read by ranges.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -13,15 +13,15 @@ use crate::blobs::into_io;
 use crate::error::RemoteError;
 use crate::http::Http;
 
-/// Bytes that are asked for after a jump.
+/// Bytes that are requested after a seek.
 const FIRST_BLOCK: u64 = 128 << 10;
-/// Bytes that are asked for at once where reading goes on and on.
+/// Bytes that are requested at once during sequential reading.
 const LARGEST_BLOCK: u64 = 4 << 20;
 
-/// Writes an object in place of one that held `earlier`, or of none.
+/// Replaces an object that held `earlier`, or creates it if that is `None`.
 ///
 /// # Errors
-/// When it cannot be written, or something else is there by now.
+/// When it cannot be written, or the object has changed since.
 pub fn replace_object(
     address: &str,
     bytes: &[u8],
@@ -60,8 +60,7 @@ pub fn replace_object(
     }
 }
 
-/// An object. It is the same object in every request: where it was replaced in between, reading
-/// fails.
+/// An object opened for reading. If it is replaced between two requests, reading fails.
 pub(super) struct ObjectFile<'a> {
     bucket: &'a Bucket,
     key: String,
@@ -71,7 +70,7 @@ pub(super) struct ObjectFile<'a> {
     block: Vec<u8>,
     block_start: u64,
     next_block: u64,
-    /// What the server failed with, for readers that take every error for damage.
+    /// The server's failure, for readers that would otherwise report every error as damage.
     failure: Option<String>,
 }
 
@@ -90,7 +89,7 @@ impl<'a> ObjectFile<'a> {
         }
     }
 
-    /// Why the last reading failed, where the server was the reason.
+    /// Why the last read failed, if the server was the reason.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
@@ -99,7 +98,7 @@ impl<'a> ObjectFile<'a> {
         self.size
     }
 
-    /// What of the block stands at the current place.
+    /// The buffered bytes at the current position.
     fn ready(&self) -> &[u8] {
         let offset = self.at.checked_sub(self.block_start);
         let offset = offset.and_then(|offset| usize::try_from(offset).ok());
@@ -130,7 +129,8 @@ impl<'a> ObjectFile<'a> {
         };
         match response.status {
             StatusCode::PARTIAL_CONTENT => {}
-            // A server without ranges sends the whole, which is right where that was asked for.
+            // A server without range support sends the whole object, which is fine if all of it was
+            // requested.
             StatusCode::OK if self.at == 0 && end == self.size => {}
             StatusCode::PRECONDITION_FAILED => {
                 return Err(corrupt("it was replaced while it was read"));

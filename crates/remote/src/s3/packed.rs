@@ -1,4 +1,4 @@
-//! Archives in object storage, read without a copy on disk.
+//! Reads archives in object storage without a local copy.
 
 use std::io::{self, Read, Seek};
 use std::path::Path;
@@ -13,7 +13,7 @@ use runseal_survey::name_fault;
 
 use super::object::ObjectFile;
 
-/// Reads the archive that an object is, by ranges; `None` where it is none.
+/// Reads an object as an archive, by ranges; `None` if it is not one.
 pub(super) fn read_object(
     path: &Path,
     file: &mut ObjectFile<'_>,
@@ -44,7 +44,7 @@ pub(super) fn read_object(
         read(&mut pieces).map_err(fail)?;
         archive.add_pieces(pieces.into_found());
     }
-    // What could not be had is no fault of the archive.
+    // A failure of the server is not a fault of the archive.
     if let Some(failure) = file.failure() {
         return Err(fail(io::Error::other(failure.to_owned())));
     }
@@ -54,8 +54,7 @@ pub(super) fn read_object(
     Ok(Some(archive))
 }
 
-/// Reads the archive that a file of a run is, from its beginning to its end; `None` where it is
-/// none.
+/// Reads a file of a run as an archive, from beginning to end; `None` if it is not one.
 pub(super) fn read_arriving<'a>(
     shown: &str,
     open: impl Fn() -> Result<Box<dyn Read + Send + 'a>, SourceError>,

@@ -1,4 +1,4 @@
-//! A run in object storage, put and got.
+//! Puts a run into object storage and looks it up there.
 
 use std::io::Read;
 use std::path::Path;
@@ -25,16 +25,16 @@ use crate::manifest::{Blob, MAX_MANIFEST_BYTES, RunManifest};
 use crate::parallel;
 use crate::place::{Pushed, PutOptions, RemoteRun, RunPlace};
 
-/// Files that are sent at once.
+/// How many files are sent in parallel.
 const FILES_AT_ONCE: usize = 16;
-/// Where manifests are, below a prefix.
+/// The folder of manifests, below a prefix.
 pub(super) const RUNS: &str = "runs";
-/// Where contents are, below a prefix.
+/// The folder of contents, below a prefix.
 pub(super) const BLOBS: &str = "sha256";
-/// What the name of a manifest ends with.
+/// The ending of a manifest's name.
 pub(super) const MANIFEST: &str = ".manifest.json";
 
-/// The address of one run, and the server that has it.
+/// The address of one run, and the bucket that it is in.
 #[derive(Debug)]
 pub struct S3Place {
     bucket: Arc<Bucket>,
@@ -45,7 +45,7 @@ impl S3Place {
     /// The place at an address such as `s3://bucket/prefix/run_1`.
     ///
     /// # Errors
-    /// When it is no address of a run, or the environment cannot be used.
+    /// When this is not the address of a run, or the settings in the environment are not usable.
     pub fn open(address: &str) -> Result<Self, RemoteError> {
         let address = S3Address::parse(address)?;
         if address.key.is_empty() {
@@ -67,7 +67,7 @@ impl S3Place {
         key.rsplit_once('/').map_or(key, |(_, name)| name)
     }
 
-    /// The address with the digest of its run.
+    /// The address, pinned to a digest.
     pub fn pinned(&self, digest: Digest) -> String {
         let pin = Pin::of(&self.address.key, ContentHash::from(digest));
         let address = S3Address {
@@ -197,13 +197,13 @@ impl S3Place {
     }
 }
 
-/// The key of the manifest of the run that is read at `key`.
+/// The key of the manifest of the run at `key`.
 pub(super) fn manifest_key(key: &str) -> String {
     let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
     join(prefix, &format!("{RUNS}/{name}{MANIFEST}"))
 }
 
-/// The manifest of the run that is read at `key`, with its digest; `None` where there is none.
+/// The manifest of the run at `key`, with its digest; `None` if there is none.
 pub(super) fn read_manifest(
     bucket: &Bucket,
     key: &str,
@@ -220,7 +220,7 @@ pub(super) fn read_manifest(
     Ok(Some((parsed, Digest::of(&bytes))))
 }
 
-/// Fails where a run is not the one that an address pins.
+/// Fails if the run is not the one that the address pins.
 pub(super) fn check_pin(address: &S3Address, digest: Digest) -> Result<(), RemoteError> {
     match &address.pin {
         Some(Pin { hash, .. }) if hash.digest() != digest => Err(RemoteError::Corrupt {
@@ -310,7 +310,7 @@ fn unless_forbidden<T>(asked: Result<Option<T>, RemoteError>) -> Result<Option<T
     }
 }
 
-/// Contents below a prefix.
+/// The contents below a prefix.
 pub(super) struct S3Blobs {
     pub bucket: Arc<Bucket>,
     pub prefix: String,

@@ -1,4 +1,4 @@
-//! A folder of plain objects, as other tools lay them down: every key below a prefix is a file.
+//! A folder of plain objects, as other tools write it: every key below a prefix is a file.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -23,7 +23,7 @@ use crate::parallel;
 pub(super) struct PlainFolder {
     bucket: Arc<Bucket>,
     key: String,
-    /// By what follows the key.
+    /// The entries, by their keys below the folder's.
     entries: BTreeMap<String, EntryKind>,
     connections: usize,
 }

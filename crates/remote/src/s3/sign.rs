@@ -1,7 +1,7 @@
-//! Signs requests the way object storage asks for: AWS Signature Version 4, in headers.
+//! Signs requests as object storage demands: AWS Signature Version 4, in headers.
 //!
 //! The signature covers the method, the path, the query, the host, every `x-amz-` header and the
-//! digest of the body, so nobody on the way can make another request of it.
+//! digest of the body, so nobody in between can turn it into a different request.
 
 use std::fmt::Write as _;
 
@@ -14,28 +14,28 @@ use super::credentials::Credentials;
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "s3";
 
-/// What is signed of a request.
+/// The parts of a request that are signed.
 pub(super) struct Signable<'a> {
     /// `GET`, `PUT` and so on.
     pub method: &'a str,
-    /// The host as the request names it, with its port where it is not the usual one.
+    /// The value of the `Host` header; with the port unless it is the default.
     pub host: &'a str,
     /// The path, encoded.
     pub path: &'a str,
-    /// The query, encoded, by name.
+    /// The query's names and values, not yet encoded, in any order.
     pub query: &'a [(String, String)],
-    /// Headers beside the host, names in lower case.
+    /// The other signed headers, with lower-case names.
     pub headers: &'a [(&'static str, String)],
     /// The digest of the body.
     pub body: Digest,
 }
 
-/// A moment as signatures write it: `20261117T101500Z`.
+/// A time in the form that signatures use: `20261117T101500Z`.
 #[derive(Debug, Clone)]
 pub(super) struct Moment(String);
 
 impl Moment {
-    /// From `2026-11-17T10:15:00Z`.
+    /// Converts from the form `2026-11-17T10:15:00Z`.
     pub(super) fn from_iso(text: &str) -> Self {
         Self(text.chars().filter(|c| !matches!(c, '-' | ':')).collect())
     }
@@ -94,7 +94,7 @@ pub(super) fn authorization(
 }
 
 fn keyed_hash(key: &[u8], text: &[u8]) -> Vec<u8> {
-    // A key of any length is fine for this hash.
+    // HMAC accepts a key of any length.
     match Hmac::<Sha256>::new_from_slice(key) {
         Ok(mut mac) => {
             mac.update(text);

@@ -1,8 +1,8 @@
-//! Writes contents under their digests, each once.
+//! Stores contents under their digests, each once.
 //!
-//! Small ones go in one request. Large ones go in parts, several at once; parts that an earlier
-//! attempt has sent are found on the server and not sent again. Everything is hashed here before it
-//! is sent, and the server is given the digest of every request's body to compare.
+//! Small contents are sent in one request. Large ones are sent in parts, several in parallel; parts
+//! that an earlier attempt has sent are found on the server and not sent again. Everything is
+//! hashed here before it is sent, and the server checks every request's body against its digest.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -30,13 +30,14 @@ use crate::manifest::Blob;
 use crate::parallel;
 use crate::place::Retention;
 
-/// Up to this size a file is held in memory and sent without asking whether it is there.
+/// Up to this size, a file is read into memory and sent without asking first whether it exists.
 const SMALL: u64 = 256 << 10;
-/// From this size on, a file goes in parts of this size, or larger where there would be too many.
+/// From this size on, a file is sent in parts of this size, or larger ones if there would be too
+/// many.
 const PART: u64 = 16 << 20;
-/// Parts that an object may have.
+/// The most parts that an object may have.
 const MAX_PARTS: u64 = 10_000;
-/// Parts of one file that are sent at once.
+/// How many parts of one file are sent in parallel.
 const PARTS_AT_ONCE: usize = 4;
 
 /// The key of a content below a prefix.
@@ -45,7 +46,7 @@ pub(super) fn blob_key(prefix: &str, sha256: Digest) -> String {
     join(prefix, &format!("sha256/{}/{hex}", sha256.hex_prefix(2)))
 }
 
-/// Writes contents below a prefix.
+/// Stores contents below a prefix.
 pub(super) struct BlobWriter<'a> {
     pub bucket: &'a Bucket,
     pub prefix: &'a str,
@@ -55,7 +56,7 @@ pub(super) struct BlobWriter<'a> {
 }
 
 impl BlobWriter<'_> {
-    /// Makes sure that the content of a file is there.
+    /// Makes sure that the content of a file is stored.
     pub(super) fn put_file(&self, path: &Path) -> Result<Blob, RemoteError> {
         let (file, bytes) = open_regular(path).map_err(|error| unread(path, error))?;
         if bytes <= SMALL {
@@ -114,7 +115,7 @@ impl BlobWriter<'_> {
         Ok(blob)
     }
 
-    /// Whether the content is there. What has its key and cannot be it is an error.
+    /// Whether the content is stored. Fails if something else has its key.
     fn is_there(&self, key: &str, blob: Blob) -> Result<bool, RemoteError> {
         let Some(facts) = self.bucket.head(key)? else {
             return Ok(false);
@@ -138,7 +139,7 @@ impl BlobWriter<'_> {
         Ok(true)
     }
 
-    /// The same, where it has to be there.
+    /// Like `is_there`, but fails if the content is missing.
     fn check(&self, key: &str, blob: Blob) -> Result<(), RemoteError> {
         match self.is_there(key, blob)? {
             true => Ok(()),
@@ -148,7 +149,7 @@ impl BlobWriter<'_> {
         }
     }
 
-    /// Sends a content in parts, those that are not there yet.
+    /// Sends a content in parts, except those that the server already has.
     fn put_parts(&self, key: &str, blob: Blob, path: &Path) -> Result<Written, RemoteError> {
         let size = PART.max(blob.bytes.div_ceil(MAX_PARTS).next_multiple_of(1 << 20));
         let upload = self.find_upload(key)?;
@@ -184,7 +185,7 @@ impl BlobWriter<'_> {
         Ok(written)
     }
 
-    /// An upload of this key that was begun and not completed: what it has need not be sent again.
+    /// An unfinished upload of this key, whose parts need not be sent again.
     fn find_upload(&self, key: &str) -> Result<Option<String>, RemoteError> {
         let details = Details {
             query: vec![
@@ -197,7 +198,7 @@ impl BlobWriter<'_> {
         read_xml(response, |root| {
             let uploads = children(root, "Upload");
             let of_key = uploads.filter(|upload| child_text(*upload, "Key") == Some(key));
-            // The latest; any would do, and every attempt has to choose the same.
+            // Any would do, but every attempt has to choose the same one: the latest.
             let found = of_key.filter_map(|upload| {
                 let begun = child_text(upload, "Initiated").unwrap_or_default();
                 Some((begun.to_owned(), child_text(upload, "UploadId")?.to_owned()))
@@ -292,7 +293,7 @@ impl BlobWriter<'_> {
         })
     }
 
-    /// Makes one object of the parts, if its key is still free.
+    /// Joins the parts to one object, unless its key exists by now.
     fn complete(&self, key: &str, id: &str, parts: &[Part]) -> Result<Written, RemoteError> {
         let mut text = "<CompleteMultipartUpload>".to_owned();
         for part in parts {
@@ -327,12 +328,13 @@ impl BlobWriter<'_> {
                 self.abort(key, id);
                 return Ok(Written::Before);
             }
-            // Somebody else has completed or ended it; whoever asks sees whether the object is there.
+            // Another client has completed or aborted it; the caller checks whether the object
+            // exists.
             StatusCode::NOT_FOUND => return Ok(Written::Before),
             status if !status.is_success() => return Err(refusal(response, &asked)),
             _ => {}
         }
-        // An error may come after the status was sent.
+        // A successful response may still contain an error.
         let answer = response.into_bytes(MAX_ANSWER)?;
         let code = str::from_utf8(&answer).ok().and_then(code_of);
         match code {
@@ -344,13 +346,14 @@ impl BlobWriter<'_> {
         }
     }
 
-    /// Gives up an upload whose object is there already.
+    /// Aborts an upload whose object exists already.
     fn abort(&self, key: &str, id: &str) {
         let details = Details {
             query: vec![("uploadId".to_owned(), id.to_owned())],
             ..Details::default()
         };
-        // What stays costs room and nothing else; a rule of the bucket can take it away.
+        // If this fails, the parts only take up space, until a lifecycle rule of the bucket deletes
+        // them.
         let _ = self.bucket.send(Method::DELETE, key, &details);
     }
 }
@@ -364,8 +367,8 @@ struct Part {
 }
 
 impl Part {
-    /// Whether it is the section with these sums. Of a part the server may know nothing but its
-    /// tag, which most servers make of an MD5; where it is something else, the part is sent again.
+    /// Whether this part has these digests. Some servers report only an ETag, usually the MD5; if
+    /// it is something else, the part is sent again.
     fn is(&self, sums: &Sums) -> bool {
         match self.sha256 {
             Some(sha256) => sha256 == sums.sha256,
@@ -374,13 +377,13 @@ impl Part {
     }
 }
 
-/// Digests of a section.
+/// The digests of a section.
 struct Sums {
     sha256: Digest,
     md5: Option<String>,
 }
 
-/// A part of a file, read when it is sent, and again when it is sent again.
+/// A section of a file, read every time that it is sent.
 struct FileSection<'a> {
     path: &'a Path,
     from: u64,
@@ -415,7 +418,7 @@ impl FileSection<'_> {
     }
 }
 
-/// Reads, and notes what was read.
+/// A reader that also computes the MD5 of what is read.
 struct Tee<R> {
     reader: R,
     md5: Md5,
@@ -439,7 +442,7 @@ impl RepeatableBody for FileSection<'_> {
     }
 }
 
-/// Bytes in memory as a body.
+/// A request body in memory.
 pub(super) struct BytesBody<'a>(pub &'a [u8]);
 
 impl RepeatableBody for BytesBody<'_> {

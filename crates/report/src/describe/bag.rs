@@ -8,6 +8,7 @@ use runseal_core::formats::checksums::LISTS;
 use super::content::add_contents;
 use super::{About, Block, Body, Description, Fact, size_text};
 use crate::exhibit::Exhibit;
+use crate::limits::ROWS;
 use crate::reveal::counted;
 
 /// What a bag holds and says of itself.
@@ -36,10 +37,19 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
     if let (Some((name, bytes)), Some(declared)) = (info, declared)
         && let Some(text) = declared.encoding.decode(bytes)
     {
-        let entries = BagInfo::parse(&text).entries.into_iter();
-        let facts: Vec<Fact> = entries
+        let entries = BagInfo::parse(&text).entries;
+        let more = entries.len().saturating_sub(ROWS);
+        let mut facts: Vec<Fact> = entries
+            .into_iter()
+            .take(ROWS)
             .map(|(label, value)| Fact { label, value })
             .collect();
+        if more > 0 {
+            facts.push(Fact {
+                label: "…".to_owned(),
+                value: format!("{more} more labels are not shown"),
+            });
+        }
         if !facts.is_empty() {
             let block = Block::new("What it says of itself", Body::Facts(facts));
             description.asked.push(block.about(About::file(name)));

@@ -18,9 +18,13 @@ pub(super) fn describe_model_io<'a>(description: &mut Description<'a>, exhibit: 
     let text = |path| text_at(root, path).unwrap_or_default();
     let calls = list_at(root, "interactions").len();
     description.headline = Some(format!(
-        "{calls} call{} to {} through {}",
+        "{calls} call{}{} through {}",
         if calls == 1 { "" } else { "s" },
-        text("model_id"),
+        // What goes to tools, or asks for a list of models, names none.
+        match text("model_id").as_ref() {
+            "" | "none" => String::new(),
+            model => format!(" to {model}"),
+        },
         text("adapter_id")
     ));
     description.add_facts(

@@ -145,7 +145,8 @@ fn pack_picture(exhibit: &Exhibit<'_>, run: Node<'_>) -> super::Picture {
     let intent = Card::new(text("intent.path"), text("kernel_result_kind"), Mark::Plain)
         .about(About::place(RUN, "/intent"))
         .about(About::place(RUN, "/kernel_result_kind"))
-        .about(About::file(RUN));
+        .about(About::file(RUN))
+        .about(About::file("bundle.json"));
     let decision = Card::new(word, format!("policy {}", text("policy.name")), mark)
         .about(About::place(RUN, "/decision"))
         .about(About::place(RUN, "/policy"))

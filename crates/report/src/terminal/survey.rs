@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::answer::{meaning_of, named_place, rule_of, unlisted_note};
-use runseal_core::verify::{Checked, EXPECTED, Finding, Outcome, Survey, Verdict};
+use runseal_core::verify::{Checked, EXPECTED, Finding, Level, Outcome, Survey, Verdict};
 
 use super::{Screen, columns, fit, pad, plain, wrap};
 use crate::answers::Tone;
@@ -165,10 +165,11 @@ fn answers(survey: &Survey, result: &Checked) -> String {
     let Some(found) = survey.authenticity_of(result) else {
         return String::new();
     };
-    let intact = if result.is_valid() {
-        "intact"
-    } else {
-        "NOT intact"
+    let intact = match (result.is_valid(), survey.level()) {
+        (false, _) => "NOT intact",
+        // Nothing was asked that would show it.
+        (true, Level::Document) => "meets its document",
+        (true, _) => "intact",
     };
     let trusted = match &found.trusted {
         None => "",
@@ -284,11 +285,18 @@ fn advice(result: &Checked, findings: &[Finding]) -> Option<String> {
 
 fn summary(survey: &Survey) -> String {
     let checked = survey.checked();
-    let valid = checked - survey.invalid() - survey.refused();
     let mut text = format!(
-        "{checked} checked: {valid} valid, {} invalid",
-        survey.invalid()
+        "{checked} checked: {} valid, {} invalid",
+        survey.valid(),
+        survey.invalid() - survey.unmet()
     );
+    match survey.unmet() {
+        0 => {}
+        1 => text.push_str("; 1 demand NOT MET"),
+        many => {
+            let _ = write!(text, "; {many} demands NOT MET");
+        }
+    }
     if survey.refused() > 0 {
         let _ = write!(text, "; {} REFUSED", survey.refused());
     }
@@ -298,8 +306,12 @@ fn summary(survey: &Survey) -> String {
     if let Some(note) = unlisted_note(survey) {
         let _ = write!(text, "; {note}");
     }
-    if survey.passed_over() > 0 {
-        let _ = write!(text, "; {} other files passed over", survey.passed_over());
+    match survey.passed_over() {
+        0 => {}
+        1 => text.push_str("; 1 other file passed over"),
+        many => {
+            let _ = write!(text, "; {many} other files passed over");
+        }
     }
     text
 }
@@ -308,7 +320,8 @@ fn summary(survey: &Survey) -> String {
 mod tests {
     use runseal_core::formats::definition::Identity;
     use runseal_core::limits::FINDINGS_A_SURVEY;
-    use runseal_core::verify::{Difference, Level, Place};
+    use runseal_core::verify::authenticity::Authenticity;
+    use runseal_core::verify::{Difference, Place};
 
     use super::*;
 
@@ -341,6 +354,27 @@ mod tests {
         };
         let lost = Checked::not_checked("runs/c", None, "no permission");
         Survey::new(Level::Integrity, vec![lost, invalid, valid], 3)
+    }
+
+    #[test]
+    fn survey_human_calls_nothing_intact_below_integrity_level() {
+        let valid = |level| {
+            let result = Checked {
+                path: "a".to_owned(),
+                format: Some(Format::Patch),
+                verdict: Verdict::Valid,
+                identity: Identity::default(),
+            };
+            let found = [("a".to_owned(), Authenticity::unsigned())];
+            let survey = Survey::new(level, vec![result], 1);
+            let survey = survey.with_authenticity(found.into(), Default::default());
+            render_survey_human(&survey, Screen::default())
+        };
+        let text = valid(Level::Document);
+        assert!(text.contains("meets its document, unsigned"), "{text}");
+        assert!(!text.contains("intact"), "{text}");
+        assert!(text.contains("1 other file passed over"), "{text}");
+        assert!(valid(Level::Integrity).contains("intact, unsigned"));
     }
 
     #[test]

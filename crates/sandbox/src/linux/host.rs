@@ -93,6 +93,10 @@ pub(super) fn run(
             moved,
             // Others may move it there.
             starts_in: None,
+            only_port: match level {
+                Isolation::None => None,
+                Isolation::Landlock | Isolation::Full => spec.loopback.as_ref().map(Loopback::port),
+            },
             on_file: spec.on_file.clone(),
         };
         (assignment, gaps)

@@ -182,6 +182,7 @@ fn in_namespaces(
             looks_below: spec.layered.as_ref().map(|layered| layered.inside.clone()),
             moved: None,
             starts_in: starting_folder(spec),
+            only_port: spec.loopback.as_ref().map(crate::loopback::Loopback::port),
             on_file: spec.on_file.clone(),
         };
         let gaps = folder.as_ref().map(LayeredFolder::gaps);

@@ -34,6 +34,8 @@ pub(super) struct Assignment {
     pub(super) starts_in: Option<PathBuf>,
     /// The folder below which looking at names is noted.
     pub(super) looks_below: Option<PathBuf>,
+    /// The one port of the loopback that can be connected to, where the sandbox refuses all else.
+    pub(super) only_port: Option<u16>,
     pub(super) on_file: Option<OnFile>,
 }
 
@@ -90,8 +92,14 @@ struct Watch {
     looks_below: Option<Vec<u8>>,
     /// Processes whose program has taken random bytes for its allocator.
     allocators: BTreeSet<u32>,
+    only_port: Option<u16>,
     on_file: Option<OnFile>,
     failure: Option<String>,
+}
+
+/// The loopback's one port, as targets are named.
+fn loopback_name(port: u16) -> String {
+    format!("{} 127.0.0.1:{port}", resolve::family_name(libc::AF_INET))
 }
 
 /// Paths that are remembered. A command that asks for more is only watched more slowly.
@@ -116,6 +124,7 @@ impl Watch {
                 .looks_below
                 .map(|folder| folder.into_os_string().into_vec()),
             allocators: BTreeSet::new(),
+            only_port: assignment.only_port,
             on_file: assignment.on_file,
             failure: None,
         }
@@ -204,7 +213,12 @@ impl Watch {
             libc::SYS_connect => {
                 let target = resolve::address_of(call.pid, second, third);
                 let program = resolve::program_of(call.pid);
-                self.seen.note_network(program, target, false);
+                match self.only_port {
+                    None => self.seen.note_network(program, target, false),
+                    // Sockets of the machine's own are no way out.
+                    Some(port) if target == loopback_name(port) || target.starts_with("Unix") => {}
+                    Some(_) => self.seen.note_network(program, target, true),
+                }
             }
             // The filter tells of sockets only to have them refused.
             libc::SYS_socket => {

@@ -153,6 +153,10 @@ pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
             }
             block.push(answer(NOTIFY));
             add_block(&mut code, libc::SYS_socket, &block);
+            if but_tcp {
+                // One address can be connected to; what else was tried is worth knowing.
+                add_block(&mut code, libc::SYS_connect, &[answer(NOTIFY)]);
+            }
         }
         Network::Connections => {
             add_block(&mut code, libc::SYS_connect, &[answer(NOTIFY)]);
@@ -302,6 +306,7 @@ mod tests {
                 ) == NOTIFY
             };
             assert_eq!(notifies([1, 1, 0]), !but_unix);
+            assert_eq!(run(&program, libc::SYS_connect, [0; 6]), NOTIFY);
             for kind in [1, 1 | flags] {
                 assert!(!notifies([2, kind, 0]) && !notifies([2, kind, 6]));
                 // IPv6, SCTP, MPTCP, netlink.

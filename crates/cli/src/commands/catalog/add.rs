@@ -1,4 +1,4 @@
-//! `runseal catalog add`: verified, and only what holds.
+//! `runseal catalog add`: verifies bundles and adds the valid ones.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub struct Args {
     store: CatalogArgs,
 }
 
-/// What is verified and how, for `add` and `rebuild`.
+/// The paths to verify and how to verify them, for `add` and `rebuild`.
 #[derive(Debug, clap::Args)]
 pub struct SourceArgs {
     /// Bundles, archives, or folders with such things in them; something inside an archive as
@@ -53,7 +53,7 @@ pub struct SourceArgs {
 }
 
 impl SourceArgs {
-    /// Refuses what has no place that could be remembered.
+    /// Refuses standard input: the catalogue could not say where it came from.
     pub fn check(&self) -> Result<(), CliError> {
         match self.paths.iter().any(|path| path == Path::new("-")) {
             true => Err(CliError::usage(
@@ -64,7 +64,7 @@ impl SourceArgs {
         }
     }
 
-    /// Verifies and adds.
+    /// Verifies everything below the paths and adds what is valid.
     pub fn add_to(
         &self,
         catalog: &mut dyn Catalog,
@@ -85,7 +85,7 @@ impl SourceArgs {
     }
 }
 
-/// Tags that were typed.
+/// Checks the tags given on the command line; duplicates collapse.
 pub fn parse_tags(tags: &[String]) -> Result<BTreeSet<String>, CliError> {
     for tag in tags {
         check_tag(tag).map_err(|error| catalog_error(&error))?;
@@ -93,7 +93,7 @@ pub fn parse_tags(tags: &[String]) -> Result<BTreeSet<String>, CliError> {
     Ok(tags.iter().cloned().collect())
 }
 
-/// Names what was not added, and gives what is printed of the whole.
+/// Reports what was refused on standard error, and returns the summary to print.
 pub fn tell_report(report: &AddReport) -> Value {
     for refused in &report.refused {
         let code = match refused.is_readable {

@@ -15,7 +15,7 @@ use super::table::{csv_line, short_digest};
 use crate::error::CliError;
 use crate::ui;
 
-/// Runs side by side that a table has room for.
+/// The most runs that a table has room for side by side.
 const MOST: usize = 64;
 
 /// Show what differs between runs: fields, parameters and metrics, side by side.

@@ -1,4 +1,4 @@
-//! `runseal catalog export`: everything, for other programs.
+//! `runseal catalog export`: every entry in full, for other programs.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use crate::ui;
 
 /// Print entries with all their parameters and metrics, for spreadsheets and other programs.
 ///
-/// JSON is one array, an entry a line. CSV has a column for every parameter and metric that one of the
-/// entries has.
+/// JSON is one array, with one entry per line. CSV has a column for every parameter and metric that
+/// one of the entries has.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal catalog export --format csv > runs.csv\n  runseal catalog export --format json --where 'engine=FLATS' > flats.json"
@@ -37,7 +37,7 @@ enum ExportFormat {
     Json,
 }
 
-/// Columns before those of parameters and metrics.
+/// The columns before those of parameters and metrics.
 const FIXED: [&str; 9] = [
     "digest", "format", "id", "engine", "outcome", "signer", "time", "tags", "places",
 ];
@@ -82,7 +82,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                     joined(entry.tags.iter().map(String::as_str)),
                     joined(entry.places()),
                 ];
-                // What was added since the names were collected has no column, and is left out.
+                // A value that was added after the names were collected has no column and is left
+                // out.
                 cells.extend(names.keys().map(|name| {
                     let scalar = entry.values.get(name);
                     scalar.map(|scalar| scalar.shown()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! `runseal catalog list`: what there is.
+//! `runseal catalog list`: the entries, newest first.
 
 use runseal_core::verify::Outcome;
 use runseal_engine::catalog::Query;

@@ -1,4 +1,4 @@
-//! `runseal catalog`: many sealed runs, listed, searched and compared; one file a command.
+//! `runseal catalog`: many sealed runs, listed, searched and compared; one file per command.
 
 mod add;
 mod compare;

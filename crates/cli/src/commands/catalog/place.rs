@@ -1,4 +1,4 @@
-//! Where the catalogue is, and what goes wrong with it.
+//! Where the catalogue is, and its errors as the command line reports them.
 
 use std::error::Error as _;
 use std::ffi::OsString;
@@ -13,7 +13,7 @@ use runseal_engine::catalog::{Catalog, CatalogError, CatalogReader, Filter, Filt
 use super::super::job::place::{Place, nearest, server_of_environment, store_error};
 use crate::error::CliError;
 
-/// The catalogue in a `.runseal`.
+/// The catalogue's file inside `.runseal`.
 const FILE: &str = "catalog.db";
 
 /// `--store`, as every command of the catalogue has it.
@@ -25,7 +25,7 @@ pub struct CatalogArgs {
     store: Option<OsString>,
 }
 
-/// An address may hold a password.
+/// Omits the address, which may hold a password.
 impl fmt::Debug for CatalogArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CatalogArgs")
@@ -44,7 +44,7 @@ impl CatalogArgs {
         }
     }
 
-    /// Makes the catalogue, or opens the one that is there.
+    /// Creates the catalogue, or opens the existing one.
     pub fn create(&self) -> Result<Box<dyn Catalog>, CliError> {
         match self.place()? {
             Place::Server(address) => server::create(&address),
@@ -54,7 +54,7 @@ impl CatalogArgs {
         }
     }
 
-    /// Opens the catalogue to write to.
+    /// Opens an existing catalogue for writing.
     pub fn open(&self) -> Result<Box<dyn Catalog>, CliError> {
         match self.place()? {
             Place::Server(address) => server::open(&address),
@@ -64,7 +64,7 @@ impl CatalogArgs {
         }
     }
 
-    /// Opens the catalogue to look.
+    /// Opens an existing catalogue for reading.
     pub fn read(&self) -> Result<Box<dyn CatalogReader>, CliError> {
         match self.place()? {
             Place::Server(address) => server::read(&address),
@@ -135,10 +135,10 @@ pub fn parse_filter(text: Option<&str>) -> Result<Option<Filter>, CliError> {
         .transpose()
 }
 
-/// What is wrong with a filter, with a mark below the column.
+/// A filter's fault, with a caret under the offending column.
 pub fn filter_error(text: &str, error: &FilterError) -> CliError {
     let column = error.column;
-    // Tabs and what cannot be seen would move the mark away from what it points at.
+    // Tabs and other control characters would shift the caret away from its column.
     let line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
@@ -174,7 +174,7 @@ mod server {
     }
 }
 
-/// A program that was built without them.
+/// Stands in for the server when built without the `postgres` feature: every call fails.
 #[cfg(not(feature = "postgres"))]
 mod server {
     use runseal_core::verify::Outcome;

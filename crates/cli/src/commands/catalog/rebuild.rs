@@ -1,4 +1,4 @@
-//! `runseal catalog rebuild`: the same catalogue from the bundles alone.
+//! `runseal catalog rebuild`: makes the catalogue again from the bundles alone.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use crate::ui;
 /// Make the catalogue anew from what is at and below each PATH: everything is verified and written
 /// again, and what is not there any more is forgotten.
 ///
-/// Tags stay with what is still there; they stand nowhere else. Where something could not be read, nothing
-/// is forgotten.
+/// Tags of what is still there are kept, since they are stored nowhere else. If something could not
+/// be read, nothing is forgotten.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal catalog rebuild runs/ archive/2026.tar.zst")]
 pub struct Args {

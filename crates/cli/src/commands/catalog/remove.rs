@@ -1,4 +1,4 @@
-//! `runseal catalog remove`: out of the catalogue.
+//! `runseal catalog remove`: removes runs from the catalogue, not from disk.
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;

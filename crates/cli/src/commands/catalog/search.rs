@@ -1,4 +1,4 @@
-//! `runseal catalog search`: by words.
+//! `runseal catalog search`: finds runs by words.
 
 use runseal_core::verify::Outcome;
 use runseal_engine::catalog::Query;

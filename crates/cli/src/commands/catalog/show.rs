@@ -1,4 +1,4 @@
-//! `runseal catalog show`: all that is known of one run.
+//! `runseal catalog show`: everything the catalogue knows about a run.
 
 use runseal_core::canon::Dialect;
 use runseal_core::verify::Outcome;

@@ -8,7 +8,7 @@ use super::place::{catalog_error, filter_error};
 use crate::error::CliError;
 use crate::ui;
 
-/// Entries that are shown to a person who did not say how many.
+/// How many entries a table shows when no limit is given.
 const SHOWN: usize = 50;
 
 /// How entries are printed.
@@ -16,7 +16,7 @@ const SHOWN: usize = 50;
 pub enum EntryFormat {
     /// A table.
     Human,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
@@ -30,7 +30,7 @@ pub struct ListArgs {
     /// asks about are shown anyway.
     #[arg(long = "columns", value_name = "NAME", value_delimiter = ',')]
     columns: Vec<String>,
-    /// How many at the most; 0 for all. Where not given, 50 in a table.
+    /// The most entries to show; 0 for all. By default 50 in a table.
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
     /// How to print.
@@ -43,12 +43,12 @@ pub fn short_digest(entry: &Entry) -> String {
     entry.digest.hex_prefix(12)
 }
 
-/// Texts in one cell.
+/// Several texts in one cell, separated by commas.
 pub fn joined<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     texts.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// A column: its heading and the names it may have.
+/// A column: its heading, and the names of values that it shows.
 type ValueColumn = (String, [ValueName; 2]);
 
 impl ListArgs {
@@ -64,7 +64,7 @@ impl ListArgs {
             }
             EntryFormat::Human => {
                 let limit = self.limit.unwrap_or(SHOWN);
-                // One more than is shown tells whether there are more.
+                // Ask for one more than is shown, to learn whether there are more.
                 query.limit = (limit > 0).then(|| limit.saturating_add(1));
                 let mut entries = Vec::new();
                 visit(catalog, &query, |entry| {
@@ -106,7 +106,7 @@ impl ListArgs {
     }
 }
 
-/// Shows `see` what the query finds, until it fails.
+/// Calls `see` with every entry that the query finds, until `see` fails.
 pub fn visit(
     catalog: &dyn CatalogReader,
     query: &Query,
@@ -152,7 +152,7 @@ fn print_table(entries: &[Entry], columns: &[ValueColumn]) -> Result<(), CliErro
             row
         })
         .collect();
-    // A column that nobody has anything in takes room from the others.
+    // Leave out empty columns, which would take room from the others.
     let is_used = |at: usize| at == 0 || rows.iter().any(|row| !row[at].is_empty());
     let used: Vec<usize> = (0..headers.len()).filter(|at| is_used(*at)).collect();
     let pick = |row: &[String]| used.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! `runseal catalog tag`: what people call runs.
+//! `runseal catalog tag`: adds and removes the tags of runs.
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;

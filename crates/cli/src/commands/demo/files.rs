@@ -56,8 +56,8 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Changes one byte in the middle of a file: a letter or digit becomes its neighbour, so that a
-/// JSON text stays one. Gives its place and what it was and is.
+/// Changes one byte in the middle of a file: a letter or digit becomes its neighbour, so that JSON
+/// stays JSON. Returns the byte's offset, its old value and its new one.
 pub(super) fn change_one_byte(path: &Path, behind: &str) -> io::Result<(usize, char, char)> {
     let mut bytes = fs::read(path)?;
     let start = bytes

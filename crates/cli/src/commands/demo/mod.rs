@@ -1,7 +1,7 @@
 //! `runseal demo`: one of everything, made, verified, replayed and tampered with.
 //!
-//! Every line that begins with `$` is a command that this same program is started with, so what
-//! is shown is what a person would see, and the demo fails where the product does.
+//! Every line that begins with `$` is a command line that this same program is started with. So the
+//! demo shows what a person would see, and fails where the product fails.
 
 mod files;
 mod shell;

@@ -1,4 +1,4 @@
-//! Starting this program as a person would, and showing that.
+//! Runs this program as a person would, and shows each command line.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use runseal_core::canon::{Dialect, Node, ReadOptions, canonical_bytes, parse_doc
 use crate::error::CliError;
 use crate::ui;
 
-/// What a command gave.
+/// The exit code and output of a command.
 pub(super) struct Ran {
     pub(super) code: Option<i32>,
     pub(super) stdout: Vec<u8>,
@@ -16,7 +16,7 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    /// A member of the JSON that was printed, as text; elements are named by their number.
+    /// A member of the printed JSON as text, by its dotted path; array elements by their index.
     pub(super) fn member(&self, path: &str) -> Option<String> {
         let document = parse_document(&self.stdout, &ReadOptions::default()).ok()?;
         let node = path
@@ -34,7 +34,7 @@ impl Ran {
         }
     }
 
-    /// The first line of what was told to people.
+    /// The first line of what the command wrote for people.
     pub(super) fn first_line(&self) -> &str {
         self.stderr.lines().next().unwrap_or_default()
     }
@@ -45,7 +45,7 @@ impl Ran {
     }
 }
 
-/// A folder and this program.
+/// Runs this program in one folder.
 pub(super) struct Shell {
     program: PathBuf,
     folder: PathBuf,
@@ -85,7 +85,7 @@ impl Shell {
         })
     }
 
-    /// The same, where only one exit code will do.
+    /// Like `run`, but any exit code other than `code` is an error.
     pub(super) fn expect(&self, line: &str, code: i32) -> Result<Ran, CliError> {
         let ran = self.run(line)?;
         if ran.code == Some(code) {
@@ -101,12 +101,12 @@ impl Shell {
     }
 }
 
-/// Says something indented, below a command.
+/// Prints an indented line below a command.
 pub(super) fn say(text: &str) -> Result<(), CliError> {
     ui::print_line(&format!("    {text}"))
 }
 
-/// A heading.
+/// Prints a heading.
 pub(super) fn heading(text: &str) -> Result<(), CliError> {
     ui::print_line(&format!("\n{text}"))
 }

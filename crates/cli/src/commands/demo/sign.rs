@@ -1,4 +1,4 @@
-//! Who made it: a signature, the three answers, and a forged pack that only trust refuses.
+//! Who made it: a signature, the three answers, and a forged pack that only a trust policy refuses.
 
 use super::shell::{Ran, Shell, heading, say};
 use crate::error::CliError;
@@ -17,7 +17,7 @@ pub(super) fn sign_and_forge(shell: &Shell) -> Result<(), CliError> {
     let trusted = shell.expect("verify good/pack --trust trust.toml", 0)?;
     repeat(&trusted)?;
     say("intact by the rules, signed by a key, trusted by a line of the policy")?;
-    // A forger has the same tool: what they make holds, and they may call themselves Ada.
+    // A forger has the same tool: the forged pack verifies, and its signer may claim to be Ada.
     shell.expect("run intent.json --pack forged", 0)?;
     shell.expect("keygen -o forger.key", 0)?;
     shell.expect(

@@ -1,4 +1,4 @@
-//! The walk itself.
+//! The steps of the demo, in order.
 
 use runseal_engine::programs::find_program;
 
@@ -8,13 +8,13 @@ use super::sign;
 use crate::error::CliError;
 use crate::ui;
 
-/// Something that was made, and where to change it.
+/// Something that the demo made, and where to tamper with it.
 struct Made {
     name: &'static str,
     title: &'static str,
-    /// The file to change, relative to it; empty where it is one file.
+    /// The file to change, relative to what was made; empty where that is itself a file.
     file: String,
-    /// The text behind which a byte is changed.
+    /// The text after which a byte is changed.
     behind: &'static str,
 }
 
@@ -93,7 +93,7 @@ fn make_folder(shell: &Shell, name: &str) -> Result<(), CliError> {
 
 fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
     heading("2. Pack: a run in the sandbox, handed over with its evidence")?;
-    // The example's command needs node; without it the intent without commands is run.
+    // The example's command needs node; without it, run an intent that has no commands.
     let intent = match find_program("node") {
         Some(_) => "work.json",
         None => "intent.json",
@@ -188,7 +188,7 @@ fn make_run_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> 
     heading("4. Run bundle: an engine's run, sealed with its contracts")?;
     let checked = shell.run("engine check engine")?;
     if checked.member("violations.0.rule_id").as_deref() == Some("EN4") {
-        // It is written for `sh`, which a system that is one static program does not have.
+        // The engine is a `sh` script, and a system that is one static program has no `sh`.
         let fault = checked.member("violations.0.message").unwrap_or_default();
         return say(&format!("NOT RUN: the engine, because: {fault}"));
     }

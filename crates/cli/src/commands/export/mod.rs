@@ -1,4 +1,4 @@
-//! `runseal export`: what neighbours read.
+//! `runseal export`: evidence in the formats of other tools.
 
 #[cfg(feature = "net")]
 mod otel;

@@ -1,4 +1,4 @@
-//! `runseal job copy`: a store moves over.
+//! `runseal job copy`: copies a whole store into an empty one.
 
 use std::ffi::OsString;
 
@@ -13,7 +13,7 @@ use crate::ui;
 /// Copy everything in a store into an empty one, from a file to a server or back.
 ///
 /// Ids, receipts, leases and tokens stay what they are; the bundle of a job is the same from both.
-/// Let nobody work on the old store meanwhile. All is copied, or nothing.
+/// Nobody may work on the old store meanwhile. Everything is copied, or nothing.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  runseal job copy --from .runseal/jobs.db --to postgres://runseal@db/jobs"

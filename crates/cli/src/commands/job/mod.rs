@@ -1,4 +1,4 @@
-//! `runseal job`: a job from index to replay, one file a command.
+//! `runseal job`: a job from index to replay; one file per command.
 
 mod build;
 mod copy;
@@ -26,8 +26,8 @@ pub struct Args {
 }
 
 commands! {
-    /// The commands for jobs. Document 001 has exit codes for those who check a bundle; the others
-    /// are ours.
+    /// The commands for jobs. Document 001 fixes the exit codes of those that check a bundle; the
+    /// others have the exit codes of any command.
     enum JobCommand {
         Init(init),
         Index(index),

@@ -11,11 +11,11 @@ use runseal_engine::store::{ServerFault, Store, StoreError, StoreReader};
 
 use crate::error::CliError;
 
-/// The folder of a project's store.
+/// The folder that holds a project's store.
 const FOLDER: &str = ".runseal";
-/// The store in it.
+/// The store's file inside it.
 const FILE: &str = "jobs.db";
-/// Names the store where the command line does not.
+/// The environment variable that names the store when the command line does not.
 const VARIABLE: &str = "RUNSEAL_STORE";
 
 /// `--store`, as every job command has it.
@@ -27,7 +27,7 @@ pub struct StoreArgs {
     store: Option<OsString>,
 }
 
-/// An address may hold a password.
+/// Omits the address, which may hold a password.
 impl fmt::Debug for StoreArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StoreArgs")
@@ -118,7 +118,7 @@ impl StoreArgs {
         Ok(self.given()?.unwrap_or_else(|| Place::File(nearest(FILE))))
     }
 
-    /// Makes the store, or brings an older one up to date; gives its place, without a password.
+    /// Creates the store, or migrates an older one; returns its place, without a password.
     pub fn create(&self) -> Result<(Box<dyn Store>, String), CliError> {
         let place = self.given()?;
         match place.unwrap_or_else(|| Place::File(Path::new(FOLDER).join(FILE))) {
@@ -142,7 +142,7 @@ impl StoreArgs {
         }
     }
 
-    /// Opens the store to look.
+    /// Opens the store for reading.
     pub fn read(&self) -> Result<Box<dyn StoreReader>, CliError> {
         match self.place()? {
             Place::Server(address) => server::read(&address),
@@ -153,7 +153,8 @@ impl StoreArgs {
         }
     }
 
-    /// The root of the sources: as given, else the folder that holds .runseal, else this one.
+    /// The root of the sources: `given`, else the folder that holds `.runseal`, else the working
+    /// folder.
     pub fn root(&self, given: Option<&Path>) -> PathBuf {
         if let Some(root) = given {
             return root.to_owned();
@@ -250,7 +251,7 @@ mod server {
     }
 }
 
-/// A program that was built without them.
+/// Stands in for the server when built without the `postgres` feature: every call fails.
 #[cfg(not(feature = "postgres"))]
 mod server {
     use runseal_core::verify::Outcome;

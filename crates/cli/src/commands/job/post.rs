@@ -28,14 +28,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let input = Input::from_argument(Some(&args.plan));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    // A text that is no JSON is an invalid plan, like one with a wrong field.
+    // A text that is not JSON is an invalid plan, just like one with a wrong field.
     let document = parse_document(&bytes, &options).map_err(|error| {
         let mut refused = CliError::json(&error, &input.shown());
         refused.outcome = Outcome::Invalid;
         refused
     })?;
-    // What the store keeps is the plan's canonical text. A plan may have a million steps, so that text is what is
-    // looked at from here on and the one that was given is let go.
+    // The store keeps the plan's canonical text. A plan may have a million steps, so from here on
+    // only that text is used, and the original is freed.
     let canonical = canonical_text(document.root(), Dialect::Job).map_err(|error| {
         CliError::new(Outcome::Invalid, "PLAN", error.to_string()).at(input.shown())
     })?;

@@ -1,4 +1,4 @@
-//! `runseal job replay`: every step again, from the bundle alone.
+//! `runseal job replay`: repeats every step from the bundle alone.
 
 use std::path::PathBuf;
 
@@ -13,6 +13,7 @@ use runseal_engine::job::verify::verify_job_bundle_then;
 use super::verify::{JobsArgs, print_verification};
 use crate::commands::receipt::signer::SignerArgs;
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::places::{bring_here, check_outside_archive};
 use crate::ui;
 use crate::verdict::StrictArgs;
@@ -67,6 +68,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let bytes = receipt.map_err(|error| CliError::no_form(&error, &shown))?;
     if let Some(path) = &args.receipt {
+        refuse_inside(path)?;
         write_bytes(path, &bytes)?;
     }
     ui::print_bytes(&bytes)?;

@@ -32,7 +32,7 @@ pub struct JobsArgs {
 }
 
 impl JobsArgs {
-    /// How to verify, with these threads.
+    /// The options for verifying with this many threads.
     pub fn options(&self, strict: &StrictArgs) -> VerifyOptions {
         VerifyOptions {
             level: strict.level(),
@@ -50,7 +50,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     print_verification(&found, &args.path.display().to_string())
 }
 
-/// Prints the verdict as JSON; where the bundle does not hold, for people too.
+/// Prints the verdict as JSON; if the bundle is invalid, also reports the findings on standard
+/// error.
 pub fn print_verification(found: &Verification, shown: &str) -> Result<Outcome, CliError> {
     match &found.summary {
         Some(summary) => {

@@ -1,15 +1,15 @@
 //! Requirement lists in plain text and Markdown, read as intents.
 //!
-//! The first heading is the goal, or the first line that is no list item; every list item (`-`, `*`, `+`, `1.`, `1)`) is
-//! a constraint, with its further lines. A text without list items has one constraint a paragraph. Fenced code, tables, and
-//! front matter are left out.
+//! The goal is the first heading, or the first line that is not a list item. Every list item (`-`,
+//! `*`, `+`, `1.`, `1)`) is a constraint, with its continuation lines. In a text without list
+//! items, every paragraph is a constraint. Fenced code, tables and front matter are ignored.
 
-/// A constraint, and the line that it begins on, counted from 1.
+/// A goal or constraint, and the line that it begins on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// The text on one line.
+    /// The text, joined into one line.
     pub text: String,
-    /// Its first line.
+    /// The number of its first line, counted from 1.
     pub line: usize,
 }
 
@@ -61,7 +61,7 @@ struct Reader {
     open: Open,
 }
 
-/// What the next line would go on.
+/// What the next line may continue.
 #[derive(Default, PartialEq, Eq)]
 enum Open {
     #[default]
@@ -141,7 +141,7 @@ fn heading(line: &str) -> Option<&str> {
         .then(|| title.trim().trim_end_matches('#').trim_end())
 }
 
-/// `---`, `***`, `___`, and the line under a heading.
+/// Whether a line is `---`, `***` or `___`, or underlines a heading.
 fn is_rule(line: &str) -> bool {
     line.len() >= 3
         && ["-", "*", "_", "="]
@@ -157,7 +157,7 @@ fn list_item(line: &str) -> Option<&str> {
         _ => return None,
     };
     let text = rest.strip_prefix([' ', '\t'])?.trim();
-    // Task boxes say nothing about the text.
+    // A task's checkbox is not part of its text.
     let text = ["[ ] ", "[x] ", "[X] "]
         .iter()
         .find_map(|task| text.strip_prefix(task))

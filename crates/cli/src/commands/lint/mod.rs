@@ -1,6 +1,7 @@
 //! `runseal lint`: what the rules find in intents and requirement lists.
 //!
-//! `source` reads a file as an intent and remembers where everything stood, `render` prints what was found.
+//! `source` reads a file as an intent and remembers where each text was; `render` prints the
+//! findings.
 
 mod list;
 mod render;
@@ -52,7 +53,7 @@ enum LintFormat {
     Sarif,
 }
 
-/// A finding with where it stands in its file.
+/// A finding, and where it is in its file.
 struct Remark {
     path: String,
     /// `goal`, `constraints[3]`, or `line 12` of a list.

@@ -1,4 +1,4 @@
-//! What was found, for people, as JSON and as SARIF.
+//! The findings, for people, as JSON and as SARIF.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -65,7 +65,8 @@ pub(super) fn human(linted: &[Linted], unread: usize, explain: bool) -> String {
     text
 }
 
-/// What was accepted and why, waivers that fit nothing, and findings of assessors that no longer do.
+/// Accepted findings with their reasons, waivers that match nothing, and assessors' findings that
+/// no longer match.
 fn waiver_lines(file: &Linted) -> Vec<String> {
     let declared = file.source.intent.declared();
     let mut lines = Vec::new();
@@ -173,7 +174,7 @@ fn text(message: &str) -> Value {
     Value::object([("text", message)])
 }
 
-/// SARIF 2.1.0: one result a finding. What is asked is an error, what is noted a note.
+/// SARIF 2.1.0: one result per finding. A question is an error, a remark a note.
 pub(super) fn sarif(linted: &[Linted]) -> Value {
     let remarks = || linted.iter().flat_map(|file| &file.remarks);
     let rules: BTreeMap<&str, &Rule> = remarks()
@@ -243,7 +244,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A path as a URI reference: everything but what a path segment may hold is percent-encoded.
+/// A path as a URI reference: percent-encodes everything that may not stand in a path segment.
 fn encode_uri(path: &str) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path.bytes() {

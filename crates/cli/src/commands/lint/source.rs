@@ -1,4 +1,4 @@
-//! A file read as an intent: JSON by its first sign, anything else as a list.
+//! A file read as an intent: as JSON if its first character says so, otherwise as a list.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use runseal_kernel::{Intent, parse_intent};
 use super::list::parse_list;
 use crate::error::CliError;
 
-/// An intent, and where its texts stood.
+/// An intent, and where its texts are in the file.
 pub(super) struct Source {
-    /// As given on the command line.
+    /// The path as given on the command line.
     pub path: String,
     pub intent: Intent,
-    /// The lines of a list: of the goal, and of each constraint in the order given.
+    /// In a list: the line of the goal, and the line of each constraint in the order given.
     lines: Option<(usize, Vec<usize>)>,
 }
 
 impl Source {
-    /// The place of a text for people, and its line in a list.
+    /// Where a text is, in words, and its line if the file is a list.
     pub fn place(&self, origin: Origin) -> (String, Option<usize>) {
         match (&self.lines, origin) {
             (None, Origin::Goal) => ("goal".to_owned(), None),
@@ -41,7 +41,8 @@ impl Source {
         }
     }
 
-    /// Where a text comes in the file: the goal, then the constraints as they were given.
+    /// A text's position in the file, for sorting: the goal, then the constraints in the order
+    /// given.
     pub fn order(&self, origin: Option<Origin>) -> usize {
         match origin {
             None | Some(Origin::Goal) => 0,

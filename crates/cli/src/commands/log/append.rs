@@ -1,4 +1,4 @@
-//! `runseal log append`: one more entry for each signed statement.
+//! `runseal log append`: adds an entry for each signed statement.
 
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub struct Args {
     /// A ledger of packs: each of its lines becomes an entry, in order.
     #[arg(long, value_name = "FILE")]
     ledger: Vec<PathBuf>,
-    /// Log what nobody signed too, by its digests alone.
+    /// Also log what is not signed, by its digests alone.
     #[arg(long)]
     unsigned: bool,
     #[command(flatten)]
@@ -101,7 +101,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// What is to be logged: a shell's `*` names signature files beside bundles too.
+/// The paths to log. A shell's `*` also matches the signature files beside bundles; they are
+/// skipped.
 fn paths_of(args: &Args) -> impl Iterator<Item = &PathBuf> {
     const PASSED_OVER: [&str; 6] = ["jsonl", "sig", "minisig", "tlog-proof", "seed", "chain"];
     args.paths.iter().filter(|path| {

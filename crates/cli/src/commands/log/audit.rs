@@ -15,7 +15,7 @@ use super::{LogPlace, entries_for, ledger_entries, read_note};
 use crate::error::CliError;
 use crate::ui;
 
-/// Entries that are named one by one as not handed over.
+/// The most missing entries that are named one by one.
 const MAX_MISSING: usize = 1_000;
 
 /// Compute the whole log again and compare it with checkpoints that were kept elsewhere.
@@ -45,7 +45,7 @@ pub struct Args {
     ledger: Vec<PathBuf>,
 }
 
-/// Lines of ledgers that are not in the log, or not in the order of their ledger.
+/// Ledger lines that are not in the log, or not in the ledger's order.
 fn check_lines(
     lines: &[(&PathBuf, String, Option<Digest>)],
     places: &BTreeMap<Digest, u64>,

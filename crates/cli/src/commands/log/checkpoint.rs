@@ -35,8 +35,8 @@ pub struct Args {
     output: Option<PathBuf>,
 }
 
-/// Signs what the log is now, and keeps that as its checkpoint. A state that is signed already
-/// keeps the cosignatures that it has.
+/// Signs the log's current state and stores it as the log's checkpoint. If that state was signed
+/// before, its cosignatures are kept.
 pub(super) fn sign_state(
     appender: &mut dyn Appender,
     key: &OpenKey,

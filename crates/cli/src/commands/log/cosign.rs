@@ -97,7 +97,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let time = u64::try_from(time).map_err(|_| before_1970())?;
     let signature = sign_cosignature(&note.text, &args.name, time, key.signer())
         .map_err(|error| sign_error(&error))?;
-    // A witness that forgets what it cosigned could be made to cosign a fork.
+    // Write this before printing: a witness that forgets what it cosigned could be made to cosign a
+    // fork.
     write_bytes(&args.last, note.to_text().as_bytes())?;
     note.signatures.push(signature);
     ui::print_bytes(note.to_text().as_bytes())?;

@@ -1,4 +1,4 @@
-//! `runseal log init`: a new log.
+//! `runseal log init`: creates a log.
 
 use runseal_core::verify::Outcome;
 use runseal_trust::log::{KeyKind, NoteKey};

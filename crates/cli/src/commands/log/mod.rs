@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     args.command.run()
 }
 
-/// A log's error, as it is told.
+/// A log's error as the command line reports it.
 pub fn log_error(error: &LogError, path: &Path) -> CliError {
     let (code, hint) = match error {
         LogError::Source(error) => return CliError::from(error),
@@ -94,7 +94,7 @@ pub fn log_error(error: &LogError, path: &Path) -> CliError {
         .hint(hint)
 }
 
-/// Why a log or proof cannot be asked, as it is told.
+/// Why a log or proof could not be queried, as the command line reports it.
 pub fn question_error(error: &LogQuestionError, path: &Path) -> CliError {
     match error {
         LogQuestionError::Source(error) => CliError::from(error),
@@ -107,7 +107,7 @@ pub fn question_error(error: &LogQuestionError, path: &Path) -> CliError {
     }
 }
 
-/// Reads a checkpoint that was named.
+/// Reads the checkpoint in a file.
 fn read_note(path: &Path) -> Result<SignedNote, CliError> {
     let bytes = read_file(path, 1 << 20)?;
     let text = String::from_utf8(bytes).ok();
@@ -123,8 +123,8 @@ fn read_note(path: &Path) -> Result<SignedNote, CliError> {
     })
 }
 
-/// Appends what was just made, by its digests, to a log, and the line of a ledger about it; both
-/// are on disk then.
+/// Appends the digests of what was just made to a log, and the ledger's line about it if a ledger
+/// is given. Both are on disk when this returns.
 pub fn append_target(
     log: &LogPlace,
     path: &Path,
@@ -173,7 +173,7 @@ fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
     Ok(entries.chain([LogEntry::of_target(&target)]).collect())
 }
 
-/// The entry of each line of a ledger, with the id of its run. The ledger must be sound.
+/// The entry of each line of a ledger, with the line's run id. The ledger must be valid.
 fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
     let bytes = read_file(path, JsonLimits::LARGEST_DOCUMENT)?;
     let lines = parse_lines(&bytes);

@@ -1,4 +1,4 @@
-//! Where a log is: in a folder, or on a server.
+//! Where a log is: in a folder or on a server.
 
 use std::convert::Infallible;
 use std::ffi::OsString;
@@ -22,9 +22,10 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// What stands for a log on the command line.
 #[derive(Clone, PartialEq, Eq)]
 pub enum LogPlace {
-    /// A folder; where a proof will do as well, perhaps a file.
+    /// A folder; where a proof is accepted too, possibly a file.
     Folder(PathBuf),
-    /// postgres://USER@HOST/DATABASE, and behind `#` the log's name where there are several.
+    /// postgres://USER@HOST/DATABASE, followed by `#` and the log's name if the database has
+    /// several.
     Server(String),
 }
 
@@ -46,7 +47,7 @@ impl std::str::FromStr for LogPlace {
 }
 
 impl fmt::Display for LogPlace {
-    /// As it is told. An address may hold a password, so only what is behind it is shown.
+    /// The address for messages, without the user and password that may stand before the `@`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Folder(path) => path.display().fmt(f),
@@ -55,7 +56,7 @@ impl fmt::Display for LogPlace {
                     || address.split_once("://").map_or("", |(_, rest)| rest),
                     |(_, behind)| behind,
                 );
-                // Options may hold one too.
+                // Options may hold a password too.
                 let (behind, name) = match behind.split_once('#') {
                     Some((behind, name)) => (behind, Some(name)),
                     None => (behind, None),
@@ -78,7 +79,7 @@ impl fmt::Debug for LogPlace {
 }
 
 impl LogPlace {
-    /// Makes a new log, and gives its place as it may be told.
+    /// Creates a new log; returns its place without a password.
     pub fn init(&self, origin: &str) -> Result<String, CliError> {
         let made = match self {
             Self::Folder(path) => {
@@ -89,7 +90,7 @@ impl LogPlace {
         made.map_err(|error| self.error(&error))
     }
 
-    /// Opens it for reading.
+    /// Opens the log for reading.
     pub fn open(&self) -> Result<Box<dyn Log>, CliError> {
         let opened = match self {
             Self::Folder(path) => FolderLog::open(path).map(|log| Box::new(log) as Box<dyn Log>),
@@ -115,7 +116,7 @@ impl LogPlace {
         }
     }
 
-    /// Opens it, or a proof that is here in its place, to ask whether something is in it.
+    /// Opens the log, or a proof file in its place, to ask whether it has an entry.
     pub fn open_to_ask(&self, policy: Option<LogPolicy>) -> Result<OpenLog, CliError> {
         match self {
             Self::Folder(path) => {
@@ -125,7 +126,7 @@ impl LogPlace {
         }
     }
 
-    /// An error of this log, as it is told.
+    /// An error of this log as the command line reports it.
     pub fn error(&self, error: &LogError) -> CliError {
         log_error(error, Path::new(&self.to_string()))
     }
@@ -150,7 +151,7 @@ mod server {
     }
 }
 
-/// A program that was built without them.
+/// Stands in for the server when built without the `postgres` feature: every call fails.
 #[cfg(not(feature = "postgres"))]
 mod server {
     use runseal_engine::log::{Appender, Log, LogError};

@@ -1,4 +1,4 @@
-//! `runseal log prove`: that something is in a log, or that the log only grew.
+//! `runseal log prove`: proves that something is in a log, or that the log only grew.
 
 use std::path::{Path, PathBuf};
 
@@ -28,13 +28,13 @@ pub struct Args {
     /// The log.
     #[arg(value_name = "LOG")]
     log: LogPlace,
-    /// What is to be proved to be in it.
+    /// What to prove is in the log.
     #[arg(value_name = "PATH", required_unless_present_any = ["index", "since"])]
     path: Option<PathBuf>,
     /// The entry at this place, counted from 0.
     #[arg(long, value_name = "N", conflicts_with = "path")]
     index: Option<u64>,
-    /// That the log only added to this checkpoint.
+    /// Prove that the log has only grown since this checkpoint.
     #[arg(long, value_name = "CHECKPOINT", conflicts_with_all = ["path", "index"])]
     since: Option<PathBuf>,
     /// The proof's file; `-` means standard output.

@@ -1,4 +1,4 @@
-//! `runseal log verify`: whether a proof holds, without the log.
+//! `runseal log verify`: checks a proof without the log.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ pub struct Args {
     /// The proof.
     #[arg(value_name = "PROOF")]
     proof: PathBuf,
-    /// What it should be of.
+    /// What the proof should be about.
     #[arg(value_name = "PATH", conflicts_with = "since")]
     path: Option<PathBuf>,
     /// The checkpoint that a consistency proof begins at.
@@ -52,7 +52,7 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// Reads it, where one was given.
+    /// Reads the policy, if one was given.
     pub fn open(&self) -> Result<Option<LogPolicy>, CliError> {
         let place = self.log_policy.as_deref().unwrap_or(Path::new("--log-key"));
         read_log_policy(self.log_policy.as_deref(), self.log_key.as_deref())

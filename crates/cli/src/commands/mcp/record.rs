@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         allowed_models: Vec::new(),
     };
     let address = args.listen.as_deref().unwrap_or("127.0.0.1:0");
-    // Before anything is written: an address that cannot be had leaves nothing behind.
+    // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(address)?;
     let proxy = Proxy::start(options).map_err(net_error)?;
     attend(&proxy, listener)?;

@@ -1,4 +1,4 @@
-//! `runseal proxy finish`: what a killed recorder left becomes a recording.
+//! `runseal proxy finish`: turns what a killed recorder left into a recording.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
-//! What the commands of the proxy and of MCP have in common.
+//! Arguments and functions that `proxy` and `mcp` share.
 
+use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
@@ -13,10 +14,10 @@ use runseal_net::{EndOfWork, NetError};
 use crate::error::CliError;
 use crate::ui;
 
-/// The longest redaction file that is read.
+/// The most bytes that a redaction file may have.
 const MAX_RULES_BYTES: u64 = 1 << 20;
 
-/// What is secret, and what does not count.
+/// Which values are secret, and which members matching ignores.
 #[derive(Debug, clap::Args)]
 pub struct RedactArgs {
     /// A file with patterns of your own for secrets, one per line: `NAME = REGULAR EXPRESSION`.
@@ -29,7 +30,7 @@ pub struct RedactArgs {
 }
 
 impl RedactArgs {
-    /// Whether any of it was given.
+    /// Whether any of these options was given.
     pub fn is_given(&self) -> bool {
         self.redact.is_some() || !self.volatile.is_empty()
     }
@@ -41,7 +42,11 @@ impl RedactArgs {
         };
         let shown = path.display().to_string();
         let unreadable = |message: String| {
-            CliError::new(Outcome::Unreadable, "REDACT", message).at(shown.as_str())
+            CliError::new(Outcome::Unreadable, "REDACT", message)
+                .at(shown.as_str())
+                .hint(
+                    "`--redact` names a file of patterns: check its name and the right to read it",
+                )
         };
         let size = std::fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
         if size.len() > MAX_RULES_BYTES {
@@ -55,7 +60,7 @@ impl RedactArgs {
         })
     }
 
-    /// The members that do not count.
+    /// The members that matching ignores.
     pub fn volatile(&self) -> Result<Volatile, CliError> {
         Volatile::parse(&self.volatile).map_err(|pointer| {
             CliError::usage(
@@ -66,7 +71,7 @@ impl RedactArgs {
     }
 }
 
-/// Values of this environment that must not reach a recording.
+/// The values in the environment that must not reach a recording.
 pub fn secrets_of_environment() -> Vec<(String, String)> {
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -91,9 +96,9 @@ pub fn listen(address: &str) -> Result<TcpListener, CliError> {
     })
 }
 
-/// Says where the proxy listens, and waits until it is told to end.
+/// Prints where the proxy listens, and serves until it is told to stop.
 pub fn attend(proxy: &Proxy, listener: TcpListener) -> Result<(), CliError> {
-    // Before anybody knows the address: whoever reads it may say at once that it is enough.
+    // Watch for the end before the address is printed: whoever reads it may end the proxy at once.
     let end = EndOfWork::listen(proxy.handle()).map_err(net_error)?;
     let address = proxy.listen(listener).map_err(net_error)?;
     ui::print_line(&format!("{{\"listening\":\"http://{address}\"}}"))?;
@@ -101,16 +106,17 @@ pub fn attend(proxy: &Proxy, listener: TcpListener) -> Result<(), CliError> {
     Ok(())
 }
 
-/// An error of the network, as it is told.
+/// A network error as the command line reports it.
 pub fn net_error(error: NetError) -> CliError {
     let outcome = match &error {
-        NetError::Upstream { .. } => Outcome::Usage,
+        NetError::Upstream { .. } | NetError::Fork { .. } => Outcome::Usage,
         NetError::System(_) => Outcome::Internal,
         NetError::Listen { .. }
         | NetError::Read { .. }
         | NetError::Write { .. }
         | NetError::Exists { .. }
         | NetError::Recording { .. }
+        | NetError::Live { .. }
         | NetError::Secret { .. }
         | NetError::Server { .. } => Outcome::Invalid,
     };
@@ -121,6 +127,20 @@ pub fn net_error(error: NetError) -> CliError {
     }
 }
 
+/// How many secrets were replaced, and of which kinds; none where there were none.
+pub fn describe_redacted(redacted: &BTreeMap<String, u64>) -> Option<String> {
+    let kinds: Vec<String> = redacted
+        .iter()
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    let replaced = match redacted.values().sum::<u64>() {
+        0 => return None,
+        1 => "1 secret replaced".to_owned(),
+        total => format!("{total} secrets replaced"),
+    };
+    Some(format!("{replaced}: {}", kinds.join(", ")))
+}
+
 /// Tells a person what was recorded.
 pub fn tell_finished(finished: &Finished) {
     let Finished {
@@ -129,14 +149,13 @@ pub fn tell_finished(finished: &Finished) {
         redacted,
         gaps,
     } = finished;
-    let total: u64 = redacted.values().sum();
-    let mut summary = format!("{interactions} interactions recorded in {}", path.display());
-    if total > 0 {
-        let kinds: Vec<String> = redacted
-            .iter()
-            .map(|(kind, count)| format!("{kind} {count}"))
-            .collect();
-        summary.push_str(&format!("; {total} secrets replaced: {}", kinds.join(", ")));
+    let recorded = match interactions {
+        1 => "1 interaction".to_owned(),
+        count => format!("{count} interactions"),
+    };
+    let mut summary = format!("{recorded} recorded in {}", path.display());
+    if let Some(replaced) = describe_redacted(redacted) {
+        summary.push_str(&format!("; {replaced}"));
     }
     ui::note(&summary);
     for gap in gaps {

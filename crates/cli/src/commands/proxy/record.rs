@@ -24,8 +24,8 @@ pub struct Args {
     recording: PathBuf,
     #[command(flatten)]
     open: OpenArgs,
-    /// Who is asked, for example http://127.0.0.1:8000; the public address of OpenAI or Anthropic
-    /// where it is not given.
+    /// The API to ask, for example http://127.0.0.1:8000; by default the public address of OpenAI
+    /// or Anthropic.
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
     /// Let only this model be asked; may be given several times. Another one is refused with 403.
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         keys: Keys::default(),
         allowed_models: args.allow_model.clone(),
     };
-    // Before anything is written: an address that cannot be had leaves nothing behind.
+    // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(&args.open.listen)?;
     let proxy = Proxy::start(options).map_err(net_error)?;
     attend(&proxy, listener)?;

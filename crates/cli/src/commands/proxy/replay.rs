@@ -27,14 +27,14 @@ pub struct Args {
     open: OpenArgs,
     #[command(flatten)]
     matching: MatchArgs,
-    /// Who is asked where the recording does not answer.
+    /// The API to ask when the recording does not answer.
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
     #[command(flatten)]
     redact: RedactArgs,
 }
 
-/// How requests are matched, and what happens where none does.
+/// How requests are matched, and what happens to one that matches nothing.
 #[derive(Debug, clap::Args)]
 pub struct MatchArgs {
     /// Requests must come in the recorded order.
@@ -61,7 +61,7 @@ enum Missing {
 }
 
 impl MatchArgs {
-    /// The mode that was asked for.
+    /// The mode that the arguments ask for.
     pub fn mode(&self) -> Mode {
         Mode::Replay {
             strict_order: self.strict_order,
@@ -73,15 +73,15 @@ impl MatchArgs {
         }
     }
 
-    /// Where what is recorded goes.
+    /// Where new recordings are written.
     pub fn output(&self) -> Option<PathBuf> {
         self.out.clone()
     }
 }
 
-/// Serves a recording until told to end, and tells what came of it.
+/// Serves a recording until told to stop, then reports the result.
 pub fn serve_recording(options: ProxyOptions, address: &str) -> Result<Outcome, CliError> {
-    // Before anything is written: an address that cannot be had leaves nothing behind.
+    // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(address)?;
     let proxy = Proxy::start(options).map_err(net_error)?;
     attend(&proxy, listener)?;
@@ -96,7 +96,7 @@ pub fn serve_recording(options: ProxyOptions, address: &str) -> Result<Outcome, 
     ))
 }
 
-/// Tells a person what a replay came to; a miss makes it fail.
+/// Reports the result of a replay, for people; a miss makes it fail.
 pub fn tell_replayed(replayed: u64, unused: u64, misses: &[String]) -> Outcome {
     ui::note(&format!(
         "{replayed} answered from the recording, {unused} of its interactions not asked for"

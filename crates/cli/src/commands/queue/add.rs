@@ -1,4 +1,4 @@
-//! `runseal queue verify` and `runseal queue replay`: what is to be done.
+//! `runseal queue verify` and `runseal queue replay`: add tasks to the queue.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ fn queue(
     Ok(Outcome::Valid)
 }
 
-/// Queue for verifying.
+/// `runseal queue verify`.
 pub mod verify {
     use super::{CliError, Outcome, PathBuf, StoreArgs, TaskKind};
     use crate::verdict::LevelArgs;
@@ -75,7 +75,7 @@ pub mod verify {
     }
 }
 
-/// Queue for replaying.
+/// `runseal queue replay`.
 pub mod replay {
     use super::{CliError, Level, Outcome, PathBuf, StoreArgs, TaskKind};
 

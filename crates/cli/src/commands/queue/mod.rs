@@ -1,4 +1,4 @@
-//! `runseal queue`: work for whichever machine has time, one file a command.
+//! `runseal queue`: work for whichever machine is free; one file per command.
 
 mod add;
 mod results;

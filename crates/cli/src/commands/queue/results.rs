@@ -1,4 +1,4 @@
-//! `runseal queue results`: what came of each task.
+//! `runseal queue results`: the result of each task.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::verify::Outcome;
@@ -9,9 +9,9 @@ use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;
 use crate::ui;
 
-/// Show what came of each task, by its place; as JSON with the reports, a line a task.
+/// Show the result of each task, by its place; as JSON with the reports, one line per task.
 ///
-/// Exit 1: a result is bad news, or a task was given up. Exit 0: none is, whatever is still open.
+/// Exit 0: no bad result so far. Exit 1: a result is bad, or a task was given up.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal queue results --format json > reports.jsonl")]
 pub struct Args {

@@ -1,4 +1,4 @@
-//! `runseal queue status`: how far the queue is, once or as it goes.
+//! `runseal queue status`: the queue's progress, once or continuously.
 
 use std::fmt::Write as _;
 use std::io::IsTerminal;
@@ -13,22 +13,22 @@ use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;
 use crate::ui;
 
-/// What counts as lately, in seconds.
+/// The window over which the rate is measured, in seconds.
 const LATELY: f64 = 60.0;
-/// Between two looks at the queue.
+/// The pause between two refreshes.
 const BETWEEN: Duration = Duration::from_secs(1);
 
 /// Show how far the queue is: tasks by state, results, rate, workers, the oldest lease, time left.
 ///
-/// On a terminal it goes on showing until nothing is open; Ctrl-C ends it and nothing else.
-/// Anywhere else it is told once.
+/// On a terminal the display is updated until nothing is open; Ctrl-C ends only the display.
+/// Elsewhere the status is printed once.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal queue status")]
 pub struct Args {
-    /// Tell once, on a terminal too.
+    /// Print once, even on a terminal.
     #[arg(long)]
     once: bool,
-    /// How to print, where it is told once.
+    /// How to print the status, when it is printed once.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
     #[command(flatten)]
@@ -57,7 +57,7 @@ fn look(store: &dyn StoreReader) -> Result<QueueStatus, CliError> {
         .map_err(|error| store_error(&error))
 }
 
-/// Draws the same lines again and again, each over the last.
+/// Redraws the status in place until nothing is open.
 fn watch(store: &dyn StoreReader) -> Result<(), CliError> {
     let mut drawn = 0;
     loop {
@@ -65,13 +65,13 @@ fn watch(store: &dyn StoreReader) -> Result<(), CliError> {
         let text = render_text(&status);
         let mut frame = String::new();
         if drawn > 0 {
-            // Up to where the last one began.
+            // Move up to the first line of the last frame.
             let _ = write!(frame, "\x1b[{drawn}A");
         }
         for line in text.lines() {
             let _ = writeln!(frame, "\x1b[2K{line}");
         }
-        // What the last one had more of.
+        // Erase what the last frame had below this one.
         frame.push_str("\x1b[J");
         ui::print_bytes(frame.as_bytes())?;
         drawn = text.lines().count();
@@ -93,7 +93,7 @@ fn render_json(status: &QueueStatus) -> Value {
     printed.insert("results", Value::array(outcomes));
     printed.insert("ended_lately", status.recent);
     printed.insert("expired_leases", status.expired);
-    // Whole seconds and thousandths of a task: numbers that every reader of JSON reads alike.
+    // Integers only (a rate per 1000 seconds, whole seconds), which every JSON reader reads alike.
     printed.insert("per_1000_seconds", (status.rate() * 1000.0).round() as u64);
     let whole = |seconds: f64| seconds.max(0.0).round() as u64;
     printed.insert("oldest_lease_seconds", status.oldest_lease.map(whole));
@@ -162,7 +162,7 @@ fn render_text(status: &QueueStatus) -> String {
     text
 }
 
-/// How much is done, in thirty signs.
+/// A progress bar of thirty characters.
 fn bar(done: u64, all: u64) -> String {
     let filled = match all {
         0 => 30,

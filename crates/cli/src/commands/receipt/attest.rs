@@ -1,4 +1,4 @@
-//! `runseal receipt attest`: one signature over a chain.
+//! `runseal receipt attest`: one signature over a whole chain.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Reading receipts from files: one or a list each, ordered by their parent links.
+//! Reads receipts from files, each holding one or a list, and orders them by their parent links.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use runseal_engine::input::Input;
 
 use crate::error::CliError;
 
-/// The bytes of the files.
+/// Reads the files; each comes with its name for messages.
 pub fn read_files(files: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, CliError> {
     let limit = ReadOptions::default().limits.max_bytes;
     files
@@ -22,7 +22,7 @@ pub fn read_files(files: &[PathBuf]) -> Result<Vec<(String, Vec<u8>)>, CliError>
         .collect()
 }
 
-/// The documents in the files.
+/// Parses the files as JSON.
 pub fn parse_files(files: &[(String, Vec<u8>)]) -> Result<Vec<Document<'_>>, CliError> {
     files
         .iter()
@@ -33,16 +33,15 @@ pub fn parse_files(files: &[(String, Vec<u8>)]) -> Result<Vec<Document<'_>>, Cli
         .collect()
 }
 
-/// Receipts in order.
+/// Receipts in the order of their chain.
 pub struct Receipts<'a> {
     /// The receipts.
     pub receipts: Vec<Receipt<'a>>,
-    /// Whether they must begin with a first one: a list, or several files.
+    /// Whether the chain must begin with a first receipt: true for a list or several files.
     pub is_chain: bool,
 }
 
-/// The receipts of the documents in these files. A list must be in order; separate files are put
-/// in order.
+/// The receipts in these documents. A list must already be in order; separate files are sorted.
 pub fn order_receipts<'a>(
     files: &[(String, Vec<u8>)],
     documents: &'a [Document<'_>],

@@ -1,4 +1,4 @@
-//! `runseal receipt`: receipts and chains of them.
+//! `runseal receipt`: receipts and their chains.
 
 mod attest;
 mod load;

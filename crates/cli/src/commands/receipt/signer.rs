@@ -1,4 +1,4 @@
-//! Who signs: a key file, and the names that go with it.
+//! Who signs a receipt: a key file, and the names that go with it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -23,7 +23,7 @@ pub struct SignerArgs {
 }
 
 impl SignerArgs {
-    /// The names.
+    /// The names as an attestation carries them.
     pub fn identity(&self) -> Identity {
         Identity {
             validator_id: self.validator_id.clone(),
@@ -31,7 +31,7 @@ impl SignerArgs {
         }
     }
 
-    /// Reads a key file, and warns where others may read it too.
+    /// Reads a key file, and warns if other users can read it too.
     pub fn read_key(&self, path: &Path) -> Result<Key, CliError> {
         let input = Input::from_argument(Some(path));
         if let Input::File(path) = &input {
@@ -45,9 +45,9 @@ impl SignerArgs {
     }
 }
 
-/// A private key that others can read is nobody's in particular.
+/// Warns about a private key that other users can read: they could sign with it too.
 fn warn_if_shared(path: &Path) {
-    // Where it cannot be asked, reading it says why.
+    // If this fails, reading the file fails too and says why.
     let Ok(metadata) = std::fs::metadata(path) else {
         return;
     };

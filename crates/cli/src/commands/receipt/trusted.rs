@@ -1,4 +1,4 @@
-//! Who signed receipts, and what a trust policy says of them.
+//! Who signed receipts, and whether a trust policy accepts them.
 
 use runseal_core::canon::Value;
 use runseal_core::formats::receipt::ReceiptsView;
@@ -8,19 +8,20 @@ use runseal_core::formats::receipt::attestation::{
 };
 use runseal_core::formats::receipt::trust::{Scope, TrustPolicy};
 
-/// Who signed one thing.
+/// Who signed one receipt or Merkle root.
 pub struct Signer {
-    /// What was signed.
+    /// The path of what was signed.
     path: String,
     signature: Signature,
 }
 
 enum Signature {
-    /// There is none.
+    /// There is no signature.
     Missing,
-    /// It does not hold; the rules say why.
+    /// The signature does not verify; the rules say why.
     Broken(String),
-    /// It holds: whose it is, and why the policy does not trust that key, if it does not.
+    /// The signature verifies. `distrust` says why the policy does not trust its key, if it does
+    /// not.
     Sound {
         attestation: Attestation,
         distrust: Option<String>,
@@ -61,7 +62,7 @@ pub fn find_signers(view: &ReceiptsView<'_>, policy: &TrustPolicy) -> Vec<Signer
 }
 
 impl Signer {
-    /// As a member of the printed verdict.
+    /// The signer as a member of the printed verdict.
     pub fn to_value(&self) -> Value {
         let mut value = Value::object([("path", self.path.as_str())]);
         let (trusted, reason) = match &self.signature {
@@ -83,7 +84,7 @@ impl Signer {
         value
     }
 
-    /// As a line for people.
+    /// The signer as a line for people.
     pub fn to_line(&self) -> String {
         let path = &self.path;
         match &self.signature {

@@ -93,8 +93,21 @@ fn read_policy(path: &Path) -> Result<TrustPolicy, CliError> {
     let input = Input::from_argument(Some(path));
     let options = ReadOptions::default();
     let bytes = input.read(options.limits.max_bytes)?;
-    let document =
-        parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
+    let document = parse_document(&bytes, &options).map_err(|error| {
+        let is_toml = path.extension().is_some_and(|ending| ending == "toml");
+        match is_toml {
+            true => CliError::new(
+                Outcome::Unreadable,
+                "POLICY",
+                "this is a TOML policy, as `runseal trust` makes and `runseal verify --trust` takes; \
+                 receipts are judged by a policy in JSON"
+                    .to_owned(),
+            )
+            .at(input.shown())
+            .hint("docs/job-bundles.md shows a policy and what each field means"),
+            false => CliError::json(&error, &input.shown()),
+        }
+    })?;
     TrustPolicy::parse(document.root()).map_err(|error| {
         CliError::new(Outcome::Unreadable, "POLICY", error.message)
             .at(format!("{} {}", input.shown(), error.path))

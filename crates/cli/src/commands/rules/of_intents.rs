@@ -1,4 +1,4 @@
-//! The rules of intents as people read them: for `runseal rules`, and for the reference pages.
+//! The rules for intents as people read them: for `runseal rules` and for the reference pages.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use runseal_core::canon::Value;
 
 use runseal_kernel::rules::{Rule, rule_set};
 
-/// One line a rule.
+/// One line per rule.
 pub fn render_list(rules: &[&Rule]) -> String {
     let mut text = String::from("intent\n");
     for rule in rules {
@@ -23,7 +23,7 @@ pub fn render_list(rules: &[&Rule]) -> String {
     text
 }
 
-/// All there is to say about one rule.
+/// Everything about one rule.
 pub fn explain(rule: &Rule) -> String {
     let mut text = format!(
         "{} {}\n  kind:     {}\n  severity: {}\n  matcher:  {}\n\n{}\n\n{}\n",
@@ -44,7 +44,7 @@ pub fn explain(rule: &Rule) -> String {
     text
 }
 
-/// An example as it is shown: without the goal, where the constraints are what matters.
+/// An example as it is shown; without its goal if only the constraints matter.
 fn shown(example: &str) -> String {
     let plain = example.strip_prefix("Build it || ").unwrap_or(example);
     plain.replace(" || ", " / ")
@@ -86,7 +86,7 @@ pub fn render_markdown(rules: &[&Rule]) -> String {
     text
 }
 
-/// A text inside Markdown: no table cell ends in it, and no angle bracket is taken for HTML.
+/// Text for Markdown: escapes what would end a table cell or start an HTML tag.
 fn escape(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "&lt;")
 }

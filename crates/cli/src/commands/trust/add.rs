@@ -1,4 +1,4 @@
-//! `runseal trust add`: somebody more whose signatures count.
+//! `runseal trust add`: adds a signer whose signatures count.
 
 use std::path::{Path, PathBuf};
 
@@ -66,7 +66,7 @@ fn read_text(path: &Path) -> Result<String, CliError> {
     })
 }
 
-/// A literal string of TOML over several lines.
+/// A multi-line literal string in TOML.
 fn quote_lines(text: &str) -> String {
     if text.contains("'''") {
         return quote(text);

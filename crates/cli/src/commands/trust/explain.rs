@@ -21,7 +21,7 @@ pub struct Args {
     /// The policy.
     #[arg(value_name = "POLICY")]
     policy: PathBuf,
-    /// What it is asked about.
+    /// What to ask the policy about.
     #[arg(value_name = "PATH")]
     path: PathBuf,
     /// The time at which it is asked, in UTC; now where not given.

@@ -1,5 +1,6 @@
 //! The texts at the top of a bag: bagit.txt, bag-info.txt, and how their characters are encoded.
 
+use crate::limits::BAG_INFO_ENTRIES;
 use crate::verify::PlacedFaults;
 
 /// A version of BagIt that bags are made in.
@@ -177,6 +178,17 @@ impl BagInfo {
         let mut info = Self::default();
         let mut faults = PlacedFaults::default();
         for (line, number) in split_lines(text).zip(1..) {
+            if info.entries.len() > BAG_INFO_ENTRIES {
+                info.entries.pop();
+                faults.add(number, || {
+                    format!(
+                        "there are more than {BAG_INFO_ENTRIES} labels, the limit; those from line \
+                         {} on were not read",
+                        number - 1
+                    )
+                });
+                break;
+            }
             let is_continuation = line.starts_with([' ', '\t']);
             match (line.split_once(':'), info.entries.last_mut()) {
                 _ if line.trim().is_empty() => {}
@@ -273,6 +285,22 @@ mod tests {
         for bytes in [b"\xfe\xff\0".as_slice(), b"\xd8\0\0a"] {
             assert_eq!(Encoding::Utf16.decode(bytes), None);
         }
+    }
+
+    #[test]
+    fn info_with_too_many_labels_is_told_and_not_held() {
+        let text = |count: usize| "a:\n".repeat(count);
+        assert_eq!(BagInfo::parse(&text(BAG_INFO_ENTRIES)).faults.len(), 0);
+        let info = BagInfo::parse(&text(1_000_000));
+        assert_eq!(
+            (info.entries.len(), info.faults.len()),
+            (BAG_INFO_ENTRIES, 1)
+        );
+        assert!(
+            info.faults[0].contains("line 10001 on"),
+            "{:?}",
+            info.faults
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
-//! model_io.json: recorded model calls, MI1-MI16.
+//! model_io.json: recorded model calls, MI1-MI17.
 //!
 //! - [`asked`]: the form of a request that `prompt_hash` is over, which replay matches by.
+//! - [`fork`]: which recording another one parted from.
 //! - [`bodies`]: large bodies, which are files beside the recording.
 //! - [`reading`], [`events`]: what an answer says, read out of its exact bytes, streams included.
 //!
@@ -12,6 +13,7 @@ pub mod bodies;
 mod checks;
 pub mod events;
 mod exchanges;
+pub mod fork;
 pub mod reading;
 mod readings;
 
@@ -30,6 +32,7 @@ use checks::{
 use exchanges::{
     check_body_files, check_requests, check_response_parts, has_body_files, has_exchanges,
 };
+use fork::{check_fork, has_fork};
 use readings::check_readings;
 
 /// Interactions of one recording at the most. Stops a recording that nobody could replay.
@@ -108,7 +111,7 @@ const fn info(id: &'static str, title: &'static str, explanation: &'static str) 
 }
 
 /// The rules of a recording.
-pub static RULES: [Rule<ModelIo>; 16] = [
+pub static RULES: [Rule<ModelIo>; 17] = [
     Rule {
         info: info(
             "SCHEMA",
@@ -265,6 +268,18 @@ pub static RULES: [Rule<ModelIo>; 16] = [
         ),
         gate: has_exchanges,
         check: check_readings,
+    },
+    Rule {
+        info: integrity(
+            "MI17",
+            "a fork belongs to its recording",
+            "Of a recording that the proxy made, fork, where it is given, says after how many of its \
+             interactions it parted from another one, whose hashes it names. Its own hash, where it has \
+             one, is over these three and the hash of this recording, so that none of them can be \
+             exchanged.",
+        ),
+        gate: has_fork,
+        check: check_fork,
     },
 ];
 

@@ -162,7 +162,14 @@ impl<'a> PackView<'a> {
             .get("decision")
             .and_then(|decision| decision.get("accepted")?.as_bool());
         let outcome = tell_outcome(self.outcome(), accepted);
-        Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(outcome)
+        let mut identity =
+            Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(outcome);
+        if !self.lists_files() {
+            let caveat = "run.json lists no hashes of its files; what no other file repeats could \
+                          have been changed (docs/not-repeated.md)";
+            identity.caveats.push(caveat.to_owned());
+        }
+        identity
     }
 
     /// Whether run.json lists the pack's files, as packs of our harness do.

@@ -55,7 +55,9 @@ fn is_trace(name: &str) -> bool {
 
 /// Whether these names are traces of a run bundle.
 pub(crate) fn has_trace(names: &FolderNames) -> bool {
-    names.any_file(is_trace) || (names.has(layout::SUMS) && names.has(layout::MANIFEST))
+    // Contracts alone are an engine's; an engine's own folder has nothing that a run produced.
+    let has_contents = names.has(layout::SUMS) || names.has_folder("artifacts");
+    names.any_file(is_trace) || (names.has(layout::MANIFEST) && has_contents)
 }
 
 impl FormatDefinition for RunBundleFormat {

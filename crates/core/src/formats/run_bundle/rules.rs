@@ -232,7 +232,7 @@ pub static RULES: [Rule<RunBundle>; 14] = [
                 "docs/formats/run-bundle.md, What models were asked",
                 "what models were asked and answered holds",
                 "model_io.json of a recorded command is a valid recording of model calls (rules MI1 \
-                 to MI16), RUN_INPUT.json lists it, and model_io.bodies/ holds the bodies that it \
+                 to MI17), RUN_INPUT.json lists it, and model_io.bodies/ holds the bodies that it \
                  names and nothing else.",
             )
         },

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{format_name, named_place, rule_of};
+use super::{format_name, named_place, rule_of, unchecked};
 use crate::limits::FINDINGS_A_SURVEY;
 use crate::verify::finding::Finding;
 use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
@@ -21,6 +21,14 @@ pub fn render_survey_junit(survey: &Survey) -> String {
     let _ = writeln!(
         xml,
         "  <testsuite name=\"runseal verify\" {counts} skipped=\"0\">"
+    );
+    let unchecked: Vec<_> = unchecked(survey).collect();
+    let _ = writeln!(
+        xml,
+        "    <properties>\n      <property name=\"level\" value=\"{}\"/>\n      <property \
+         name=\"unchecked\" value=\"{}\"/>\n    </properties>",
+        survey.level().name(),
+        unchecked.join(" ")
     );
     for result in survey.results() {
         write_case(&mut xml, survey, result);

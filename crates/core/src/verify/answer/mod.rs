@@ -111,16 +111,16 @@ pub fn render_survey_json(survey: &Survey) -> Value {
     if survey.not_checked() > 0 {
         object.insert("not_checked", survey.not_checked() as u64);
     }
+    if survey.passed_over() > 0 {
+        object.insert("passed_over", survey.passed_over());
+    }
     // The same holds for what is too much to list.
     if survey.unlisted() > 0 {
         object.insert("unlisted_violations", survey.unlisted());
     }
     object.insert("ok", survey.outcome() == super::Outcome::Valid);
     object.insert("level", survey.level().name());
-    let unchecked = Level::ALL
-        .into_iter()
-        .filter(|level| *level > survey.level());
-    object.insert("unchecked", Value::array(unchecked.map(Level::name)));
+    object.insert("unchecked", Value::array(unchecked(survey)));
     object.insert(
         "results",
         Value::array(
@@ -131,6 +131,13 @@ pub fn render_survey_json(survey: &Survey) -> Value {
         ),
     );
     object
+}
+
+/// The names of the levels that were not asked for.
+fn unchecked(survey: &Survey) -> impl Iterator<Item = &'static str> {
+    let asked = survey.level();
+    let levels = Level::ALL.into_iter().filter(move |level| *level > asked);
+    levels.map(Level::name)
 }
 
 fn result_json(survey: &Survey, result: &Checked) -> Value {

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{UNKNOWN, all_findings, meaning_of, rule_of, unlisted_note};
+use super::{UNKNOWN, all_findings, meaning_of, rule_of, unchecked, unlisted_note};
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::verify::finding::Finding;
+use crate::verify::rule::Level;
 use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// The survey as SARIF. Rule ids carry their format, because `SCHEMA` is a rule of several.
-pub fn render_survey_sarif(survey: &Survey) -> Value {
+/// The survey as SARIF. Rule ids carry their format, because `SCHEMA` is a rule of several. Paths below
+/// `folder`, the current one where it is known, are given relative to it.
+pub fn render_survey_sarif(survey: &Survey, folder: Option<&str>) -> Value {
     let mut rules: BTreeMap<String, Value> = BTreeMap::new();
     for result in survey.results() {
         for finding in &all_findings(survey, result) {
@@ -26,7 +28,7 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
         let index = &index;
         all_findings(survey, result)
             .into_iter()
-            .map(move |finding| finding_json(result, &finding, index))
+            .map(move |finding| finding_json(result, &finding, index, folder))
     });
     let results: Vec<Value> = results.collect();
     let mut notifications: Vec<Value> = survey.results().iter().filter_map(notification).collect();
@@ -43,7 +45,7 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
     let artifacts: Vec<Value> = survey
         .results()
         .iter()
-        .filter_map(|r| artifact(survey, r))
+        .filter_map(|result| artifact(survey, result, folder))
         .collect();
     let mut run = Value::object([
         ("columnKind", Value::from("unicodeCodePoints")),
@@ -51,6 +53,9 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
         ("results", Value::array(results)),
         ("tool", Value::object([("driver", driver)])),
     ]);
+    let mut properties = Value::object([("level", survey.level().name())]);
+    properties.insert("unchecked", Value::array(unchecked(survey)));
+    run.insert("properties", properties);
     if !artifacts.is_empty() {
         run.insert("artifacts", Value::array(artifacts));
     }
@@ -62,13 +67,18 @@ pub fn render_survey_sarif(survey: &Survey) -> Value {
 }
 
 /// The second and third answer about something: properties of the artifact.
-fn artifact(survey: &Survey, result: &Checked) -> Option<Value> {
-    let mut properties = Value::object([("intact", result.is_valid())]);
+fn artifact(survey: &Survey, result: &Checked, folder: Option<&str>) -> Option<Value> {
+    // Below integrity level nothing was asked that would show it.
+    let intact = match survey.level() >= Level::Integrity || !result.is_valid() {
+        true => Value::from(result.is_valid()),
+        false => Value::Null,
+    };
+    let mut properties = Value::object([("intact", intact)]);
     survey.authenticity_of(result)?.add_to_json(&mut properties);
     Some(Value::object([
         (
             "location",
-            Value::object([("uri", encode_uri(&result.path))]),
+            Value::object([("uri", encode_uri(&result.path, folder))]),
         ),
         ("properties", properties),
     ]))
@@ -97,7 +107,12 @@ fn descriptor(id: &str, result: &Checked, finding: &Finding) -> Value {
     ])
 }
 
-fn finding_json(result: &Checked, finding: &Finding, index: &BTreeMap<&str, usize>) -> Value {
+fn finding_json(
+    result: &Checked,
+    finding: &Finding,
+    index: &BTreeMap<&str, usize>,
+    folder: Option<&str>,
+) -> Value {
     let id = qualified(result, finding);
     let mut object = Value::object([
         ("level", Value::from("error")),
@@ -107,17 +122,20 @@ fn finding_json(result: &Checked, finding: &Finding, index: &BTreeMap<&str, usiz
         object.insert("ruleIndex", *at as u64);
     }
     object.insert("ruleId", id);
-    object.insert("locations", Value::array([location(result, finding)]));
+    object.insert(
+        "locations",
+        Value::array([location(result, finding, folder)]),
+    );
     object
 }
 
 /// The file of a finding, and the place in it where the finding gives one.
-fn location(result: &Checked, finding: &Finding) -> Value {
+fn location(result: &Checked, finding: &Finding, folder: Option<&str>) -> Value {
     let file = match finding.place.file_name() {
         Some(name) => format!("{}/{name}", result.path),
         None => result.path.clone(),
     };
-    let artifact = Value::object([("uri", encode_uri(&file))]);
+    let artifact = Value::object([("uri", encode_uri(&file, folder))]);
     let mut physical = Value::object([("artifactLocation", artifact)]);
     if let Some(region) = region(finding) {
         physical.insert("region", region);
@@ -154,14 +172,22 @@ fn notification(result: &Checked) -> Option<Value> {
     ]))
 }
 
-/// A path as a relative URI reference: everything but what a path segment may hold is
-/// percent-encoded, and `./` before it is left out, as code scanning services match by name.
-fn encode_uri(path: &str) -> String {
+/// A path as a URI reference: everything but what a path segment may hold is percent-encoded, and `./`
+/// before it is left out, as code scanning services match by name. It is relative, but for a path
+/// elsewhere than below `folder`.
+fn encode_uri(path: &str, folder: Option<&str>) -> String {
     let mut path = path;
+    let below = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
+    if let Some(below) = below {
+        path = below;
+    }
     while let Some(rest) = path.strip_prefix("./") {
         path = rest.trim_start_matches('/');
     }
-    let mut uri = String::with_capacity(path.len());
+    let mut uri = match path.starts_with('/') {
+        true => String::from("file://"),
+        false => String::with_capacity(path.len()),
+    };
     for byte in path.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'!' => {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::canon::{Dialect, canonical_bytes};
 use crate::formats::definition::Identity;
+use crate::verify::authenticity::Authenticity;
 use crate::verify::{Difference, Finding, Place};
 
 fn survey() -> Survey {
@@ -42,13 +43,13 @@ fn json(value: &Value) -> String {
 fn survey_json_has_the_promised_shape() {
     assert_eq!(
         json(&render_survey_json(&survey())),
-        r#"{"checked":2,"invalid":1,"level":"integrity","not_checked":1,"ok":false,"results":[{"format":"job-bundle","ok":false,"path":"runs/<b> & c\u0001","violations":[{"message":"the SHA-256 is not the declared one: expected `aa`, actual `bb`","path":"artifacts/x.txt","rule_id":"JB4"}]},{"format":"patch","ok":true,"path":"runs/a","violations":[]},{"format":"unknown","ok":false,"path":"runs/c","violations":[{"message":"no permission","rule_id":"IO"}]}],"unchecked":["form"]}"#
+        r#"{"checked":2,"invalid":1,"level":"integrity","not_checked":1,"ok":false,"passed_over":3,"results":[{"format":"job-bundle","ok":false,"path":"runs/<b> & c\u0001","violations":[{"message":"the SHA-256 is not the declared one: expected `aa`, actual `bb`","path":"artifacts/x.txt","rule_id":"JB4"}]},{"format":"patch","ok":true,"path":"runs/a","violations":[]},{"format":"unknown","ok":false,"path":"runs/c","violations":[{"message":"no permission","rule_id":"IO"}]}],"unchecked":["form"]}"#
     );
 }
 
 #[test]
 fn survey_sarif_names_rule_file_and_place() {
-    let sarif = json(&render_survey_sarif(&survey()));
+    let sarif = json(&render_survey_sarif(&survey(), None));
     for wanted in [
         r#""ruleId":"job-bundle/JB4","ruleIndex":0"#,
         r#""uri":"runs/%3Cb%3E%20%26%20c%01/artifacts/x.txt""#,
@@ -56,6 +57,46 @@ fn survey_sarif_names_rule_file_and_place() {
         r#""version":"2.1.0""#,
     ] {
         assert!(sarif.contains(wanted), "{wanted}\n{sarif}");
+    }
+}
+
+#[test]
+fn survey_sarif_paths_are_relative_to_the_current_folder_or_whole_uris() {
+    let results = ["/work/runs/a", "/other/b c", "runs/c"]
+        .map(|path| Checked::invalid(path, None, NO_FORMAT, "what"));
+    let survey = Survey::new(Level::Integrity, results.to_vec(), 0);
+    let sarif = json(&render_survey_sarif(&survey, Some("/work")));
+    for uri in ["runs/a", "file:///other/b%20c", "runs/c"] {
+        assert!(
+            sarif.contains(&format!("\"uri\":\"{uri}\"")),
+            "{uri}\n{sarif}"
+        );
+    }
+    let sarif = json(&render_survey_sarif(&survey, None));
+    assert!(sarif.contains("\"uri\":\"file:///work/runs/a\""), "{sarif}");
+}
+
+#[test]
+fn survey_below_integrity_level_is_not_called_intact() {
+    let valid = Checked {
+        path: "runs/a".to_owned(),
+        format: Some(Format::Patch),
+        verdict: Verdict::Valid,
+        identity: Identity::default(),
+    };
+    for (level, intact) in [(Level::Document, "null"), (Level::Integrity, "true")] {
+        let found = [("runs/a".to_owned(), Authenticity::unsigned())];
+        let survey = Survey::new(level, vec![valid.clone()], 0)
+            .with_authenticity(found.into(), Default::default());
+        let sarif = json(&render_survey_sarif(&survey, None));
+        assert!(sarif.contains(&format!("\"intact\":{intact}")), "{sarif}");
+        assert!(
+            sarif.contains(&format!("\"level\":\"{}\"", level.name())),
+            "{sarif}"
+        );
+        let junit = render_survey_junit(&survey);
+        let property = format!("<property name=\"level\" value=\"{}\"/>", level.name());
+        assert!(junit.contains(&property), "{junit}");
     }
 }
 
@@ -80,7 +121,7 @@ fn survey_findings_beyond_the_bound_are_told_in_every_answer() {
     let note = "3 more findings not listed: the limit is 20000";
     let answer = render_survey_json(&survey);
     assert_eq!(answer.get("unlisted_violations"), Some(&Value::from(3)));
-    let sarif = json(&render_survey_sarif(&survey));
+    let sarif = json(&render_survey_sarif(&survey, None));
     assert!(sarif.contains(note));
     assert_eq!(sarif.matches("\"ruleId\"").count(), FINDINGS_A_SURVEY);
     let junit = render_survey_junit(&survey);

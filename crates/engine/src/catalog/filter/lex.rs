@@ -1,11 +1,11 @@
-//! From a text to its tokens.
+//! Splits a filter into tokens.
 
 use super::{Comparison, FilterError, FilterFault, Literal};
 
-/// Characters that a filter may have.
+/// The most characters of a filter.
 const LONGEST: usize = 10_000;
 
-/// A piece of a filter, and the column that it begins at.
+/// A token of a filter, and the column at which it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) column: usize,
@@ -20,26 +20,26 @@ pub(super) enum TokenKind {
     Or,
     Not,
     Comparison(Comparison),
-    /// A name or a value that stands without quotes, or whose first character is not one.
+    /// A name or a value, at least partly without quotes.
     Word(Word),
     End,
 }
 
-/// A name or a value. Both look alike: which it is is told by where it stands.
+/// A name or a value. They look alike: only the position decides which it is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Word {
-    /// As a value.
+    /// Its meaning as a value.
     pub(super) literal: Literal,
-    /// As a name: its parts between dots.
+    /// Its meaning as a name: the parts between dots.
     pub(super) parts: Vec<String>,
-    /// Whether the whole of it stands in quotes.
+    /// Whether all of it is quoted.
     pub(super) is_quoted: bool,
     /// Whether any of it does.
     pub(super) has_quotes: bool,
 }
 
 impl TokenKind {
-    /// How it is named in a message.
+    /// The token as messages show it.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Open => "`(`".to_owned(),
@@ -55,7 +55,7 @@ impl TokenKind {
 }
 
 impl Comparison {
-    /// Its sign.
+    /// The operator's sign.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -69,7 +69,7 @@ impl Comparison {
     }
 }
 
-/// Cuts a text into tokens; the last one is its end.
+/// Splits a text into tokens; the last one marks the end.
 pub(super) fn tokens_of(text: &str) -> Result<Vec<Token>, FilterError> {
     let chars: Vec<char> = text.chars().take(LONGEST + 1).collect();
     if chars.len() > LONGEST {
@@ -95,7 +95,7 @@ struct Lexer {
     at: usize,
 }
 
-/// Whether a character may stand in a word without quotes.
+/// Whether a character may occur in a word without quotes.
 fn is_word(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !"()=!<>~\"'".contains(c)
 }
@@ -132,7 +132,7 @@ impl Lexer {
                     '(' => TokenKind::Open,
                     ')' => TokenKind::Close,
                     '=' => {
-                        // `==` is what many languages have for the same.
+                        // Many languages write `==` for the same.
                         self.take_if('=');
                         TokenKind::Comparison(Comparison::Equal)
                     }
@@ -152,7 +152,7 @@ impl Lexer {
         })
     }
 
-    /// A word: pieces with and without quotes that stand close together.
+    /// A word: adjacent quoted and unquoted parts.
     fn word(&mut self) -> Result<TokenKind, FilterError> {
         let start = self.at;
         let begins_quoted = matches!(self.peek(), Some('"' | '\''));
@@ -208,7 +208,7 @@ impl Lexer {
         }))
     }
 
-    /// What stands in quotes; the quote itself is written twice.
+    /// A quoted part; the quote itself is doubled inside it.
     fn quoted(&mut self, quote: char) -> Result<String, FilterError> {
         let start = self.at;
         self.at += 1;

@@ -8,8 +8,8 @@
 //! comparison = "=" | "!=" | "<" | "<=" | ">" | ">=" | "~"
 //! ```
 //!
-//! A test without a comparison asks whether there is such a value at all. Reading a filter touches no
-//! database; what it means to one is said in [`sql`](super::sql). Places are columns of the text,
+//! A test without a comparison asks whether the value exists at all. Parsing a filter involves no
+//! database; [`sql`](super::sql) defines what it means to one. Positions are columns of the text,
 //! counted in characters from 1.
 
 mod lex;
@@ -37,44 +37,44 @@ pub enum Filter {
 /// A test of one field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Test {
-    /// What is looked at.
+    /// The field to test.
     pub field: Field,
-    /// What is asked of it; `None` where only whether it is there.
+    /// The comparison; `None` if only the existence is tested.
     pub check: Option<(Comparison, Literal)>,
 }
 
-/// What a test looks at.
+/// What a test examines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Field {
     /// A parameter or a metric, by the parts of its name.
     Value(Root, Vec<String>),
-    /// One of a few texts that an entry has one of.
+    /// A field that has at most one value.
     Column(Column),
-    /// One of a few texts that an entry may have several of.
+    /// A field that may have several values.
     Several(Several),
-    /// The digest of the content; compared by its first digits.
+    /// The digest of the content; compared by prefix.
     Digest,
 }
 
-/// A text that an entry has one of, or none.
+/// A text field with at most one value per entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Column {
     /// The name of the format.
     Format,
-    /// What the unit calls itself.
+    /// The unit's own id.
     Id,
     /// The engine.
     Engine,
-    /// How what it records ended.
+    /// How the run that it records ended.
     Outcome,
     /// When it was sealed.
     Time,
 }
 
-/// A text that an entry may have several of.
+/// A text field that may have several values per entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Several {
-    /// What people call it.
+    /// The tags.
     Tag,
     /// Who signed it.
     Signer,
@@ -101,20 +101,20 @@ pub enum Comparison {
     Contains,
 }
 
-/// What a field is compared with.
+/// The value that a field is compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Literal {
-    /// As it was written, without quotes.
+    /// The text as written, without quotes.
     pub text: String,
-    /// Its worth, where it is a number and stands without quotes.
+    /// Its numeric value, if it is an unquoted number.
     pub number: Option<f64>,
 }
 
-/// Why a text is no filter.
+/// Why a text is not a valid filter.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{fault}")]
 pub struct FilterError {
-    /// Where, in characters from 1.
+    /// The column, counted in characters from 1.
     pub column: usize,
     /// What is wrong.
     pub fault: FilterFault,
@@ -126,32 +126,32 @@ pub enum FilterFault {
     /// Something else was expected here.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What could stand here.
+        /// What was expected.
         expected: &'static str,
-        /// What does.
+        /// What was found.
         found: String,
     },
-    /// A name that nothing has.
+    /// The name of a field that does not exist.
     #[error("there is no field `{0}`")]
     UnknownField(String),
-    /// A quote without its end.
+    /// An unclosed quote.
     #[error("the quote that begins here has no end")]
     OpenQuote,
-    /// A sign that has no meaning here.
+    /// A character without a meaning here.
     #[error("`{0}` means nothing here; put texts into quotes")]
     StraySign(char),
-    /// A parenthesis without its end.
+    /// An unclosed parenthesis.
     #[error("the parenthesis that opens here is never closed")]
     OpenParenthesis,
-    /// A comparison that the field has no order or text for.
+    /// A comparison that the field does not support.
     #[error("`{field}` can be compared with {known} only")]
     Comparison {
         /// The field.
         field: &'static str,
-        /// What can be asked of it.
+        /// The comparisons that it supports.
         known: &'static str,
     },
-    /// Digits that begin no digest.
+    /// Digits that no digest begins with.
     #[error("a digest is written in up to 64 of the digits 0-9 and a-f")]
     NoDigest,
     /// A number that no value can have.
@@ -163,15 +163,15 @@ pub enum FilterFault {
 }
 
 impl Filter {
-    /// Reads a filter.
+    /// Parses a filter.
     ///
     /// # Errors
-    /// With the column of what is wrong.
+    /// With the column of the fault.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         parse::parse(text)
     }
 
-    /// The parameters and metrics that it asks about, as they are written.
+    /// The parameters and metrics in the filter, as written.
     pub fn value_names(&self) -> BTreeSet<(Root, Vec<String>)> {
         let mut names = BTreeSet::new();
         self.add_value_names(&mut names);
@@ -195,10 +195,10 @@ impl Filter {
     }
 }
 
-/// Reads the name of a parameter or metric, as filters write it.
+/// Parses the name of a parameter or metric, as written in filters.
 ///
 /// # Errors
-/// When it is none.
+/// When it is not one.
 pub fn parse_value_name(text: &str) -> Result<[ValueName; 2], FilterError> {
     let (root, parts) = parse::parse_name(text)?;
     Ok(ValueName::of_parts(root, &parts))

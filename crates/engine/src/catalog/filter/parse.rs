@@ -1,15 +1,15 @@
-//! From tokens to a filter.
+//! Parses tokens into a filter.
 
 use super::lex::{Token, TokenKind, Word, tokens_of};
 use super::{Column, Comparison, Field, Filter, FilterError, FilterFault, Several, Test};
 use crate::catalog::name::Root;
 
-/// Parentheses and negations inside each other.
+/// The deepest nesting of parentheses and negations.
 const DEEPEST: usize = 64;
-/// Tests of one filter: each is a question to the database.
+/// The most tests in one filter: each is a database query.
 const MOST_TESTS: usize = 100;
 
-/// Every field but parameters and metrics.
+/// Every field other than parameters and metrics.
 const FIELDS: [(&str, Field); 10] = [
     ("tag", Field::Several(Several::Tag)),
     ("format", Field::Column(Column::Format)),
@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Filter, FilterError> {
     }
 }
 
-/// Reads a name that stands alone.
+/// Parses a name that stands alone.
 pub(super) fn parse_name(text: &str) -> Result<(Root, Vec<String>), FilterError> {
     let tokens = tokens_of(text)?;
     let what = "the name of a parameter or metric, such as `metrics.rmse`";
@@ -80,7 +80,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> &'a Token {
-        // The end is never passed, so there is always one.
+        // The end token is never consumed, so there always is one.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
             field: field.clone(),
             check: Some((comparison, value.literal.clone())),
         };
-        // Of what there may be several, or is compared by its beginning, `!=` is the opposite of `=`.
+        // For fields with several values or compared by prefix, `!=` is the negation of `=`.
         let is_opposite = matches!(field, Field::Several(_) | Field::Digest);
         Ok(match comparison {
             Comparison::NotEqual if is_opposite => {

@@ -1,7 +1,7 @@
 //! A catalogue in one SQLite file, for the programs of one machine.
 //!
-//! [`SqliteCatalogReader`] looks and never changes the file, [`SqliteCatalog`] also writes, one batch a
-//! transaction. Others look while one writes; writers wait for each other.
+//! [`SqliteCatalogReader`] never changes the file; [`SqliteCatalog`] also writes, one transaction
+//! per batch. Others can read during a write; writers wait for each other.
 
 mod read;
 mod schema;
@@ -17,18 +17,18 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::CatalogError;
 
-/// How long a writer waits for another program that holds the file.
+/// How long a writer waits for another program that has locked the file.
 const BUSY_WAIT: Duration = Duration::from_secs(60);
-/// Memory for pages, in KiB: a filter's indexes stay in it.
+/// The page cache in KiB (negative, as SQLite defines it): large enough for a filter's indexes.
 const PAGES_KIB: i64 = -16_384;
 
-/// The file, to look at.
+/// A catalogue file, opened for reading.
 #[derive(Debug)]
 pub struct SqliteCatalogReader {
     connection: Connection,
 }
 
-/// The file, to write to.
+/// A catalogue file, opened for writing.
 #[derive(Debug)]
 pub struct SqliteCatalog {
     reader: SqliteCatalogReader,
@@ -46,7 +46,7 @@ impl SqliteCatalogReader {
     /// Opens a catalogue without changing it.
     ///
     /// # Errors
-    /// When there is none, or the file is something else or of a later version.
+    /// When it does not exist, is not a catalogue, or has a later version.
     pub fn open(path: &Path) -> Result<Self, CatalogError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Self::connect(path, flags)?;
@@ -61,7 +61,7 @@ impl SqliteCatalogReader {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_WAIT)?;
         connection.set_prepared_statement_cache_capacity(64);
-        // Looked at before anything is asked or changed: a file of somebody else's stays as it is.
+        // Checked before anything is queried or changed: a foreign file stays untouched.
         let version = check_version(&connection, path)?;
         if version == 0 && !may_create {
             return Err(CatalogError::Foreign(path.to_owned()));
@@ -72,10 +72,10 @@ impl SqliteCatalogReader {
 }
 
 impl SqliteCatalog {
-    /// Makes the catalogue, or opens the one that is there.
+    /// Creates the catalogue, or opens the existing one.
     ///
     /// # Errors
-    /// When it cannot be made, or the file is something else or of a later version.
+    /// When it cannot be created, is not a catalogue, or has a later version.
     pub fn create(path: &Path) -> Result<Self, CatalogError> {
         let folder = path.parent();
         if let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) {
@@ -87,10 +87,10 @@ impl SqliteCatalog {
         Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens a catalogue to write to, and brings it up to date.
+    /// Opens a catalogue for writing, and migrates it if needed.
     ///
     /// # Errors
-    /// When there is none, or the file is something else or of a later version.
+    /// When it does not exist, is not a catalogue, or has a later version.
     pub fn open(path: &Path) -> Result<Self, CatalogError> {
         Self::connect(path, OpenFlags::empty())
     }
@@ -98,8 +98,8 @@ impl SqliteCatalog {
     fn connect(path: &Path, extra: OpenFlags) -> Result<Self, CatalogError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = SqliteCatalogReader::connect(path, flags | extra)?;
-        // WAL lets others look while a batch is written. NORMAL keeps the file whole through any
-        // crash; what a power cut may take back is the last batches, which can be added again.
+        // WAL allows others to read while a batch is written. NORMAL keeps the file consistent
+        // through any crash; a power failure may undo the last batches, which can be added again.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
@@ -136,11 +136,11 @@ fn version(connection: &Connection) -> Result<i64, CatalogError> {
     Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
-/// The version of a file; 0 where it is empty. What is no catalogue is refused.
+/// The version of a file; 0 if it is empty. Fails if it is not a catalogue.
 fn check_version(connection: &Connection, path: &Path) -> Result<i64, CatalogError> {
     let foreign = || CatalogError::Foreign(path.to_owned());
     let looked = || -> rusqlite::Result<(i64, i64, i64)> {
-        // All of one state: another program may be making the tables.
+        // Read all of it from one snapshot: another program may be creating the tables.
         let _state = connection.unchecked_transaction()?;
         let pragma = |name: &str| {
             connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i64>(0))

@@ -1,4 +1,4 @@
-//! Looking at what is in the file.
+//! Reads entries from the file.
 
 use runseal_core::digest::Digest;
 use rusqlite::{Row, params};
@@ -17,14 +17,14 @@ pub(super) fn digest_at(row: &Row<'_>, at: usize) -> Result<Digest, CatalogError
     Ok(Digest::from_bytes(bytes))
 }
 
-/// A text that is empty where there is none.
+/// A text column, in which the empty text means none.
 fn text_at(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<String>> {
     let text: String = row.get(at)?;
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 impl SqliteCatalogReader {
-    /// One entry; `None` where another program has removed it meanwhile.
+    /// One entry; `None` if another program has removed it meanwhile.
     pub(super) fn entry(&self, run: i64) -> Result<Option<Entry>, CatalogError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT digest, format, id, engine, outcome, time, left_out
@@ -81,7 +81,7 @@ impl SqliteCatalogReader {
 
 impl CatalogReader for SqliteCatalogReader {
     fn visit(&self, query: &Query, see: &mut dyn FnMut(Entry) -> bool) -> Result<(), CatalogError> {
-        // One look at one state of the file, whatever others write meanwhile.
+        // Read from one snapshot of the file, whatever others write meanwhile.
         let transaction = self.connection.unchecked_transaction()?;
         let mut tables = self;
         for run in select(&mut tables, query)? {

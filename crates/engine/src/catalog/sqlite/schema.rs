@@ -1,13 +1,13 @@
 //! The tables of a catalogue in a file.
 //!
-//! Migrations are append-only: an entry of [`MIGRATIONS`] that has shipped is never edited. What is not
-//! there is an empty text, so that everything has its place in the order. Of a value, `number` and
-//! `text` are what it is compared by; a flag has both.
+//! Migrations are append-only: an entry of [`MIGRATIONS`] that has shipped is never edited. A
+//! missing value is the empty text, so that everything can be ordered. Values are compared by
+//! `number` and `text`; a boolean has both.
 
-/// One entry a schema version, in order; the database's `user_version` counts those applied.
+/// One migration per schema version, in order; the database's `user_version` counts those applied.
 pub(super) const MIGRATIONS: [&str; 1] = [V1];
 
-/// What `application_id` says of a file of ours: "rsCT".
+/// The `application_id` of our files: "rsCT".
 pub(super) const APPLICATION: i64 = 0x7273_4354;
 
 const V1: &str = "

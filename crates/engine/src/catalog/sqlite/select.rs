@@ -1,4 +1,4 @@
-//! Asking the file for numbers of runs.
+//! Queries the file for run numbers.
 
 use std::cmp::Reverse;
 
@@ -36,7 +36,7 @@ impl RunTables for &SqliteCatalogReader {
     }
 
     fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, CatalogError> {
-        // Words hold letters and digits only, so quotes around them are enough.
+        // Words contain only letters and digits, so quoting them needs no escapes.
         let asked: Vec<_> = words.iter().map(|word| format!("\"{word}\" *")).collect();
         let mut query = SqlText::new(Self::DIALECT);
         query.push("SELECT rowid FROM catalog_words WHERE catalog_words MATCH ");

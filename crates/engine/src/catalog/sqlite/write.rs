@@ -1,4 +1,4 @@
-//! Writing to the file, one transaction for everything that was asked at once.
+//! Writes to the file, one transaction per request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ impl SqliteCatalog {
             .transaction_with_behavior(TransactionBehavior::Immediate)?)
     }
 
-    /// Writes the words of a run anew, after its tags have changed.
+    /// Rebuilds the search words of a run whose tags have changed.
     fn index_again(&self, run: i64) -> Result<(), CatalogError> {
         match self.reader.entry(run)? {
             Some(entry) => put_words(&self.reader, run, &entry),
@@ -25,8 +25,8 @@ impl SqliteCatalog {
         }
     }
 
-    /// Does `work` under the file's lock; all of it counts or nothing. Unlike what [`begin`](Self::begin)
-    /// gives, it leaves the catalogue free to be looked at meanwhile.
+    /// Calls `work` in a transaction under the file's write lock. Unlike [`begin`](Self::begin),
+    /// this leaves the catalogue free for reading in between.
     fn in_transaction<T>(
         &mut self,
         work: impl FnOnce(&Self) -> Result<T, CatalogError>,
@@ -37,7 +37,8 @@ impl SqliteCatalog {
             Ok(done)
         });
         if done.is_err() {
-            // What went wrong is told already; where SQLite has undone it itself there is nothing to do.
+            // The error is reported already; if SQLite has rolled back by itself, this does
+            // nothing.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
         done
@@ -61,7 +62,7 @@ fn put_words(reader: &SqliteCatalogReader, run: i64, entry: &Entry) -> Result<()
     Ok(())
 }
 
-/// Adds one unit; says whether it is new.
+/// Adds one unit; returns whether it is new.
 fn put_entry(
     transaction: &Transaction<'_>,
     entry: &Entry,
@@ -146,7 +147,7 @@ fn put_entry(
     Ok(added.is_some())
 }
 
-/// What was seen at a place before is no longer there: who had signed it may have changed.
+/// Replaces what was recorded about the place of a unit: its signers may have changed.
 fn put_sightings(
     transaction: &Transaction<'_>,
     run: i64,
@@ -274,7 +275,7 @@ impl Catalog for SqliteCatalog {
     }
 }
 
-/// Forgets a run. Its values, places and tags go with it.
+/// Removes a run with its values, places and tags.
 fn forget(catalog: &SqliteCatalog, run: i64) -> Result<(), CatalogError> {
     for statement in [
         "DELETE FROM catalog_words WHERE rowid = ?1",

@@ -1,4 +1,4 @@
-//! What only looks: validations, and the tests of a proposal.
+//! Actions that only check: validations, and the tests of a proposal.
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::ContentHash;
@@ -9,8 +9,8 @@ use runseal_sandbox::SandboxError;
 use super::{Executor, LARGEST_FILE, Status, Step, TestOutcome, violation};
 
 impl Executor<'_> {
-    /// A validation names what it looks at: `exists:`, `absent:`, `utf8:` or `json:` and a path;
-    /// a bare path must exist, and hold JSON where its name says so.
+    /// A validation names what it checks: `exists:`, `absent:`, `utf8:` or `json:` and a path. A
+    /// path alone must exist, and contain JSON if its name says so.
     pub(super) fn do_validate(&self, target: &str) -> Step {
         let (what, path) = match target.split_once(':') {
             Some((what @ ("exists" | "absent" | "utf8" | "json"), path)) => (what, path),
@@ -47,7 +47,7 @@ impl Executor<'_> {
         }
     }
 
-    /// A test action names one of the proposal's tests, which is run now.
+    /// A test action names one of the proposal's tests, which runs now.
     pub(super) fn do_named_test(&mut self, id: &str) -> Result<Step, SandboxError> {
         let proposal = self.proposal;
         let Some(test) = proposal.tests.iter().find(|test| test.id == id) else {
@@ -105,7 +105,7 @@ impl Executor<'_> {
             }
             (_, Ok(Some(content))) => {
                 let actual = ContentHash::of(&content).to_string();
-                // A bare hash is what an outside producer may write.
+                // An external producer may write the hash without a prefix.
                 let is_same = actual == test.expected
                     || actual.strip_prefix("sha256:") == Some(test.expected.as_str());
                 (is_same, actual)

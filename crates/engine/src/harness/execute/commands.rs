@@ -1,4 +1,4 @@
-//! Commands of a proposal: what they find around them in the sandbox, and what their ends mean.
+//! Commands of a proposal: their environment in the sandbox, and how their results are judged.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Executor<'_> {
             Err(error) => return Err(error),
         };
         let mut step = self.judge_command(&outcome);
-        // A call that was not answered explains whatever the command made of it.
+        // A call that was not answered explains whatever the command did next.
         if let Some(miss) = self.surroundings.model.and_then(ModelServer::fault) {
             step = Step {
                 error: Some(miss),
@@ -63,12 +63,12 @@ impl Executor<'_> {
         Ok(step)
     }
 
-    /// What the command is run with, and for how long at the most.
+    /// How to run the command, and for how long at most.
     fn plan_command(&self, words: Vec<String>, left: Duration) -> Result<Spec, SandboxError> {
         let mut spec = Spec::new(words, self.tree.path());
         spec.current_dir = PathBuf::from(INSIDE_WORK).join("out");
         spec.limits.wall_time = left;
-        // These stop a filler in time; what exactly is too much is counted afterwards.
+        // These stop a runaway writer early; the exact limits are checked afterwards.
         spec.limits.work_files = self.policy.max_output_files.saturating_mul(4).max(10_000);
         spec.limits.work_bytes = self.policy.max_total_output_bytes.saturating_mul(2);
         spec.limits.file_bytes = self.policy.max_total_output_bytes.saturating_add(1);
@@ -81,7 +81,7 @@ impl Executor<'_> {
                 host: model.folder().to_owned(),
                 inside: "/model".into(),
             });
-            // Without namespaces nothing is mounted, and the socket is where it is on the host.
+            // Without namespaces nothing is mounted, so the socket is at its place on the host.
             let socket = match self.sandbox.isolation() {
                 Isolation::Full => "/model/socket".to_owned(),
                 Isolation::Landlock | Isolation::None => {
@@ -101,8 +101,8 @@ impl Executor<'_> {
         Ok(spec)
     }
 
-    /// Shows a program that the policy names by itself and that lies outside the sandbox's PATH, such
-    /// as a toolchain in a home folder: it alone, with what it needs, read-only.
+    /// Makes a program visible that the policy itself names and that is outside the sandbox's PATH,
+    /// such as a toolchain in a home folder: only that program and what it needs, read-only.
     fn show_toolchain(&self, program: &OsStr, spec: &mut Spec) {
         let Some(name) = program.to_str().filter(|name| !name.contains('/')) else {
             return;
@@ -117,7 +117,7 @@ impl Executor<'_> {
         };
         let entries = self.surroundings.programs.map(std::env::split_paths);
         let found = entries.into_iter().flatten().find_map(|entry| {
-            // One entry at a time: only the one that has the program is shown.
+            // One entry at a time: only the one with the program is made visible.
             let path = Some(entry.as_os_str()).filter(|_| entry.is_absolute())?;
             let search = Search {
                 path: Some(path),
@@ -134,7 +134,7 @@ impl Executor<'_> {
         spec.env.extend(toolchain.variables);
     }
 
-    /// Adds what a command did to what all of them did, and says what became of it.
+    /// Adds a command's results to the totals, and returns its step.
     fn judge_command(&mut self, outcome: &Outcome) -> Step {
         self.stdout.update(&outcome.stdout.bytes);
         self.stderr.update(&outcome.stderr.bytes);

@@ -1,4 +1,4 @@
-//! bundle.json: written element by element, and committed to where parts may be withheld later.
+//! bundle.json: written element by element, with a commitment if parts may be withheld later.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,7 +20,7 @@ use crate::redact::{Committing, RedactError};
 use crate::staging::{Staging, StagingError};
 use crate::store::JobRecord;
 
-/// The version of the protocol that is written.
+/// The protocol version that is written.
 const BUNDLE_VERSION: &str = "5.0.0";
 const MANIFEST: &str = "bundle.json";
 
@@ -46,7 +46,7 @@ pub(super) fn write_manifest(
     if let Some(seed) = seed {
         manifest.provenance = manifest.commit(seed, &root_hash, steps, staging.path())?;
     }
-    // The bundle's id is the hash of the manifest in which the two hashes are still empty.
+    // The bundle's id is the hash of the manifest in which both hashes are still empty.
     let mut hasher = Hasher::new();
     manifest.write(&mut hasher, "", "", steps)?;
     let bundle_id = hasher.finish().to_string();
@@ -58,7 +58,7 @@ pub(super) fn write_manifest(
     Ok(())
 }
 
-/// The plan's hash: over the run and its steps as the manifest has them.
+/// The plan's hash, over the run and its steps in the manifest's form.
 fn compute_plan_hash(job: &JobRecord, steps: &mut Scratch) -> Result<Digest, BuildError> {
     let mut hasher = Hasher::new();
     let mut plan = ObjectWriter::begin(&mut hasher, Dialect::Job)?;
@@ -68,7 +68,7 @@ fn compute_plan_hash(job: &JobRecord, steps: &mut Scratch) -> Result<Digest, Bui
     Ok(hasher.finish())
 }
 
-/// What bundle.json says, but for the two hashes that are made of it.
+/// The content of bundle.json, without the two hashes that depend on it.
 struct Manifest<'a> {
     job: &'a JobRecord,
     artifacts: &'a Artifacts,
@@ -77,7 +77,7 @@ struct Manifest<'a> {
 }
 
 impl Manifest<'_> {
-    /// What `provenance` holds: the commitment to the artifacts and to the rest of the manifest.
+    /// The value of `provenance`: the commitment to the artifacts and to the rest of the manifest.
     fn commit(
         &self,
         seed: &Seed,
@@ -139,7 +139,7 @@ impl Manifest<'_> {
         Ok(())
     }
 
-    /// Everything that is read, each once and sorted.
+    /// Everything that is read, sorted and deduplicated.
     fn inputs(&self) -> Value {
         let artifacts = || self.artifacts.values();
         let references = |are_symbols: bool| {
@@ -157,7 +157,7 @@ impl Manifest<'_> {
 }
 
 impl Artifact {
-    /// As the manifest lists it, once it is written.
+    /// The artifact's entry in the manifest, once it is written.
     fn to_value(&self, key: ArtifactKey) -> Option<Value> {
         let written = self.written?;
         let mut value = Value::object([
@@ -173,19 +173,19 @@ impl Artifact {
     }
 }
 
-/// A file without a name, for what is too long to be kept in memory.
+/// An unnamed temporary file, for what is too long for memory.
 pub(super) struct Scratch {
     pub(super) file: File,
 }
 
 impl Scratch {
-    /// Makes one on the disk that the bundle will be on.
+    /// Creates one on the disk of the future bundle.
     pub(super) fn beside(folder: &Path) -> Result<Self, StagingError> {
         let file = tempfile::tempfile_in(folder_of(folder)).map_err(WriteError::at(folder))?;
         Ok(Self { file })
     }
 
-    /// To be read from its beginning.
+    /// The file, positioned at its beginning.
     fn rewound(&mut self) -> io::Result<&mut File> {
         self.file.rewind()?;
         Ok(&mut self.file)

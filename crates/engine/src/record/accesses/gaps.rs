@@ -1,4 +1,4 @@
-//! What observation missed, in words, and how what was seen is named in them.
+//! Describes what observation missed, and how paths are named in the descriptions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -7,10 +7,10 @@ use std::path::Path;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_sandbox::{Gap, LeftProcess, Observation};
 
-/// Examples that a gap names.
+/// The most examples that a gap names.
 const SHOWN: usize = 5;
 
-/// What observation itself says that it missed, and what the command was refused.
+/// What the observation itself reports as missed, and what the command was refused.
 pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
     let mut gaps = BTreeSet::new();
     let mut add = |kind: &str, detail: String| {
@@ -80,7 +80,7 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
                     ),
                 )
             }
-            // Where the copy was means nothing to anybody.
+            // The location of the copy has no meaning for readers.
             Gap::CopiedFolder { .. } => (
                 "copied-folder",
                 "the command ran in a copy of the folder, under another path".to_owned(),
@@ -91,8 +91,8 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
     gaps
 }
 
-/// Programs that asked for the network and were refused, each once with all that it asked for. Unix
-/// sockets do not count: the C library asks for one whenever it looks up a user.
+/// Programs that requested network access and were refused, each once with all its requests. Unix
+/// sockets do not count: the C library opens one whenever it looks up a user.
 pub(crate) fn refused_network(observation: Option<&Observation>) -> Vec<String> {
     let mut asked: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     let attempts = observation.into_iter().flat_map(|it| &it.network);
@@ -106,7 +106,7 @@ pub(crate) fn refused_network(observation: Option<&Observation>) -> Vec<String> 
     asked.into_iter().map(line).collect()
 }
 
-/// `/proc/17/stat` as `/proc/<process>/stat`: numbers of processes mean nothing later.
+/// `/proc/17/stat` as `/proc/<process>/stat`: process ids have no meaning later.
 pub(super) fn general_name(path: &Path) -> String {
     let part = |part: &OsStr| match part.to_str() {
         Some(text) if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -121,7 +121,7 @@ pub(super) fn general_name(path: &Path) -> String {
         .replacen("//", "/", 1)
 }
 
-/// The first of some names, and how many more there are.
+/// The first few names, and how many more there are.
 pub(super) fn some_of(names: &[String]) -> String {
     let shown = names
         .iter()

@@ -1,4 +1,4 @@
-//! Files that a command was not seen to open for reading, but whose content counts all the same.
+//! Files that a command was not seen to open for reading, although their content matters.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,12 +10,12 @@ use runseal_sandbox::{Changed, FolderLayer, Observation, ObservedKind};
 use super::places::{Places, safe_path, text_of};
 use super::{AccessError, Accesses, ReadFile};
 
-/// Files that are sealed at the most where nothing was seen, and all that may have been read are.
+/// The most files that are sealed if nothing was observed and everything may have been read.
 const MOST_DECLARED: usize = 20_000;
 
 impl Accesses {
-    /// Sources of Python modules whose compiled form was read: Python compares the two, and a replay
-    /// has to compile them anew, since times are not kept.
+    /// Adds the sources of Python modules whose compiled form was read: Python compares the two,
+    /// and a replay has to recompile them, since timestamps are not preserved.
     pub(super) fn add_sources(&mut self, places: Places<'_>) -> Result<(), AccessError> {
         let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
         let sources: BTreeSet<PathBuf> = known

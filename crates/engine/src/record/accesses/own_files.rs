@@ -1,5 +1,5 @@
-//! Files that a command made itself before it opened them by name: renamed into place, linked, or put
-//! there whole. They look like files that were there, and are no inputs.
+//! Files that a command created itself before it opened them by name: renamed into place, linked,
+//! or created complete. They look like files that existed before, but are not inputs.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,11 +10,12 @@ use runseal_sandbox::{Changed, LayerKind, ObservedFile};
 use super::places::Places;
 use crate::record::run::CommandRun;
 
-/// What tells a command's own files from those that it found.
+/// Distinguishes a command's own files from those that it found.
 pub(super) struct OwnFiles<'a> {
-    /// Files that are in the layer: new, or in the place of one that was there.
+    /// Files in the layer: new ones, or replacements of existing ones.
     left: BTreeSet<&'a OsStr>,
-    /// Whether times of files tell who made them: a copy of the folder is as new as the run.
+    /// Whether timestamps tell who created a file; in a copy of the folder, all are as new as the
+    /// run.
     has_times: bool,
     began_ns: i128,
 }
@@ -31,7 +32,7 @@ impl<'a> OwnFiles<'a> {
         }
     }
 
-    /// Whether the command had made `file` by the time it was first opened.
+    /// Whether the command had created `file` before it was first opened.
     pub(super) fn made(&self, file: &ObservedFile, places: Places<'_>) -> bool {
         let Ok(below) = file.path.strip_prefix(places.folder) else {
             return false;
@@ -42,8 +43,8 @@ impl<'a> OwnFiles<'a> {
             Ok(_) => false,
         };
         match self.has_times {
-            // One that was there has older times, unless somebody else changed it meanwhile;
-            // then it is not in the layer, and sealing it finds that out.
+            // A file that existed before has older timestamps, unless somebody else changed it
+            // meanwhile; then it is not in the layer, and sealing it detects that.
             true => is_new && (self.left.contains(below.as_os_str()) || is_gone()),
             false => is_gone(),
         }

@@ -7,7 +7,7 @@ use runseal_core::path::SafePath;
 
 use super::AccessError;
 
-/// What the sandbox makes by itself; nothing of the machine is in them.
+/// What the sandbox creates itself; it contains nothing of the machine.
 const OF_THE_SANDBOX: [&str; 4] = [
     "/etc/group",
     "/etc/hosts",
@@ -15,16 +15,16 @@ const OF_THE_SANDBOX: [&str; 4] = [
     "/etc/passwd",
 ];
 
-/// Which part of the machine a run was to read.
+/// Which parts of the machine a run may read as inputs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places<'a> {
     /// The command's folder.
     pub(crate) folder: &'a Path,
-    /// The inputs that were named, as they are on the host: canonical.
+    /// The named inputs, as canonical paths of the host.
     pub(crate) inputs: &'a [PathBuf],
-    /// Where bundles go, where that was not there when the command ran.
+    /// The folder of bundles, if it did not exist when the command ran.
     pub(crate) out: Option<&'a Path>,
-    /// What else of the host the command saw: toolchains, wherever they lie.
+    /// What else of the host was visible to the command: toolchains, wherever they are.
     pub(crate) shown: &'a [PathBuf],
 }
 
@@ -34,14 +34,14 @@ impl Places<'_> {
     }
 }
 
-/// Which of the places that a run was to read a path lies in.
+/// Which of these places a path lies in.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum InputPlace<'a> {
     /// Below the command's folder.
     Folder(&'a Path),
     /// Below the folder and named as an input.
     Named(&'a Path),
-    /// An input outside of the folder.
+    /// An input outside the folder.
     Elsewhere { absolute: &'a Path, place: &'a Path },
 }
 
@@ -76,7 +76,7 @@ pub(super) fn is_private(path: &Path) -> bool {
     ["/tmp", "/dev/shm"].iter().any(|top| path.starts_with(top))
 }
 
-/// What the library that makes the clock stand still keeps in memory for itself.
+/// The shared memory of the library that fixes the clock.
 pub(super) fn is_of_faketime(path: &Path) -> bool {
     let name = path.strip_prefix("/dev/shm").ok().and_then(Path::to_str);
     name.is_some_and(|name| name.starts_with("faketime_shm_") || name.starts_with("sem."))
@@ -86,13 +86,13 @@ pub(super) fn is_of_the_kernel(path: &Path) -> bool {
     ["/proc", "/sys"].iter().any(|top| path.starts_with(top))
 }
 
-/// Whether a file outside of the folder is one of the machine's that can be hashed.
+/// Whether a file outside the folder belongs to the machine and can be hashed.
 pub(crate) fn is_of_the_machine(path: &Path) -> bool {
     let is_own = OF_THE_SANDBOX.iter().any(|own| path == Path::new(own));
     !is_own && !is_private(path) && !is_of_the_kernel(path) && !path.starts_with("/dev")
 }
 
-/// Devices that give everybody the same.
+/// Devices that behave the same for everybody.
 pub(super) fn is_harmless(path: &Path) -> bool {
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
         .iter()

@@ -1,5 +1,5 @@
-//! The files of a recorded command's bundle: what it read, if that is still what was read, and what
-//! it left.
+//! The files of a recorded command's bundle: what it read, if that is unchanged since, and what it
+//! left.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -31,7 +31,7 @@ use crate::record::run::CommandRun;
 use crate::redact::read_seed;
 use crate::run::staging::{RunFiles, Stored, Storing};
 
-/// Names of files that are not kept that are listed at the most.
+/// The most names of files not kept that are listed.
 pub(crate) const MOST_LEFT_OUT: usize = 10_000;
 
 /// Seals files that were read below `folder` of the bundle. What may not be read becomes a gap.
@@ -223,7 +223,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Seals a file that was read, if it still is what was read.
+    /// Seals a file that was read, if it is unchanged since.
     fn put(
         &self,
         storing: &mut Storing<'_>,
@@ -238,7 +238,7 @@ impl Reading<'_> {
             return Ok(entry);
         }
         let (handle, _) = match open_regular(&file.host) {
-            // It was there when the command opened it.
+            // It existed when the command opened it.
             Err(SourceError::NotFound { .. }) => {
                 return Err(RecordError::Changed(file.path.clone()));
             }
@@ -283,8 +283,8 @@ impl Reading<'_> {
         (opened.bytes, opened.modified_ns) == (now.len(), modified_ns(now)) && !is_changed
     }
 
-    /// Seals a file that was read while the command ran, if it is still the same; nothing where it
-    /// has to be looked at again.
+    /// Seals a file that was read ahead, if it is unchanged since; `None` if it has to be read
+    /// again.
     fn put_read_ahead(
         &self,
         storing: &mut Storing<'_>,
@@ -318,7 +318,7 @@ struct Left<'a> {
     mode: u32,
 }
 
-/// Keeps the name of a file that is not kept, so that a replay can tell one that is new.
+/// Records the name of a file that is not kept, so that a replay can detect new ones.
 fn note_left_out(path: &OsStr, given: &mut Given) {
     if let (Some(names), Some(path)) = (&mut given.not_kept, path.to_str())
         && names.len() < MOST_LEFT_OUT
@@ -354,7 +354,7 @@ fn left(path: String, reason: &str) -> RecordError {
     }
 }
 
-/// The path of something that was left, if a bundle can hold it.
+/// The path of something that was left, if a bundle can contain it.
 pub(crate) fn output_path(path: &OsStr) -> Result<String, RecordError> {
     let shown = path.as_encoded_bytes().escape_ascii().to_string();
     let Some(text) = path.to_str() else {

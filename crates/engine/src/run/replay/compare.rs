@@ -1,4 +1,4 @@
-//! What a replay gave beside what was sealed: the output member by member, artifacts by hash.
+//! Compares a replay with what was sealed: the output member by member, artifacts by hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,10 +23,10 @@ use crate::run::staging::RunFiles;
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::shows_results;
 
-/// Characters of a value that a divergence shows.
+/// The most characters of a value that a divergence shows.
 const SHOWN: usize = 200;
 
-/// What was sealed, ready to be given to the engine and compared with.
+/// The sealed run, ready to be given to the engine and compared with.
 pub(super) struct SealedRun {
     pub(super) input: Vec<u8>,
     inputs_hash: Digest,
@@ -37,14 +37,14 @@ pub(super) struct SealedRun {
     artifacts: BTreeMap<String, Digest>,
     pub(super) upstream: Option<std::path::PathBuf>,
     pub(super) parameters: Option<std::path::PathBuf>,
-    /// Holds what the engine is given; taken away with this.
+    /// Holds what the engine is given; deleted when dropped.
     _given: RunFiles,
 }
 
 impl SealedRun {
     pub(super) fn read(run: &VerifiedRun<'_>) -> Result<Self, SealError> {
-        // A bundle that holds has both, so nothing else is to be expected; and what cannot be had
-        // is never replaced by something empty, which would then be hashed.
+        // A valid bundle has both, so this cannot fail. A missing one must never be replaced by an
+        // empty document, which would then be hashed.
         let document = |name: &'static str, rule_id| {
             let missing = || reject(rule_id, name, "it cannot be read");
             run.document(name).ok_or_else(missing)
@@ -135,7 +135,7 @@ pub(super) fn compare(
     };
     let mut divergences = Vec::new();
     compare_values(Some(&sealed.output), Some(&output), "", &mut divergences);
-    // The hash differs because something else does; that comes first.
+    // The hash differs because something else does; list that first.
     divergences.sort_by_key(|d: &Divergence| d.pointer.as_deref() == Some("/outputs_hash"));
     let mut now = BTreeMap::new();
     if !ran.artifacts.is_empty() {
@@ -182,7 +182,7 @@ fn first_message(findings: &[Finding]) -> String {
         .map_or_else(|| "nothing".to_owned(), |finding| finding.message.clone())
 }
 
-/// Adds every place where two canonical values differ, in the order of the document.
+/// Adds every place where two canonical values differ, in document order.
 fn compare_values(
     sealed: Option<&Value>,
     now: Option<&Value>,
@@ -190,7 +190,7 @@ fn compare_values(
     divergences: &mut Vec<Divergence>,
 ) {
     match (sealed, now) {
-        // Withheld: nothing can be said of it.
+        // Withheld, so it cannot be compared.
         (Some(sealed), _) if read_marker(sealed).is_some() => {}
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();

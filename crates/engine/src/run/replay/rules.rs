@@ -1,5 +1,5 @@
-//! The document's replay rules: which of them a bundle's report breaks, and whether the engine at
-//! hand is the one that was sealed.
+//! The document's replay rules: which of them a bundle's report violates, and whether the given
+//! engine is the one that was sealed.
 
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
@@ -18,7 +18,7 @@ use crate::run::command::{compute_executable, find_bare_program, permits_version
 use crate::run::contracts::Engine;
 use crate::run::verify::VerifiedRun;
 
-/// Which replay rule each finding of the verifier breaks.
+/// Which replay rule each finding of the verifier violates.
 pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
     let mut rules: [Vec<String>; 6] = Default::default();
     for finding in report.findings() {
@@ -37,7 +37,7 @@ pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
     rules
 }
 
-/// Rules 5 and 6 for the engine at hand.
+/// Checks rules 5 and 6 for the given engine.
 pub(super) fn check_engine(
     run: &VerifiedRun<'_>,
     engine: &Engine,
@@ -83,7 +83,7 @@ pub(super) fn check_engine(
             &program.as_deref().into(),
         )?;
         let here = here.to_string();
-        // Where every file is listed, each is compared, and the program among the machine's.
+        // If every file is listed, each is compared, including the program among the machine's.
         if here != sealed && environment.is_none() {
             rules[5].push(differ("engine_executable_sha256", &sealed, &here));
         }
@@ -94,7 +94,7 @@ pub(super) fn check_engine(
     let hashes = engine.contract_hashes();
     let recorded = meta.and_then(|meta| meta.get("contracts_hashes"));
     for name in CONTRACTS {
-        // A permitted version has another manifest, and nothing else that is another.
+        // A permitted version has a different manifest, but nothing else may differ.
         if name == MANIFEST && permitted {
             continue;
         }
@@ -115,7 +115,7 @@ pub(super) fn check_engine(
     Ok(())
 }
 
-/// Which files that the run read below the engine's folder are others here.
+/// Which files that the run read in the engine's folder differ here.
 fn compare_engine_files(environment: Node<'_>, engine: &Engine) -> Vec<String> {
     let mut faults = Vec::new();
     for file in parse_listed_files(environment, ENGINE_LIST) {

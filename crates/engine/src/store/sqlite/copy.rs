@@ -1,4 +1,4 @@
-//! Reading every row for a copy, and taking one in.
+//! Copies whole stores: reads every row of one, and imports another's.
 
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{TransactionBehavior, params_from_iter};
@@ -7,7 +7,7 @@ use super::{SqliteReader, SqliteStore};
 use crate::store::{Cell, Copied, StoreError, StoreReader, TABLES, Table};
 
 impl SqliteReader {
-    /// Shows `see` every row of a table, in the order of its key. A table that a foreign store
+    /// Calls `see` with every row of a table, in the order of its key. A table that a foreign store
     /// lacks has no rows.
     pub(super) fn visit_rows(
         &self,
@@ -43,7 +43,7 @@ impl SqliteReader {
 }
 
 impl SqliteStore {
-    /// Takes over every row of another store; all of it or nothing.
+    /// Imports every row of another store; all of it or nothing.
     pub(super) fn import(&mut self, from: &dyn StoreReader) -> Result<Copied, StoreError> {
         let transaction = self
             .reader
@@ -56,8 +56,8 @@ impl SqliteStore {
                 return Err(StoreError::NotEmpty(table.name));
             }
         }
-        // The triggers say how a step comes to be where it is. Here it comes as it is; they are
-        // back before anybody else can look.
+        // The triggers enforce how steps change, but imported steps arrive in their final state.
+        // The triggers are restored before anybody else can access the file.
         let triggers: Vec<(String, String)> = transaction
             .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?

@@ -1,4 +1,4 @@
-//! Messages, jobs and steps: posting a plan, and reading a job back for building.
+//! Messages, jobs and steps: posts a plan, and reads a job back for building.
 
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
@@ -39,13 +39,13 @@ impl SqliteReader {
         Ok(job.optional()?)
     }
 
-    /// Shows `see` the steps of a job by (ordinal, step id), until it says no.
+    /// Calls `see` with the steps of a job by (ordinal, step id), until it returns false.
     pub(super) fn visit_steps(
         &self,
         job_id: &JobId,
         see: &mut dyn FnMut(StepRecord) -> bool,
     ) -> Result<(), StoreError> {
-        // One pass over the receipts, so that a store without indexes is read in linear time.
+        // A single pass over the receipts, so that a store without indexes is read in linear time.
         let query = "SELECT s.step_id, s.ordinal, s.status, s.payload_json, COALESCE(r.receipts, 0)
              FROM cassette_steps s
              LEFT JOIN (SELECT step_id, COUNT(*) AS receipts FROM cassette_receipts
@@ -61,7 +61,7 @@ impl SqliteReader {
         Ok(())
     }
 
-    /// The job that a plan of this run and key already has.
+    /// The job that a plan with this run and key already has.
     pub(super) fn posted(
         &self,
         run_id: &JobRunId,
@@ -93,7 +93,7 @@ impl SqliteStore {
             .reader
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Asked under the lock: two who post the same plan at once get the same job.
+        // Under the lock, so that two programs that post the same plan at once get the same job.
         let key = (&job.run_id, job.idempotency_key.as_str());
         if let Some(posted) = find_posted(&transaction, key, &job.payload_json)? {
             return Ok(posted);
@@ -161,7 +161,7 @@ impl SqliteStore {
     }
 }
 
-/// The job of a run and key, if there is one, and whether it was posted with this content.
+/// The job for this run and key, if there is one, and whether its content is the same.
 fn find_posted(
     connection: &Connection,
     (run_id, idempotency_key): (&JobRunId, &str),

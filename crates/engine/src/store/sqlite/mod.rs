@@ -1,11 +1,12 @@
 //! A store in one SQLite file, for the programs of one machine.
 //!
-//! [`SqliteReader`] looks, [`SqliteStore`] also writes; a reader never changes the file, so a
-//! database made elsewhere can be opened for building and stays as it is. Invariants that must
-//! hold whoever writes are in the database itself (see `schema`). The clock is SQLite's and
-//! reaches only the columns that record when something happened.
+//! [`SqliteReader`] never changes the file, so a database made elsewhere can be opened for building
+//! and stays as it is; [`SqliteStore`] also writes. Invariants that must hold for every writer are
+//! enforced by the database itself (see `schema`). The clock is SQLite's and affects only the
+//! columns that record when something happened.
 //!
-//! One machine: the file is in WAL mode, whose shared memory no network file system carries.
+//! For one machine only: the file is in WAL mode, whose shared memory does not work on network file
+//! systems.
 
 mod copy;
 mod jobs;
@@ -26,24 +27,24 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
 
-/// Now, as the columns that are compared write it.
+/// The current time in the format of the columns that are compared.
 const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')";
 
-/// How SQLite's functions of time are told of a moment so many seconds from now.
+/// The modifier for SQLite's time functions that means so many seconds from now.
 fn lease_until(seconds: f64) -> String {
     format!("{seconds:+.3} seconds")
 }
 
-/// How long a writer waits for another program that holds the file.
+/// How long a writer waits for another program that has locked the file.
 const BUSY_WAIT: Duration = Duration::from_secs(60);
 
-/// The file, to look at.
+/// A store file, opened for reading.
 #[derive(Debug)]
 pub struct SqliteReader {
     connection: Connection,
 }
 
-/// The file, to write to.
+/// A store file, opened for writing.
 #[derive(Debug)]
 pub struct SqliteStore {
     reader: SqliteReader,
@@ -69,8 +70,8 @@ impl SqliteReader {
             && error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
             && !sidecar(path).exists()
         {
-            // A store in WAL mode wants to make a file beside itself, which a read-only medium
-            // does not let it. Without one there is nothing but the file, and nobody writes.
+            // A store in WAL mode needs to create a file beside itself, which a read-only medium
+            // does not allow. Without that file, the database is complete and nobody is writing.
             let uri = immutable_uri(path);
             let connection = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
             reader = Self { connection };
@@ -112,7 +113,7 @@ impl SqliteReader {
 }
 
 impl SqliteStore {
-    /// Makes the store, or opens the one that is there.
+    /// Creates the store, or opens the existing one.
     pub fn create(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path
             .parent()
@@ -126,8 +127,8 @@ impl SqliteStore {
         Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens a store to write. A database of the field is adopted: its rows stay, and the
-    /// tables, indexes and triggers it lacks are added.
+    /// Opens a store for writing. A database of the field is adopted: its rows stay, and missing
+    /// tables, indexes and triggers are added.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         require_file(path)?;
         Self::connect(path, OpenFlags::empty())
@@ -139,8 +140,8 @@ impl SqliteStore {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra,
         )?;
         connection.busy_timeout(BUSY_WAIT)?;
-        // WAL lets readers look while a worker commits. NORMAL keeps the file whole through any
-        // crash; what a power cut may take back is the last commits, and those steps run again.
+        // WAL allows others to read while a worker commits. NORMAL keeps the file consistent
+        // through any crash; a power failure may undo the last commits, and those steps run again.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
@@ -174,15 +175,14 @@ impl SqliteStore {
     }
 }
 
-/// Where SQLite keeps what is not yet in the file.
+/// Where SQLite keeps what is not in the file yet.
 fn sidecar(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
 }
 
-/// The file as SQLite names one that does not change, with what a URI would take for its own
-/// signs escaped.
+/// The URI of a file that SQLite may treat as immutable, with special characters escaped.
 fn immutable_uri(path: &Path) -> String {
     let escaped: String = path
         .as_os_str()

@@ -8,7 +8,7 @@ use crate::store::{
     TaskEnd, TaskId, TaskKind, TaskRecord, TaskResult, TaskState, pause_after,
 };
 
-/// A file of an older version has none.
+/// A file of an older version does not have it.
 const TABLE: &str = "queue_tasks";
 
 impl SqliteReader {

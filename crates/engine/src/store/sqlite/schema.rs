@@ -1,21 +1,20 @@
-//! The tables of the store, and what the database itself forbids.
+//! The tables of the store, and what the database itself enforces.
 //!
-//! The table names and columns are those of the field, so a job recorded by another program can
-//! be opened here. Migrations are append-only: an entry of [`MIGRATIONS`] that has shipped is
-//! never edited, a change is a new entry. Every statement says IF NOT EXISTS, which is what lets
-//! a foreign database be adopted: it keeps its tables and gains what is missing.
+//! Names and columns of the tables are those of the field, so a job recorded by another program can
+//! be opened here. Migrations are append-only: an entry of [`MIGRATIONS`] that has shipped is never
+//! edited, and a change is a new entry. Every statement says IF NOT EXISTS, so that a foreign
+//! database can be adopted: it keeps its tables and gets those that it lacks.
 //!
-//! The triggers hold for every program that writes to the file, not only for this one:
-//! messages, jobs and receipts are append-only; a step goes PENDING → LEASED → COMMITTED and
-//! nowhere else; each new lease raises the fencing token by one, and whoever holds one may make it
-//! last longer; a receipt needs the live lease
-//! of its step, and a step is committed only together with its one receipt.
+//! The triggers hold for every program that writes to the file, not only for this one: messages,
+//! jobs and receipts are append-only; a step goes PENDING → LEASED → COMMITTED and nowhere else;
+//! each new lease raises the fencing token by one, and only its holder may extend it; a receipt
+//! needs the live lease of its step, and a step is committed only together with its one receipt.
 
 /// One entry a schema version, in order; the database's `user_version` counts those applied.
 pub(super) const MIGRATIONS: [&str; 3] = [V1, V2, V3];
 
-/// The tables that every job needs, which make a database one of ours or of the field. A job that
-/// reads symbols needs `symbols` too.
+/// The tables that every job needs, by which a database is recognized as ours or of the field. A
+/// job that reads symbols also needs `symbols`.
 pub(super) const FIELD_TABLES: [&str; 5] = [
     "cassette_messages",
     "cassette_jobs",
@@ -125,7 +124,7 @@ END;
 INSERT OR IGNORE INTO cassette_meta(key, value) VALUES('schema_version', '1');
 ";
 
-/// Leases can be made to last longer under the token they have; tasks and their results.
+/// Leases that can be extended under their token; tasks and their results.
 const V2: &str = "
 DROP TRIGGER IF EXISTS steps_move;
 CREATE TRIGGER steps_move BEFORE UPDATE ON cassette_steps

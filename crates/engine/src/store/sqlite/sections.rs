@@ -1,8 +1,8 @@
-//! Sections in the store: what the index found, and how a section is looked up.
+//! Sections in the store: stores what the index found, and looks sections up.
 //!
-//! Rows of `sections` are never removed: a section of an edited file stays known, so that
-//! reading it is refused with both hashes instead of "no such section". What is current is
-//! said by `index_files` and `index_sections`.
+//! Rows of `sections` are never removed: a section of an edited file remains known, so that reading
+//! it is refused with both hashes instead of "no such section". `index_files` and `index_sections`
+//! say what is current.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl SqliteReader {
 
     /// The current sections of a file, in order of their lines, widest first.
     pub(super) fn sections_of_file(&self, path: &str) -> Result<Vec<SectionRecord>, StoreError> {
-        // A heading over a whole file is the same section under another name, and only our own
+        // A heading that covers a whole file gives the same section as the file, and only our own
         // tables keep both names.
         let query = if self.has_table("index_sections")? {
             "SELECT s.section_id, s.file_path, i.heading_path, s.line_start, s.line_end,
@@ -92,7 +92,7 @@ impl SqliteReader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// SHA-256 over the ids of all current sections, sorted, one a line.
+    /// SHA-256 over the ids of all current sections, sorted, one per line.
     pub(super) fn compute_index_hash(&self) -> Result<Digest, StoreError> {
         let mut statement = self
             .connection
@@ -113,8 +113,8 @@ impl SqliteReader {
 }
 
 impl SqliteStore {
-    /// Records what an index run found: files read anew with their sections, files whose stamp
-    /// alone changed, files that are gone. All of it or nothing.
+    /// Stores the result of an index run: files read again with their sections, files of which only
+    /// the stamp changed, and deleted files. All of it or nothing.
     pub(super) fn record_index(
         &mut self,
         read: &[(String, IndexedFile, Vec<SectionRecord>)],

@@ -1,4 +1,4 @@
-//! What a store does, by what this one has.
+//! Implements the store traits with the functions of this module's files.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,11 @@ use crate::store::{
     SymbolRecord, Table, TaskEnd, TaskKind, TaskRecord, TaskResult,
 };
 
-/// The most steps that a worker holds at once. They share a file and wait for nobody.
+/// The most steps that a worker holds at once. They share a file, so no round trips are saved by
+/// more.
 const LARGEST_SHARE: usize = 32;
 
-/// Both the reader and the store, which has a reader inside, look the same way.
+/// Implements reading for both the reader and the store, which contains a reader.
 macro_rules! looks {
     ($name:ident) => {
         impl StoreReader for $name {
@@ -131,8 +132,8 @@ looks!(SqliteStore);
 
 impl Store for SqliteStore {
     fn connect_again(&self) -> Result<Option<Box<dyn Store>>, StoreError> {
-        // One writer at a time is all the file allows: workers of a process take turns more
-        // cheaply than they wait for its lock.
+        // The file allows only one writer at a time: workers of a process take turns more cheaply
+        // than they wait for its lock.
         Ok(None)
     }
 

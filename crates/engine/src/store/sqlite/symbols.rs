@@ -47,7 +47,7 @@ impl SqliteReader {
 }
 
 impl SqliteStore {
-    /// Adds a symbol or points it elsewhere. The section must be known.
+    /// Adds or redirects a symbol. Its section must exist.
     pub(super) fn put_symbol(&mut self, symbol: &SymbolRecord) -> Result<(), StoreError> {
         self.connection.execute(
             "INSERT INTO symbols(symbol_id, target_type, target_ref, default_slice, created_at,
@@ -60,7 +60,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Removes a symbol; says whether it was there.
+    /// Removes a symbol; returns whether it existed.
     pub(super) fn remove_symbol(&mut self, symbol_id: &str) -> Result<bool, StoreError> {
         let removed = self
             .connection

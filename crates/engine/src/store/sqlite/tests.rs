@@ -257,7 +257,7 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
             }
         );
         assert_eq!(status.workers, ["w"]);
-        // A job that reads no symbol needs no table of them; one that does is told so.
+        // A job that reads no symbols does not need their table; one that does gets an error.
         assert_eq!(reader.symbols().unwrap(), []);
         assert!(matches!(
             reader.symbol("@a"),

@@ -1,8 +1,9 @@
 //! Claiming and committing steps.
 //!
 //! A claim hands out a lease with a fencing token one above the step's last one. A commit is
-//! taken only under the token the step still has, so a worker that was overtaken cannot write a
-//! second receipt. Both are one immediate transaction: no two programs see the same step free.
+//! accepted only under the token that the step still has, so a worker whose step was taken over
+//! cannot write a second receipt. Both are immediate transactions: no two programs see the same
+//! step as free.
 
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
@@ -15,8 +16,8 @@ use crate::store::{
 };
 
 impl SqliteStore {
-    /// Takes up to `limit` steps that are pending or whose lease has run out, each under a new
-    /// token. An empty list means that nothing can be claimed now.
+    /// Claims up to `limit` steps that are pending or whose lease has expired, each with a new
+    /// token. An empty list means that there is nothing to claim now.
     pub(super) fn claim_steps(
         &mut self,
         run_id: Option<&JobRunId>,
@@ -67,15 +68,15 @@ impl SqliteStore {
     }
 
     /// Commits results, each with its one receipt, in one transaction. `describe` makes the
-    /// receipt's id and JSON from a step and its outcome; it is asked again with a failure when
-    /// a success would break the job's budget.
+    /// receipt's id and JSON from a step and its outcome; it is called again with a failure if a
+    /// success would exceed the job's budget.
     pub(super) fn commit_steps(
         &mut self,
         worker_id: &str,
         results: &[StepResult],
         describe: DescribeReceipt<'_>,
     ) -> Result<Vec<Commit>, StoreError> {
-        // Made before the lock is taken: a worker that is stopped should not hold it.
+        // Made before the lock is taken, which a worker that is stopped should not hold.
         let receipts = results
             .iter()
             .map(|result| describe(result, &result.outcome))
@@ -97,7 +98,7 @@ impl SqliteStore {
         Ok(commits)
     }
 
-    /// Makes leases last longer; says of each whether it still is the worker's.
+    /// Extends leases; returns for each whether the worker still holds it.
     pub(super) fn extend_leases(
         &mut self,
         worker_id: &str,
@@ -128,7 +129,7 @@ impl SqliteStore {
 }
 
 impl SqliteReader {
-    /// Whether any step, of the run or of all, is not yet committed.
+    /// Whether any step of the run, or of all runs, is not committed yet.
     pub(super) fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT EXISTS(SELECT 1 FROM cassette_steps s
@@ -176,8 +177,8 @@ fn find_steps(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The limits of a job. They stand in its message, which may be long: what was found there once
-/// is kept in a table of our own.
+/// The limits of a job. They are in its message, which may be long, so they are cached in a table
+/// of our own.
 fn limits_of(transaction: &Transaction<'_>, job_id: &JobId) -> Result<JobLimits, StoreError> {
     let mut known = transaction
         .prepare_cached("SELECT max_bytes, max_symbols FROM job_limits WHERE job_id = ?1")?;
@@ -198,7 +199,7 @@ fn limits_of(transaction: &Transaction<'_>, job_id: &JobId) -> Result<JobLimits,
              FROM cassette_jobs j JOIN cassette_messages m ON m.message_id = j.message_id
              WHERE j.job_id = ?1",
             params![job_id, path],
-            // A limit that is no integer is none: it was checked when the plan was posted here.
+            // A limit that is not an integer does not count: plans posted here were checked.
             |row| Ok(row.get::<_, Option<i64>>(0).unwrap_or(None)),
         );
         found.optional().map(Option::flatten)
@@ -268,7 +269,7 @@ fn commit_one(
     Ok(commit)
 }
 
-/// Takes the read's bytes and symbol from the job's budget, or says which limit forbids it.
+/// Deducts the read's bytes and symbol from the job's budget, or says which limit forbids it.
 fn consume_budget(
     transaction: &Transaction<'_>,
     step: &ClaimedStep,

@@ -8,7 +8,7 @@ impl Window {
     }
 }
 
-/// Everything that comes out for pieces of `size` bytes, and where the pieces end in it.
+/// Everything that is released for pieces of `size` bytes, and where the pieces end in it.
 fn redact(kind: BodyKind, body: &str, size: usize) -> (String, Vec<u64>) {
     let redactor = Redactor::new(RedactionRules::default()).unwrap();
     let mut window = Window::new(kind);
@@ -104,8 +104,8 @@ fn window_holds_a_bounded_part_of_a_stream_however_long_it_is() {
             "data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
         )
     };
-    // Words as models say them; a text without any space; one that stopped in the middle of a word
-    // while another goes on.
+    // Words as models emit them; a text without any space; one that stops in the middle of a word
+    // while another continues.
     for (first, next) in [
         (" word", event(0, " word")),
         ("x", event(0, "abcd")),
@@ -197,4 +197,86 @@ fn window_large_plain_body_is_let_go_before_its_end() {
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.matches("[redacted:").count(), 1);
     assert!(!text.contains(SECRET));
+}
+
+fn escape(text: &str) -> String {
+    text.chars()
+        .map(|c| format!("\\u{:04x}", u32::from(c)))
+        .collect()
+}
+
+#[test]
+fn window_secret_behind_escapes_is_found_beside_a_plain_one_and_whatever_the_type() {
+    let hidden = "sk-ant-api03-zyxwvutsrq9876543210";
+    let both = format!("{{\"d\":\"{SECRET}\",\"c\":\"{}\"}}", escape(hidden));
+    for (kind, body) in [
+        (
+            BodyKind::Events,
+            format!("event: x\ndata: {both}\n\ndata: [DONE]\n\n"),
+        ),
+        (BodyKind::Lines, format!("{both}\n{{\"c\":1}}\n")),
+        (BodyKind::JsonLines, format!("{both}\n{{\"c\":1}}\n")),
+        (BodyKind::Json, both.clone()),
+        (BodyKind::Plain, both.clone()),
+    ] {
+        let (out, _) = redact(kind, &body, 7);
+        assert!(
+            !out.contains("\\u0073") && !out.contains("abcdef"),
+            "{kind:?}: {out}"
+        );
+        assert_eq!(out.matches("[redacted:anthropic-key:").count(), 2, "{out}");
+    }
+    assert_eq!(
+        BodyKind::of_headers("", "application/x-ndjson"),
+        BodyKind::JsonLines
+    );
+}
+
+#[test]
+fn window_compressed_body_is_looked_into() {
+    use std::io::{Read, Write};
+    let compress = |text: &str| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), Default::default());
+        out.write_all(text.as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    let run = |body: &[u8]| {
+        let redactor = Redactor::new(RedactionRules::default()).unwrap();
+        let mut window = Window::new(BodyKind::of_headers("gzip", "application/json"));
+        assert_eq!(window.push(&redactor, body, 0), Released::default());
+        window.finish(&redactor).bytes
+    };
+    let clean = compress("{\"c\":\"nothing here\"}");
+    assert_eq!(run(&clean), clean);
+    let mut text = String::new();
+    let redacted = run(&compress(&format!("{{\"c\":\"{SECRET}\"}}")));
+    let read = flate2::read::GzDecoder::new(redacted.as_slice()).read_to_string(&mut text);
+    assert!(
+        read.is_ok() && text.contains("[redacted:anthropic-key:"),
+        "{text}"
+    );
+    assert_eq!(run(b"no gzip at all"), b"no gzip at all");
+}
+
+#[test]
+fn window_quoted_value_said_piece_by_piece_is_held_to_its_closing_quote() {
+    let said = "{\\\"password\\\": \\\"my pa55 word, long\\\"} and more words";
+    let mut body = String::new();
+    for piece in said
+        .replace("\\\"", "\u{1}")
+        .chars()
+        .collect::<Vec<_>>()
+        .chunks(2)
+    {
+        let piece: String = piece.iter().collect();
+        let piece = piece.replace('\u{1}', "\\\"");
+        body.push_str(&format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{piece}\"}}}}]}}\n\n"
+        ));
+    }
+    let (out, _) = redact(BodyKind::Events, &body, 40);
+    for leaked in ["a5", "5 ", "d,"] {
+        assert!(!out.contains(&format!("\"{leaked}")), "{out}");
+    }
+    assert_eq!(out.matches("[redacted:named-secret:").count(), 1, "{out}");
 }

@@ -1,0 +1,276 @@
+//! Names that give a secret away: of members, parameters, headers and variables.
+//!
+//! A name is compared word by word, whatever its spelling: `access_token`, `Access-Token` and
+//! `accessToken` are the same. One list serves all of them; where a word alone says too little,
+//! what the value looks like decides, or where it stands.
+
+/// How sure a name makes that its value is a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    /// Its value is a secret, whatever it looks like.
+    Secret,
+    /// Its value is a secret where it looks like a key: `token` is also what a model calls the
+    /// pieces of its text.
+    IfKeyLike,
+    /// Its value is a secret in a header or as a parameter of an address: a member called `key`
+    /// or `signature` mostly holds something else.
+    InFields,
+}
+
+/// The words that telling names end with.
+pub(super) const LAST_WORDS: [&str; 14] = [
+    "assertion",
+    "auth",
+    "authorization",
+    "credential",
+    "credentials",
+    "key",
+    "passphrase",
+    "passwd",
+    "password",
+    "pwd",
+    "secret",
+    "sig",
+    "signature",
+    "token",
+];
+
+/// What makes a key secret, as the word in front of it.
+const SECRET_KEYS: [&str; 16] = [
+    "access",
+    "account",
+    "api",
+    "app",
+    "auth",
+    "encryption",
+    "function",
+    "functions",
+    "license",
+    "master",
+    "private",
+    "secret",
+    "shared",
+    "signing",
+    "subscription",
+    "webhook",
+];
+
+/// What makes a token secret, as the word in front of it.
+const SECRET_TOKENS: [&str; 20] = [
+    "access", "api", "app", "auth", "bearer", "bot", "client", "csrf", "deploy", "gh", "github",
+    "gitlab", "hf", "id", "oauth", "personal", "refresh", "secret", "security", "session",
+];
+
+/// What makes a token no secret: places in a list, steps of some work, signs of a model's language.
+const OPEN_TOKENS: [&str; 13] = [
+    "bos",
+    "continuation",
+    "cursor",
+    "end",
+    "eos",
+    "next",
+    "page",
+    "pad",
+    "progress",
+    "start",
+    "stop",
+    "sync",
+    "unk",
+];
+
+/// The shortest value that looks like a key.
+const LEAST_KEY: usize = 16;
+
+/// What a name says about its value; none where it says nothing.
+pub(super) fn judge(name: &str) -> Option<Telling> {
+    let words = split_words(name);
+    let (last, before) = words.split_last()?;
+    let before = before.last().map(String::as_str);
+    // Written without a border: `PGPASSWORD`, `apikey`.
+    if ["password", "passwd", "passphrase"]
+        .iter()
+        .any(|ending| last.ends_with(ending))
+    {
+        return Some(Telling::Secret);
+    }
+    let glued = |ending: &str, words: &[&str]| {
+        let front = last.strip_suffix(ending);
+        front.is_some_and(|front| {
+            words
+                .iter()
+                .any(|word| front.ends_with(word) || front.strip_suffix('s') == Some(word))
+        })
+    };
+    match (last.as_str(), before) {
+        ("secret" | "clientsecret" | "pwd" | "authorization", _) => Some(Telling::Secret),
+        ("key", Some(word)) if SECRET_KEYS.contains(&word) => Some(Telling::Secret),
+        ("token", Some(word)) if SECRET_TOKENS.contains(&word) => Some(Telling::Secret),
+        ("token", Some(word)) if OPEN_TOKENS.contains(&word) => None,
+        ("token", _) => Some(Telling::IfKeyLike),
+        ("key" | "sig" | "signature" | "credential" | "credentials" | "auth" | "assertion", _) => {
+            Some(Telling::InFields)
+        }
+        _ if glued("key", &SECRET_KEYS) || glued("token", &SECRET_TOKENS) => Some(Telling::Secret),
+        _ => None,
+    }
+}
+
+/// The words of a name in lower case: separated by signs, or by a capital letter.
+pub(super) fn split_words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words = vec![String::new()];
+    for (at, letter) in letters.iter().enumerate() {
+        let before = at.checked_sub(1).and_then(|at| letters.get(at));
+        let after = letters.get(at + 1);
+        let follows_lower = before.is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let ends_capitals = before.is_some_and(char::is_ascii_uppercase)
+            && after.is_some_and(char::is_ascii_lowercase);
+        if letter.is_ascii_uppercase() && (follows_lower || ends_capitals) {
+            words.push(String::new());
+        }
+        match letter.is_ascii_alphanumeric() {
+            true => {
+                if let Some(word) = words.last_mut() {
+                    word.push(letter.to_ascii_lowercase());
+                }
+            }
+            false => words.push(String::new()),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// Whether a parameter's value is a secret.
+pub(super) fn is_secret_parameter(name: &str) -> bool {
+    // What a sign-in hands back is called `code`; members of that name hold errors.
+    name.eq_ignore_ascii_case("code") || judge(name).is_some()
+}
+
+/// Whether a value looks like a key: long, without spaces, with a digit.
+pub(super) fn is_key_like(value: &[u8]) -> bool {
+    value.len() >= LEAST_KEY
+        && value.iter().all(u8::is_ascii_graphic)
+        && value.iter().any(u8::is_ascii_digit)
+}
+
+/// Whether a value stands for one that is elsewhere: a variable, or a working directory by the
+/// name that shells give it.
+pub(super) fn is_reference(name: &str, value: &[u8]) -> bool {
+    let is_variable = value.strip_prefix(b"$").is_some_and(|rest| {
+        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_{}".contains(byte);
+        rest.iter().all(is_name)
+    });
+    let is_path = value.first().is_some_and(|first| b"/~.".contains(first))
+        || value.get(1..3) == Some(b":\\".as_slice());
+    is_variable || is_path && name.to_ascii_lowercase().ends_with("pwd")
+}
+
+/// Whether a value is words of a language. In its own place it is replaced all the same; looked for
+/// everywhere it would be found in texts that say the same by chance.
+pub(super) fn is_prose(value: &[u8]) -> bool {
+    value.iter().enumerate().all(|(at, byte)| match at {
+        0 => byte.is_ascii_alphabetic(),
+        _ => byte.is_ascii_lowercase() || b" .,'!?-".contains(byte),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn judge_every_spelling_of_a_telling_name_is_told() {
+        for name in [
+            "password",
+            "db_password",
+            "PGPASSWORD",
+            "DB_PASSWORD",
+            "dbPassword",
+            "passphrase",
+            "pwd",
+            "accessToken",
+            "access_token",
+            "Access-Token",
+            "clientSecret",
+            "refreshToken",
+            "privateKey",
+            "secretKey",
+            "apiKey",
+            "apikey",
+            "authToken",
+            "sessionToken",
+            "bot_token",
+            "access_key",
+            "encryption_key",
+            "subscription_key",
+            "secretAccessKey",
+            "aws_secret_access_key",
+            "secretaccesskey",
+            "x-api-key",
+            "Authorization",
+            "idToken",
+            "DBPassword",
+            "accesstoken",
+            "x_amz_security_token",
+        ] {
+            assert_eq!(judge(name), Some(Telling::Secret), "{name}");
+        }
+        for name in ["token", "device_token", "sample_token"] {
+            assert_eq!(judge(name), Some(Telling::IfKeyLike), "{name}");
+        }
+        for name in [
+            "key",
+            "sig",
+            "X-Goog-Signature",
+            "prompt_cache_key",
+            "client_assertion",
+        ] {
+            assert_eq!(judge(name), Some(Telling::InFields), "{name}");
+        }
+    }
+
+    #[test]
+    fn judge_what_counts_tokens_or_names_something_else_is_not_told() {
+        for name in [
+            "max_tokens",
+            "prompt_tokens",
+            "completion_tokens",
+            "total_tokens",
+            "token_count",
+            "stop_token_ids",
+            "tokens",
+            "progressToken",
+            "nextPageToken",
+            "page_token",
+            "eos_token",
+            "tokenizer",
+            "monkey",
+            "design",
+            "author",
+            "secretary",
+            "passwords_seen",
+            "keyboard",
+            "code",
+            "",
+        ] {
+            assert_eq!(judge(name), None, "{name}");
+        }
+        assert!(is_secret_parameter("code") && !is_secret_parameter("postcode"));
+    }
+
+    #[test]
+    fn is_key_like_pieces_of_a_models_text_are_not() {
+        assert!(is_key_like(b"88f438808c578e541b30e1f10d3de732"));
+        for piece in [
+            "Hello",
+            " the",
+            "2026",
+            "----------------",
+            "\n\n",
+            "internationalization",
+        ] {
+            assert!(!is_key_like(piece.as_bytes()), "{piece}");
+        }
+    }
+}
