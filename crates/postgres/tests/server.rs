@@ -91,7 +91,7 @@ fn schema_made_by_many_at_once_is_made_once() {
     let database = url.rsplit('/').next().unwrap();
     assert_eq!(
         server.sql(database, "SELECT count(*) FROM runseal_schema"),
-        "3"
+        "4"
     );
     server.sql(database, "INSERT INTO runseal_schema(version) VALUES(99)");
     let newer = PostgresStore::open(&url).unwrap_err();

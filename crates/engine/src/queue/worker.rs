@@ -283,7 +283,7 @@ mod tests {
             &LocalFiles,
             TaskKind::Replay,
             Level::Document,
-            &[pack.clone()],
+            std::slice::from_ref(&pack),
         );
         Store::post_tasks(&mut store, &tasks).unwrap();
         let taken = Store::claim_tasks(&mut store, &TaskKind::ALL, "w", 60.0, 1).unwrap();
