@@ -204,9 +204,7 @@ fn verify_names_what_a_search_found_and_could_not_look_into() {
         "{results:?}"
     );
     fs::remove_file(bench.path("in/link")).unwrap();
-    let made = std::process::Command::new("mkfifo")
-        .arg(bench.path("in/p.json"))
-        .status();
+    let made = Command::new("mkfifo").arg(bench.path("in/p.json")).status();
     assert!(made.unwrap().success());
     let (code, results, _) = search(&bench, "in");
     assert_eq!(code, Some(2));

@@ -57,7 +57,7 @@ pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>>
                     if texts.last().is_some_and(|lines| text_length(lines) < least) {
                         texts.pop();
                     }
-                    texts.push(vec![at..end]);
+                    texts.push(std::iter::once(at..end).collect());
                 }
             }
             let is_padded = end > at + length;

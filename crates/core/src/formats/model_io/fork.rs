@@ -62,7 +62,7 @@ pub(super) fn check_fork(view: &ModelIoView<'_>, findings: &mut Findings) {
             "the parent's hash is not `sha256:` and 64 hex digits",
         );
     }
-    if !text(fork, "parent_sha256").is_some_and(|hash| Digest::parse_hex(&hash).is_ok()) {
+    if text(fork, "parent_sha256").is_none_or(|hash| Digest::parse_hex(&hash).is_err()) {
         findings.add(
             place("parent_sha256"),
             "the hash of the parent's file is not 64 hex digits",
