@@ -30,16 +30,7 @@ pub(super) fn judge_archive(
     found: Found,
     judge: &Judge<'_>,
 ) -> UnitResults {
-    let mut search = Search {
-        archive,
-        path,
-        judge: Some(judge),
-        noted: BTreeMap::new(),
-        results: UnitResults::default(),
-        bundles: Vec::new(),
-        top: String::new(),
-        above: Vec::new(),
-    };
+    let mut search = Search::new(archive, path, Some(judge));
     search.find_top();
     let top = search.top.clone();
     search.judge_below(&top);
@@ -56,16 +47,7 @@ pub(super) fn judge_in_archive(
     judge: &Judge<'_>,
 ) -> UnitResults {
     let archive_path = display_path(&inside.archive);
-    let mut search = Search {
-        archive,
-        path: &archive_path,
-        judge: Some(judge),
-        noted: BTreeMap::new(),
-        results: UnitResults::default(),
-        bundles: Vec::new(),
-        top: String::new(),
-        above: Vec::new(),
-    };
+    let mut search = Search::new(archive, &archive_path, Some(judge));
     match archive.get(&inside.name) {
         Some(Record::Folder) => search.judge_below(&inside.name),
         Some(Record::File(_)) => search.judge_document(&inside.name),
@@ -128,16 +110,7 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
 
 /// The folder that stands for the archive and what it is; the documents in it where it is none.
 pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
-    let mut search = Search {
-        archive,
-        path: "",
-        judge: None,
-        noted: BTreeMap::new(),
-        results: UnitResults::default(),
-        bundles: Vec::new(),
-        top: String::new(),
-        above: Vec::new(),
-    };
+    let mut search = Search::new(archive, "", None);
     search.find_top();
     let listed = search.list(&search.top);
     let (detected, _) = search.detect(&search.top, &listed.names);
@@ -146,16 +119,7 @@ pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
 
 /// The names of what can be verified in an archive.
 pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
-    let search = Search {
-        archive,
-        path: "",
-        judge: None,
-        noted: BTreeMap::new(),
-        results: UnitResults::default(),
-        bundles: Vec::new(),
-        top: String::new(),
-        above: Vec::new(),
-    };
+    let search = Search::new(archive, "", None);
     let is_known = |name: &String| {
         let file_name = name.rsplit('/').next().unwrap_or(name);
         match archive.get(name) {
@@ -186,14 +150,8 @@ pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
 /// What the folder of this name inside the archive is.
 pub fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
     let search = Search {
-        archive,
-        path: "",
-        judge: None,
-        noted: BTreeMap::new(),
-        results: UnitResults::default(),
-        bundles: Vec::new(),
         top: folder.to_owned(),
-        above: Vec::new(),
+        ..Search::new(archive, "", None)
     };
     let listed = search.list(folder);
     search.detect(folder, &listed.names).0
@@ -269,7 +227,20 @@ fn looks_like_evidence(name: &[u8], file: &FileRecord<'_>) -> bool {
     file.beginning != Beginning::Other && !is_ordinary_zip(name)
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(archive: &'a Archive, path: &'a str, judge: Option<&'a Judge<'a>>) -> Self {
+        Self {
+            archive,
+            path,
+            judge,
+            noted: BTreeMap::new(),
+            results: UnitResults::default(),
+            bundles: Vec::new(),
+            top: String::new(),
+            above: Vec::new(),
+        }
+    }
+
     fn list(&self, folder: &str) -> Listed {
         let mut listed = Listed {
             names: FolderNames::default(),

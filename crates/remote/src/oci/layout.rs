@@ -286,7 +286,8 @@ pub(super) fn read_from_index(
     }
 }
 
-/// What a manifest is attached to.
+/// What a listed manifest is attached to. One that is listed and missing is an error: it may be the
+/// signature that somebody asks for.
 fn subject_of(
     manifest: &Descriptor,
     read: ReadManifest<'_>,
@@ -296,7 +297,10 @@ fn subject_of(
     }
     let shown = ContentHash::from(manifest.digest).to_string();
     let Some(bytes) = read(manifest.digest)? else {
-        return Ok(None);
+        return Err(OciError::Malformed {
+            what: INDEX_FILE.to_owned(),
+            why: format!("it lists `{shown}`, which is not there"),
+        });
     };
     Ok(Manifest::parse(&bytes, &shown)?.subject)
 }
@@ -352,4 +356,19 @@ pub(super) fn add_to_index(index: &mut Index, manifest: &Descriptor, tag: Option
 /// Reads a whole file, bounded by the size of a manifest.
 pub(super) fn read_small(reader: impl Read, name: &str) -> Result<Vec<u8>, OciError> {
     Ok(read_bounded(reader, name, 0, MAX_MANIFEST)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn referrers_of_an_index_with_a_missing_manifest_cannot_be_told() {
+        let index = Index {
+            manifests: vec![Descriptor::of(MANIFEST, b"{}")],
+        };
+        let found = referrers_in_index(&index, Digest::of(b"subject"), &|_| Ok(None));
+        let told = found.err().map(|error| error.to_string());
+        assert!(told.is_some_and(|text| text.contains("which is not there")));
+    }
 }
