@@ -112,7 +112,7 @@ fn meaning(error: &Error) -> (ServerFault, &'static str) {
     let Some(code) = error.code() else {
         return match tls_failed(error) {
             true => (ServerFault::Insecure, "cannot be spoken to securely"),
-            false if error.to_string().contains("password missing") => (
+            false if said(error).contains("password missing") => (
                 ServerFault::Denied,
                 "asks for a password, and none was given",
             ),
