@@ -200,7 +200,7 @@ fn text_member<'a>(
 ) -> Result<std::borrow::Cow<'a, str>, EnvelopeError> {
     let fault = |fault| EnvelopeError::Member { member, fault };
     let value = node.get(member).ok_or(fault("missing"))?;
-    value.as_str().ok_or(fault("no string"))
+    value.as_str().ok_or(fault("not a string"))
 }
 
 fn bytes_member(node: Node<'_>, member: &'static str) -> Result<Vec<u8>, EnvelopeError> {
