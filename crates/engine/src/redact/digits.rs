@@ -151,6 +151,31 @@ impl Digits {
     }
 }
 
+/// The runs of at least `least` bytes that `fits` holds for. A byte that does not fit ends every run
+/// across it, so looking from the far end of where a run would have to reach passes over most bytes.
+fn runs<'t>(
+    text: &'t [u8],
+    least: usize,
+    fits: impl Fn(u8) -> bool,
+) -> impl Iterator<Item = &'t [u8]> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        loop {
+            let window = text.get(from..from + least)?;
+            match window.iter().rposition(|byte| !fits(*byte)) {
+                Some(last) => from += last + 1,
+                None => {
+                    let rest = &text[from + least..];
+                    let more = rest.iter().take_while(|byte| fits(**byte)).count();
+                    let run = &text[from..from + least + more];
+                    from += run.len();
+                    return Some(run);
+                }
+            }
+        }
+    })
+}
+
 /// Finds every run of digits in `text` that could be a digest.
 pub(super) fn digits_in(text: &[u8]) -> Digits {
     let mut digits = Digits {
@@ -165,17 +190,15 @@ pub(super) fn digits_in(text: &[u8]) -> Digits {
     };
     // `ab:cd:ef` is one run, and so is each of its parts.
     let is_digit = |byte: &u8| byte.is_ascii_hexdigit();
-    let joined = text.split(|byte| !is_digit(byte) && *byte != b':');
-    for run in joined.filter(|run| run.len() >= FEWEST) {
+    for run in runs(text, FEWEST, |byte| is_digit(&byte) || byte == b':') {
         run.split(|byte| *byte == b':').for_each(&mut add);
         if run.contains(&b':') {
             let plain: Vec<u8> = run.iter().copied().filter(is_digit).collect();
             add(&plain);
         }
     }
-    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
-    let runs = text.split(|byte| !is_base64(byte));
-    for run in runs.filter(|run| run.len() >= BASE64) {
+    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+    for run in runs(text, BASE64, is_base64) {
         let run = String::from_utf8_lossy(run).replace('+', "-");
         digits.base64.insert(run.replace('/', "_"));
     }
@@ -185,6 +208,23 @@ pub(super) fn digits_in(text: &[u8]) -> Digits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_are_those_that_splitting_gives() {
+        let mut state = 7_u32;
+        for length in 0..400 {
+            let text: Vec<u8> = (0..length)
+                .map(|_| {
+                    state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    b"aaaaaaa-"[(state >> 29) as usize]
+                })
+                .collect();
+            let expected = text
+                .split(|byte| *byte == b'-')
+                .filter(|run| run.len() >= 5);
+            assert!(runs(&text, 5, |byte| byte != b'-').eq(expected), "{text:?}");
+        }
+    }
 
     #[test]
     fn digest_is_found_in_every_common_spelling() {
