@@ -153,11 +153,7 @@ impl Digits {
 
 /// The runs of at least `least` bytes that `fits` holds for. A byte that does not fit ends every run
 /// across it, so looking from the far end of where a run would have to reach passes over most bytes.
-fn runs<'t>(
-    text: &'t [u8],
-    least: usize,
-    fits: impl Fn(u8) -> bool,
-) -> impl Iterator<Item = &'t [u8]> {
+fn runs(text: &[u8], least: usize, fits: impl Fn(u8) -> bool) -> impl Iterator<Item = &[u8]> {
     let mut from = 0;
     std::iter::from_fn(move || {
         loop {
