@@ -1136,6 +1136,13 @@ def make_run_bundles():
         lines = sums_path.read_text().splitlines(keepends=True) + [f"{sha(text)}  {name}\n"]
         sums_path.write_text("".join(sorted(lines, key=lambda line: line.split("  ", 1)[1])))
 
+    def uncovered_integer(folder):
+        # Both integers have one double, and so one hash.
+        add_file(folder, "artifacts/large.json", '{"n":9007199254740992}', role="ARTIFACT")
+        (folder / "artifacts/large.json").write_text('{"n":9007199254740993}')
+
+    case("rb15-integer-beyond-the-hash", uncovered_integer, **plain)
+
     def list_calls(folder):
         data = (folder / "model_io.json").read_bytes()
         entry = {"bytes": len(data), "mode": "644", "path": "model_io.json", "sha256": sha(data),
@@ -1431,6 +1438,10 @@ def make_archives():
     second = whole.index(contents[1][0].encode())
     write("ar5-header-checksum", whole[:second] + b"J" + whole[second + 1:], ".tar")
     write("ar8-bytes-after-the-end", zip_file + b"more", ".zip")
+    plain_gz = packed(whole)
+    extra = b"\x02\x00xx"
+    write("ar8-gzip-extra-field", plain_gz[:3] + bytes([plain_gz[3] | 4]) + plain_gz[4:10] + extra + plain_gz[10:],
+          ".tar.gz")
     stored = zipped(contents, zipfile.ZIP_STORED)
     at = stored.index(contents[0][1]) + 3
     write("ar5-zip-content-changed", stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1:], ".zip")

@@ -36,6 +36,15 @@ const BEGINNINGS: [Beginning; 24] = [
     (b"begin", "a uuencoded file", false),
 ];
 
+/// The most bytes at the end of a zip in which its end record begins.
+pub const ZIP_TAIL: usize = 22 + 0xffff;
+
+/// Whether a file with these last bytes, at most [`ZIP_TAIL`], is a zip for unpackers that look for the end
+/// record only.
+pub fn ends_like_zip(tail: &[u8]) -> bool {
+    tail.windows(4).any(|bytes| bytes == b"PK\x05\x06")
+}
+
 /// What a file with this beginning is for some unpackers, if it is anything but a tar for them.
 pub(crate) fn kind_beside_tar(head: &[u8]) -> Option<&'static str> {
     match sniff(head) {

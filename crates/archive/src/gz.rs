@@ -94,14 +94,9 @@ fn read_header(reader: &mut impl BufRead) -> io::Result<()> {
         ));
     }
     if flags & EXTRA != 0 {
-        let mut length = [0; 2];
-        if fill(reader, &mut length)? < 2 {
-            return Err(damaged("the gzip header breaks off"));
-        }
-        let length = u64::from(u16::from_le_bytes(length));
-        if io::copy(&mut reader.take(length), &mut io::sink())? < length {
-            return Err(damaged("the gzip header breaks off"));
-        }
+        return Err(ambiguous(
+            "the gzip header has an extra field, in which some readers find another archive",
+        ));
     }
     for flag in [NAME, COMMENT] {
         if flags & flag != 0 {

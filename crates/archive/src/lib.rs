@@ -39,7 +39,7 @@ pub use catalogue::{Archive, FileRecord, Record};
 pub use container::{
     Beginning, Container, HEAD, PACKED_HEAD, PackedBytes, Unpacked, fill, is_archive, sniff,
 };
-pub use foreign::{foreign_ending, sniff_unread};
+pub use foreign::{ZIP_TAIL, ends_like_zip, foreign_ending, sniff_unread};
 pub use pieces::PieceDigester;
 pub use scan::{ContentDigester, InlineDigester};
 pub use source::ArchiveSource;

@@ -192,6 +192,44 @@ fn agent_action_binds_input_and_output_and_its_chain_to_the_signature() {
 }
 
 #[test]
+fn run_that_failed_is_signed_as_one_and_policies_and_demands_know_it() {
+    let (_folder, bench) = bench();
+    keygen(&bench, "key", "ed25519", "pem");
+    let record = "record --sandbox none --out out --run-id r1 --keep-failed -- sh -c";
+    let mut arguments: Vec<&str> = record.split(' ').collect();
+    arguments.push("exit 3");
+    assert_eq!(bench.run(&arguments).code, Some(1));
+    let sign = "sign out/r1 --key key --predicate agent-action --duration-ms 5";
+    ok(bench.run(&sign.split(' ').collect::<Vec<_>>()));
+    let statement = Statement::parse(&payload(&bench)).unwrap();
+    for path in ["action.success", "record.success"] {
+        let success = at(&statement.predicate, path);
+        assert_eq!(success, &Value::from(false), "{path}");
+    }
+    fs::remove_file(bench.path("out/r1.intoto.jsonl")).unwrap();
+    ok(bench.run(&["sign", "out/r1", "--key", "key"]));
+    let statement = Statement::parse(&payload(&bench)).unwrap();
+    let outcome = at(&statement.predicate, "outcome");
+    assert_eq!(outcome.as_str(), Some("failed"));
+    // The first rule that fits decides, and failed runs have one of their own.
+    trust_ada(&bench, "key.pub");
+    let policy = fs::read_to_string(bench.path("trust.toml")).unwrap();
+    let strict = "[[rule]]\nname = \"failures\"\noutcomes = [\"failed\"]\nsigners = [\"ada\"]\n\
+         threshold = 1\nmeanings = [\"approver\"]\n\n[[rule]]";
+    bench.write("trust.toml", &policy.replacen("[[rule]]", strict, 1));
+    let said = bench.run(&["verify", "out/r1", "--trust", "trust.toml"]);
+    assert_eq!(said.code, Some(1), "{}", said.stdout);
+    // Beside an accepted pack it is no accepted run either.
+    let demand = ["verify", "out/r1", "--require-accepted"];
+    let said = bench.run(&demand);
+    assert!(
+        said.stdout.contains("this one is: failed"),
+        "{}",
+        said.stdout
+    );
+}
+
+#[test]
 fn agent_action_that_cannot_be_stated_is_refused_and_nothing_is_written() {
     let (_folder, bench) = bench();
     sealed(&bench);

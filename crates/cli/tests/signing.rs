@@ -113,6 +113,20 @@ fn verify_signed_and_trusted_says_by_whom_and_which_line() {
 }
 
 #[test]
+fn folder_that_is_named_by_a_dot_has_the_signatures_beside_it() {
+    let (_folder, bench) = signed_by_ada();
+    let mut verify = bench.command(&["verify", ".", "--require-signed"]);
+    verify.current_dir(bench.path("out/r1"));
+    let said = ok(verify.output().unwrap().into());
+    assert!(said.contains("signed"), "{said}");
+    fs::remove_file(bench.path("out/r1.intoto.jsonl")).unwrap();
+    let mut sign = bench.command(&["sign", ".", "--key", "../../ada"]);
+    sign.current_dir(bench.path("out/r1"));
+    ok(sign.output().unwrap().into());
+    assert!(bench.path("out/r1.intoto.jsonl").is_file());
+}
+
+#[test]
 fn verify_tells_the_four_ways_of_not_being_signed_apart() {
     let (_folder, bench) = signed_by_ada();
     let trusted = ["--trust", "trust.toml"];

@@ -145,6 +145,56 @@ fn forged_pack_whose_hashes_are_all_right_is_caught_by_what_its_records_imply() 
 }
 
 #[test]
+fn results_that_are_not_what_the_held_proposal_planned_are_caught() {
+    // A forger who calls whatever failed optional, and one who changes what was done.
+    let edits: [&[(&str, &str, &str)]; 5] = [
+        &[
+            ("evidence.json", "\"required\":true", "\"required\":false"),
+            ("evidence.json", "\"passed\":true", "\"passed\":false"),
+            (
+                "evidence.json",
+                "\"status\":\"complete\"",
+                "\"status\":\"partial\"",
+            ),
+        ],
+        &[(
+            "evidence.json",
+            "\"action\":\"create\"",
+            "\"action\":\"validate\"",
+        )],
+        &[(
+            "evidence.json",
+            "\"actual\":\"true\"",
+            "\"actual\":\"false\"",
+        )],
+        &[("evidence.json", "\"actual\":\"0\"", "\"actual\":\"1\"")],
+        &[("run.json", "\"cmd\":[\"", "\"cmd\":[\"true\",\"")],
+    ];
+    for edits in edits {
+        let (_folder, bench) = bench();
+        put(&bench, "pack", "ok-contents", "pack");
+        for (file, old, new) in edits {
+            let path = bench.path(&format!("pack/{file}"));
+            let text = fs::read_to_string(&path).unwrap();
+            // The proposal inside stays what it was: its hash is stated elsewhere.
+            let (results, rest) = text.split_once("\"proposal\":").unwrap_or((&text, ""));
+            let mut changed = results.replace(old, new);
+            if !rest.is_empty() {
+                let end = rest.find(",\"proposal_hash\"").unwrap();
+                let (proposal, behind) = rest.split_at(end);
+                changed += &format!("\"proposal\":{proposal}{}", behind.replace(old, new));
+            }
+            assert_ne!(changed, text, "{file} {old}");
+            fs::write(path, changed).unwrap();
+        }
+        cover_again(&bench, "pack");
+        let ran = bench.run(&["verify", "pack", "--format", "json"]);
+        assert_eq!(ran.code, Some(1), "{edits:?}: {}", ran.stdout);
+        assert!(!ran.stdout.contains("PK14"), "{edits:?}: {}", ran.stdout);
+    }
+}
+
+#[test]
 fn patch_whose_content_was_replaced_is_caught_without_its_declared_hash() {
     let (_folder, bench) = bench();
     put(&bench, "pack", "ok-executed", "pack");
@@ -207,6 +257,105 @@ with zipfile.ZipFile(sys.argv[1], 'w') as out:
         "{}",
         ran.stdout
     );
+}
+
+#[test]
+fn evidence_below_a_unit_whose_rules_do_not_cover_it_is_judged_too() {
+    let (_folder, bench) = bench();
+    put(&bench, "engine", "ok-sweep", "engine");
+    put(&bench, "run-bundle", "ok-sealed", "engine/RUN_BUNDLE/good");
+    put(
+        &bench,
+        "run-bundle",
+        "rb5-artifact-changed",
+        "engine/RUN_BUNDLE/bad",
+    );
+    bench.write("engine/tests/first.json", "{\"inputs\":{\"a\":1}}");
+    let ran = bench.run(&["verify", "engine", "--format", "json"]);
+    assert_finds(&ran, "RB5");
+    assert!(ran.stdout.starts_with("{\"checked\":3,"), "{}", ran.stdout);
+    put(&bench, "job-bundle", "ok-handbook", "job");
+    put(&bench, "pack", "pk14-file-changed", "job/sub/pack");
+    let ran = bench.run(&["verify", "job", "--format", "json"]);
+    assert_finds(&ran, "PK14");
+    let status = Command::new("tar")
+        .args(["-cf", "job.tar", "job"])
+        .current_dir(bench.path("."))
+        .status();
+    assert!(status.unwrap().success());
+    let ran = bench.run(&["verify", "job.tar", "--format", "json"]);
+    assert_finds(&ran, "PK14");
+}
+
+#[test]
+fn things_in_an_archive_with_a_fault_are_not_sound_by_whatever_path() {
+    let (_folder, bench) = bench();
+    put(&bench, "run-bundle", "ok-sealed", "ev/one");
+    put(&bench, "pack", "ok-executed", "ev/two");
+    let code = "
+import tarfile
+with tarfile.open('t.tar', 'w', format=tarfile.USTAR_FORMAT) as out:
+    out.add('ev')
+    link = tarfile.TarInfo('ev/more')
+    link.type, link.linkname = tarfile.LNKTYPE, 'ev/one/RUN_META.json'
+    out.addfile(link)
+";
+    let status = Command::new("python3")
+        .args(["-c", code])
+        .current_dir(bench.path("."))
+        .status();
+    assert!(status.unwrap().success());
+    for path in ["t.tar", "t.tar!/ev/one"] {
+        let ran = bench.run(&["verify", path]);
+        assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+        let is_sound = |line: &str| line.starts_with("ok");
+        assert!(!ran.stdout.lines().any(is_sound), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn archive_whose_name_promises_nothing_does_not_end_like_a_zip() {
+    let (_folder, bench) = bench();
+    put(&bench, "run-bundle", "ok-sealed", "run");
+    let code = "
+import io, tarfile, zipfile
+inner = io.BytesIO()
+with zipfile.ZipFile(inner, 'w') as out:
+    out.writestr('run/RUN_OUTPUT.json', '{}')
+with tarfile.open('x', 'w', format=tarfile.USTAR_FORMAT) as out:
+    out.add('run')
+    entry = tarfile.TarInfo('z')
+    entry.size = len(inner.getvalue())
+    out.addfile(entry, io.BytesIO(inner.getvalue()))
+assert zipfile.is_zipfile('x')
+";
+    let status = Command::new("python3")
+        .args(["-c", code])
+        .current_dir(bench.path("."))
+        .status();
+    assert!(status.unwrap().success());
+    let ran = bench.run(&["verify", "x"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains("end may be that of a zip"),
+        "{}",
+        ran.stdout
+    );
+    // The name decides what people unpack it with.
+    fs::rename(bench.path("x"), bench.path("x.tar")).unwrap();
+    let ran = bench.run(&["verify", "x.tar"]);
+    assert!(!ran.stdout.contains("end may be that"), "{}", ran.stdout);
+}
+
+#[test]
+fn demands_about_a_log_without_a_log_are_refused() {
+    let (_folder, bench) = bench();
+    put(&bench, "pack", "ok-executed", "pack");
+    for arguments in [["--log-key", "x"], ["--log-policy", "nowhere"]] {
+        let ran = bench.run(&[&["verify", "pack"][..], &arguments].concat());
+        assert_eq!(ran.code, Some(64), "{}", ran.stdout);
+        assert!(ran.stderr.contains("--log names"), "{}", ran.stderr);
+    }
 }
 
 #[test]

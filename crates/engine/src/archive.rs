@@ -12,8 +12,8 @@ use std::thread;
 
 pub use runseal_archive::{Archive, ArchiveSource, Container, FileRecord, HEAD, Record, sniff};
 use runseal_archive::{
-    BagDigester, ContentDigester, PackedBytes, PieceDigester, Unpacked, fill, read_stream,
-    read_tar, read_zip,
+    BagDigester, ContentDigester, PackedBytes, PieceDigester, Unpacked, ZIP_TAIL, fill,
+    read_stream, read_tar, read_zip,
 };
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
@@ -74,9 +74,14 @@ pub(crate) fn read_archive_with(
     let Some(container) = sniff(&head[..filled]) else {
         return Ok(None);
     };
+    let mut tail = vec![0; ZIP_TAIL.min(usize::try_from(size).unwrap_or(ZIP_TAIL))];
+    let from = size.saturating_sub(tail.len() as u64);
+    file.seek(io::SeekFrom::Start(from)).map_err(fail)?;
+    let filled = fill(&mut file, &mut tail).map_err(fail)?;
+    tail.truncate(filled);
     file.rewind().map_err(fail)?;
     let mut archive = read_container(file, container, size, digester).map_err(fail)?;
-    if let Some(fault) = name_fault(path, container) {
+    if let Some(fault) = name_fault(path, container, &tail) {
         archive.add_fault(fault);
     }
     Ok(Some(archive))

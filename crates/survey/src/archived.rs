@@ -7,7 +7,7 @@ use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind, verify_archive};
 use runseal_core::formats::definition::{
-    Beside, Claim, FolderNames, Identity, Judgement, SourceFiles, definition,
+    Beside, Claim, Coverage, FolderNames, Identity, Judgement, SourceFiles, definition,
 };
 use runseal_core::formats::detect::{
     Detected, detect_folder, detect_leftover, is_candidate, is_ordinary_zip,
@@ -98,7 +98,17 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
         [only] if !matches!(only.verdict, Verdict::NotChecked(_)) => {
             *only = only.clone().with_findings(about.findings());
         }
-        _ if !about.is_valid() => all.results.push(wrapping(about)),
+        results if !about.is_valid() => {
+            // Nobody knows what unpackers make of it, so nothing in it is sound; the first fault stands for all.
+            for result in results {
+                if result.is_valid() {
+                    *result = result
+                        .clone()
+                        .with_findings(about.findings().get(..1).unwrap_or_default());
+                }
+            }
+            all.results.push(wrapping(about));
+        }
         _ => {}
     }
     // What is wrong with the wrapping stands last, and is heard of first.
@@ -134,11 +144,10 @@ pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
     while let Some(folder) = waiting.pop() {
         let listed = search.list(&folder);
         let detected = search.detect(&folder, &listed.names);
+        let mut listed = listed;
         if let (Detected::Is(format), Claim::Strong) = detected {
+            listed = listed.not_covered(definition(format).covers());
             names.push(folder);
-            if definition(format).is_whole() {
-                continue;
-            }
         }
         names.extend(listed.candidates.into_iter().filter(is_known));
         waiting.extend(listed.folders);
@@ -220,6 +229,22 @@ struct Listed {
     folders: Vec<String>,
     /// How many other files there are.
     others: u64,
+}
+
+impl Listed {
+    /// What the rules of the format that the folder has do not speak for.
+    fn not_covered(mut self, covers: Coverage) -> Self {
+        let is_open = |path: &String| covers.leaves_open_file(name_of(path).as_bytes());
+        self.candidates.retain(is_open);
+        self.unnamed.retain(is_open);
+        self.folders
+            .retain(|path| covers.leaves_open_folder(name_of(path).as_bytes()));
+        self
+    }
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Whether a file whose name says nothing begins like a document or an archive.
@@ -348,13 +373,12 @@ impl<'a> Search<'a> {
                     }
                     self.results.results.push(result);
                     self.bundles.push((folder, format));
-                    if !definition(format).is_whole() {
-                        // A list of sums speaks of the others.
-                        for name in listed.candidates.iter().chain(&listed.unnamed) {
-                            self.judge_document(name);
-                        }
-                        waiting.extend(listed.folders);
+                    // Of other files its rules speak.
+                    let open = listed.not_covered(definition(format).covers());
+                    for name in open.candidates.iter().chain(&open.unnamed) {
+                        self.judge_document(name);
                     }
+                    waiting.extend(open.folders);
                 }
                 Detected::Several(formats) => {
                     let message = name_several(&formats);

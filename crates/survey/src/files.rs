@@ -10,7 +10,8 @@ use std::path::{Component, Path, PathBuf};
 
 use runseal_archive::{
     Archive, BagDigester, Container, ContentDigester, HEAD, InlineDigester, PackedBytes,
-    PieceDigester, Unpacked, foreign_ending, read_stream, read_tar, read_zip, sniff,
+    PieceDigester, Unpacked, ZIP_TAIL, ends_like_zip, foreign_ending, read_stream, read_tar,
+    read_zip, sniff,
 };
 use runseal_core::digest::Digest;
 use runseal_core::formats::archive::{ArchiveFault, FaultKind};
@@ -147,22 +148,32 @@ impl FilesBeside for FolderFiles<'_> {
     }
 }
 
-/// A fault where a file's name promises another kind of archive than its bytes are: unpackers that
-/// go by the name may find another archive in them.
-pub fn name_fault(path: &Path, container: Container) -> Option<ArchiveFault> {
+/// A fault where unpackers may find another archive in a file, with its last bytes in `tail` (at most
+/// [`ZIP_TAIL`]): its name promises another kind than its bytes are, or promises nothing while a zip may stand
+/// at its end.
+pub fn name_fault(path: &Path, container: Container, tail: &[u8]) -> Option<ArchiveFault> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let foreign = || foreign_ending(&name).map(|ending| format!(".{ending}"));
     let promised = match Container::of_file_name(&name) {
         Some(promised) if promised == container => return None,
-        Some(promised) => promised.ending().to_owned(),
-        None => format!(".{}", foreign_ending(&name)?),
+        Some(promised) => Some(promised.ending().to_owned()),
+        None => foreign(),
+    };
+    let ending = container.ending();
+    let message = match promised {
+        Some(promised) => {
+            format!("its name says {promised} and its content says {ending}; rename it")
+        }
+        None if container != Container::Zip && ends_like_zip(tail) => format!(
+            "its content says {ending} and its end may be that of a zip, which its name does not rule out; \
+             name it {ending}"
+        ),
+        None => return None,
     };
     Some(ArchiveFault {
         kind: FaultKind::Ambiguous,
         path: None,
-        message: format!(
-            "its name says {promised} and its content says {}; rename it",
-            container.ending()
-        ),
+        message,
     })
 }
 
@@ -198,7 +209,8 @@ pub fn read_archive_bytes(path: &Path, bytes: &[u8]) -> Result<Option<Archive>, 
         read(&mut digests)?;
         archive.add_digests(digests.into_found());
     }
-    if let Some(fault) = name_fault(path, container) {
+    let tail = &bytes[bytes.len().saturating_sub(ZIP_TAIL)..];
+    if let Some(fault) = name_fault(path, container, tail) {
         archive.add_fault(fault);
     }
     Ok(Some(archive))

@@ -10,7 +10,7 @@ use runseal_archive::{Beginning, Container, HEAD, PACKED_HEAD, sniff};
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::Format;
 use runseal_core::formats::checksums::LISTS;
-use runseal_core::formats::definition::{Claim, FolderNames, definition};
+use runseal_core::formats::definition::{Claim, Coverage, FolderNames, definition};
 use runseal_core::formats::detect::{
     Detected, detect_folder, detect_leftover, detect_root, detect_text, is_candidate,
 };
@@ -219,6 +219,16 @@ impl Names {
         self.text.push(0);
     }
 
+    /// Those that `keeps` accepts.
+    fn filter(&self, keeps: impl Fn(&[u8]) -> bool) -> Self {
+        let mut kept = Self::default();
+        let names = self.text.split(|byte| *byte == 0);
+        for name in names.filter(|name| !name.is_empty() && keeps(name)) {
+            kept.push(name);
+        }
+        kept
+    }
+
     fn next(&mut self, files: &dyn Files, folder: &Path) -> Option<PathBuf> {
         let rest = self.text.get(self.at..)?;
         let length = rest.iter().position(|byte| *byte == 0)?;
@@ -242,11 +252,15 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
         (detected, ..) => detected,
     };
     let mut unit = None;
+    let mut listed = listed;
+    let mut is_listed = is_listed;
     match detected {
         Detected::Is(format) => {
             let itself = Unit(Item::Folder(folder.to_owned(), format, found));
-            if definition(format).is_whole() {
-                return Start::Unit(itself);
+            match definition(format).covers() {
+                Coverage::Everything => return Start::Unit(itself),
+                covers @ Coverage::Named { .. } => listed = listed.not_covered(covers),
+                Coverage::Bytes => is_listed = true,
             }
             unit = Some(itself);
         }
@@ -268,7 +282,7 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
         below: Frame {
             folder: folder.to_owned(),
             names: listed.folders,
-            is_listed: is_listed || unit.is_some(),
+            is_listed,
         },
         unit,
     })
@@ -346,6 +360,16 @@ impl Listed {
         let limit = JsonLimits::LARGEST_DOCUMENT;
         let read = |name: &str| files.read(&folder.join(name), limit).ok();
         detect_folder(&self.names, &read)
+    }
+
+    /// What the rules of the format that the folder has do not speak for.
+    fn not_covered(mut self, covers: Coverage) -> Self {
+        self.candidates.retain(|name| covers.leaves_open_file(name));
+        self.unnamed = self.unnamed.filter(|name| covers.leaves_open_file(name));
+        self.odd
+            .retain(|(name, _)| covers.leaves_open_file(name) && covers.leaves_open_folder(name));
+        self.folders = self.folders.filter(|name| covers.leaves_open_folder(name));
+        self
     }
 }
 

@@ -64,8 +64,13 @@ fn text_at(node: Node<'_>, path: &[&str]) -> Option<String> {
     found.as_str().map(|text| text.into_owned())
 }
 
-/// Reads the facts from a thing's documents, by name; a single document has the name "".
-pub fn read_facts<'a>(format: Format, get: impl Fn(&str) -> Option<Node<'a>>) -> Facts {
+/// Reads the facts from a thing's documents, by name; a single document has the name "". How it ended is known
+/// from judging it.
+pub fn read_facts<'a>(
+    format: Format,
+    ended_as: Option<&str>,
+    get: impl Fn(&str) -> Option<Node<'a>>,
+) -> Facts {
     let (ids, roots): (&[Place], &[Place]) = match format {
         Format::RunBundle => (&RUN_IDS, &RUN_ROOTS),
         // Digests of what may be withheld would give it away. The copy may be of any of these.
@@ -84,27 +89,9 @@ pub fn read_facts<'a>(format: Format, get: impl Fn(&str) -> Option<Node<'a>>) ->
         format: format.name().to_owned(),
         ids: collect(ids),
         roots: collect(roots),
-        outcome: match format {
-            Format::Pack => get("run.json").and_then(pack_outcome),
-            _ => None,
-        },
+        outcome: ended_as.map(str::to_owned),
         sealed_at: get("RUN_META.json").and_then(|meta| text_at(meta, &["sealed_at"])),
     }
-}
-
-/// How a run of the harness ended, in the words of `verify`.
-fn pack_outcome(run: Node<'_>) -> Option<String> {
-    let kind = text_at(run, &["kernel_result_kind"])?;
-    if kind != "BUNDLE" {
-        return Some(kind);
-    }
-    let is_accepted = run.get("decision")?.get("accepted")?.as_bool()?;
-    let word = if is_accepted {
-        "accepted"
-    } else {
-        "not accepted"
-    };
-    Some(word.to_owned())
 }
 
 /// The files of a run bundle that went into the run.

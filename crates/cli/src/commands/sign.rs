@@ -10,7 +10,7 @@ use runseal_core::verify::catalogue;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
-use runseal_engine::signing::{Signable, SignatureForm, path_beside, run_filter};
+use runseal_engine::signing::{Signable, SignatureForm, path_beside, path_with_name, run_filter};
 use runseal_survey::signing::read_signable;
 use runseal_trust::action::{ACTION_PREDICATE, ActionDraft, ActionError, write_action};
 use runseal_trust::check::{FoundSignature, read_signatures};
@@ -134,7 +134,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     for path in &args.paths {
         let file = match &args.output {
             Some(file) => file.clone(),
-            None => path_beside(path, args.form.form()),
+            None => {
+                let files = files_for([path.as_path()]);
+                path_beside(&path_with_name(files, path), args.form.form())
+            }
         };
         refuse_inside(&file)?;
         let earlier = read_earlier(&file)?;

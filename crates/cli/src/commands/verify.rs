@@ -56,7 +56,7 @@ pub struct Args {
     /// Something of this format must be there; may be given several times.
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     expect_format: Vec<Format>,
-    /// There must be a pack, and every pack must record an accepted run.
+    /// There must be a pack, every pack must record an accepted run, and no other run may have failed.
     #[arg(long)]
     require_accepted: bool,
     #[command(flatten)]
@@ -136,6 +136,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let trust = args.trust.open()?;
     let log = match &args.log {
         Some(place) => Some(place.open_to_ask(args.log_policy.open()?)?),
+        None if args.log_policy.is_given() => {
+            return Err(CliError::usage(
+                "a key or policy of a log was given, and no log",
+                "--log names the log or the proof that they are for",
+            ));
+        }
         None => None,
     };
     let question = TrustQuestion {

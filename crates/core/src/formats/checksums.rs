@@ -9,7 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
+    infos,
 };
 use crate::digest::Digest;
 use crate::formats::Format;
@@ -438,8 +439,8 @@ impl FormatDefinition for ChecksumsFormat {
         }
     }
 
-    fn is_whole(&self) -> bool {
-        false
+    fn covers(&self) -> Coverage {
+        Coverage::Bytes
     }
 
     fn judge_folder(

@@ -50,13 +50,23 @@ pub struct Judgement {
     pub identity: Identity,
 }
 
+/// How a run ended that was accepted, in [`Identity::ended_as`].
+pub const ACCEPTED: &str = "accepted";
+/// How one ended that failed.
+pub const FAILED: &str = "failed";
+
 /// What something calls itself and how it ended, as far as that can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// Its ids: of the run, the bundle, the proposal.
+    /// Its own ids: of the run, the bundle, the proposal.
     pub ids: Vec<String>,
-    /// How what it records ended, in one word.
+    /// Ids of what it is about and does not hold itself: the runs that a ledger lists, the job of a receipt.
+    pub about: Vec<String>,
+    /// How what it records ended, in the words that people read.
     pub outcome: Option<String>,
+    /// The same in the one word that policies and statements use; the outcome of a redacted copy also says how
+    /// much is withheld.
+    pub ended_as: Option<String>,
     /// Places that it withholds, each with its reason.
     pub withheld: Vec<(String, String)>,
     /// What it says itself that it did not capture.
@@ -98,6 +108,7 @@ impl Identity {
     #[must_use]
     pub fn ended(mut self, outcome: Option<impl Into<String>>) -> Self {
         self.outcome = outcome.map(Into::into);
+        self.ended_as.clone_from(&self.outcome);
         self
     }
 }
@@ -226,15 +237,58 @@ pub trait FormatDefinition: Sync {
         None
     }
 
-    /// Whether a folder of this format is nothing else besides; if not, what is in it is looked for too.
-    fn is_whole(&self) -> bool {
-        true
+    /// What of a folder of this format its rules speak for. The rest is searched, so that evidence below it is
+    /// not taken for checked.
+    fn covers(&self) -> Coverage {
+        Coverage::Everything
     }
 
     /// Whether a folder of this format may be reached by a link.
     fn follows_root_link(&self) -> bool {
         true
     }
+}
+
+/// What of a folder the rules of its format speak for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Coverage {
+    /// All of it: whatever does not belong there is a finding.
+    Everything,
+    /// What has these names at its top.
+    Named {
+        /// Files; all of them where there is no list.
+        files: Option<&'static [&'static str]>,
+        /// Folders, with whatever is in them.
+        folders: &'static [&'static str],
+    },
+    /// Bytes only: it lists files, which may be anything.
+    Bytes,
+}
+
+impl Coverage {
+    /// Whether a file of this name at the top may be something of its own.
+    pub fn leaves_open_file(self, name: &[u8]) -> bool {
+        match self {
+            Self::Everything | Self::Named { files: None, .. } => false,
+            Self::Named {
+                files: Some(files), ..
+            } => !is_among(files, name),
+            Self::Bytes => true,
+        }
+    }
+
+    /// Whether a folder of this name at the top may hold something of its own.
+    pub fn leaves_open_folder(self, name: &[u8]) -> bool {
+        match self {
+            Self::Everything => false,
+            Self::Named { folders, .. } => !is_among(folders, name),
+            Self::Bytes => true,
+        }
+    }
+}
+
+fn is_among(names: &[&str], name: &[u8]) -> bool {
+    names.iter().any(|known| known.as_bytes() == name)
 }
 
 /// The definition of a format.

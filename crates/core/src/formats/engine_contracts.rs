@@ -5,7 +5,8 @@
 //! looked up in the engine's folder, compiled or parsed elsewhere comes in as facts.
 
 use super::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
+    infos,
 };
 use super::run_bundle::facts::Doc;
 use super::run_bundle::has_trace;
@@ -364,6 +365,13 @@ impl FormatDefinition for EngineFormat {
         matches!(name, MANIFEST | "MANIFEST" | "SEALING")
     }
 
+    fn covers(&self) -> Coverage {
+        Coverage::Named {
+            files: None,
+            folders: &[],
+        }
+    }
+
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         let has_folders = names.has_folder("MANIFEST") && names.has_folder("SEALING");
         match (names.has(MANIFEST) || has_folders) && !has_trace(names) {
@@ -381,7 +389,13 @@ impl FormatDefinition for EngineFormat {
             Ok(report) => report,
             Err(error) => return Some(Err(error)),
         };
-        let identity = Identity::default();
+        let identity = Identity {
+            caveats: vec![
+                "no hash covers its files: what a run was made with is in the run's bundle"
+                    .to_owned(),
+            ],
+            ..Identity::default()
+        };
         Some(Ok(Judgement { report, identity }))
     }
 }

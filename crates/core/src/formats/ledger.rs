@@ -394,13 +394,21 @@ impl FormatDefinition for LedgerFormat {
 
     fn judge_text(&self, bytes: &[u8], level: Level) -> Option<Result<Judgement, JsonError>> {
         let lines = parse_lines(bytes);
-        let report = verify_ledger(&LedgerView { lines: &lines }, level);
+        let view = LedgerView { lines: &lines };
+        let report = verify_ledger(&view, level);
+        let caveat = match has_chain(&view) {
+            true => "nothing covers its last line but the pack of that run",
+            false => {
+                "no chain covers its lines: each could have been changed where no pack repeats it"
+            }
+        };
         let run_id = |line: &Line<'_>| {
             let root = line.entry.as_ref().ok()?.root();
             Some(text(root, "run_id")?.into_owned())
         };
         let identity = Identity {
-            ids: lines.iter().filter_map(run_id).collect(),
+            about: lines.iter().filter_map(run_id).collect(),
+            caveats: vec![caveat.to_owned()],
             ..Identity::default()
         };
         Some(Ok(Judgement { report, identity }))

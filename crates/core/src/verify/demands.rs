@@ -5,6 +5,7 @@
 
 use super::survey::{Checked, EXPECTED, Verdict};
 use crate::formats::Format;
+use crate::formats::definition::{ACCEPTED, FAILED};
 
 /// What must be among the results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Demands {
         self
     }
 
-    /// Demands that every pack records an accepted run, and that there is one.
+    /// Demands that every pack records an accepted run, that there is one, and that no other run failed.
     #[must_use]
     pub fn expecting_accepted(mut self, accepted: bool) -> Self {
         self.accepted = accepted;
@@ -84,31 +85,33 @@ impl Demands {
     }
 
     fn not_accepted(&self, results: &[&Checked]) -> Vec<Checked> {
-        let is_pack = |result: &&&Checked| result.format == Some(Format::Pack);
-        let packs: Vec<_> = results.iter().filter(is_pack).collect();
-        if packs.is_empty() {
+        let mut refused = Vec::new();
+        let is_pack = |result: &&Checked| result.format == Some(Format::Pack);
+        if !results.iter().any(is_pack) {
             let message = "an accepted run is expected, and there is no pack of any run";
-            return vec![Checked::invalid(
-                "pack",
-                Some(Format::Pack),
-                EXPECTED,
-                message,
-            )];
+            let format = Some(Format::Pack);
+            refused.push(Checked::invalid("pack", format, EXPECTED, message));
         }
-        let is_accepted =
-            |result: &&&&Checked| result.identity.outcome.as_deref() == Some("accepted");
-        let others = packs.iter().filter(|result| !is_accepted(result));
-        let refuse = |result: &&&Checked| {
-            let outcome = result.identity.outcome.as_deref().unwrap_or("unknown");
-            let message = format!("an accepted run is expected; this one is: {outcome}");
-            Checked::invalid(result.path.as_str(), result.format, EXPECTED, message)
-        };
-        others.map(refuse).collect()
+        for result in results {
+            let ended = result.identity.ended_as.as_deref();
+            // A run of another format is accepted by nobody, but it says where it failed.
+            let is_refused = match result.format {
+                Some(Format::Pack) => ended != Some(ACCEPTED),
+                _ => ended == Some(FAILED),
+            };
+            if is_refused {
+                let outcome = result.identity.outcome.as_deref().unwrap_or("unknown");
+                let message = format!("an accepted run is expected; this one is: {outcome}");
+                let path = result.path.as_str();
+                refused.push(Checked::invalid(path, result.format, EXPECTED, message));
+            }
+        }
+        refused
     }
 }
 
 /// Whether a result is what a line names: a format where it is the name of one, else its path or the
-/// end of it, or one of its ids.
+/// end of it, or one of its own ids. What only mentions an id, as a ledger does, is not what the line asks for.
 fn meets(result: &Checked, line: &str) -> bool {
     if let Some(format) = Format::ALL.into_iter().find(|format| format.name() == line) {
         return result.format == Some(format);
@@ -119,7 +122,8 @@ fn meets(result: &Checked, line: &str) -> bool {
         let rest = path.strip_suffix(end);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
-    ends(plain) || result.identity.ids.iter().any(|id| id == line)
+    // Ids are whatever a producer calls things: one that looks like a path is none.
+    ends(plain) || (!line.contains('/') && result.identity.ids.iter().any(|id| id == line))
 }
 
 #[cfg(test)]
@@ -134,8 +138,7 @@ mod tests {
             verdict: Verdict::Valid,
             identity: Identity {
                 ids: vec![id.to_owned()],
-                outcome: outcome.map(str::to_owned),
-                ..Identity::default()
+                ..Identity::default().ended(outcome)
             },
         }
     }
@@ -197,7 +200,28 @@ mod tests {
                 .missing_from(std::slice::from_ref(&accepted))
                 .is_empty()
         );
-        assert_eq!(names(demands.missing_from(&[accepted, rejected])), ["b"]);
+        assert_eq!(
+            names(demands.missing_from(&[accepted.clone(), rejected])),
+            ["b"]
+        );
+        let recorded = found("r", Format::RunBundle, "", None);
+        let failed = found("f", Format::RunBundle, "", Some(FAILED));
+        assert_eq!(
+            names(demands.missing_from(&[accepted, recorded, failed])),
+            ["f"]
+        );
         assert_eq!(names(demands.missing_from(&[])), ["pack"]);
+    }
+
+    #[test]
+    fn demands_of_an_id_are_not_met_by_what_mentions_it_nor_those_of_a_path_by_an_id() {
+        let mut ledger = found("ledger.jsonl", Format::Ledger, "", None);
+        ledger.identity.about = vec!["run_1".to_owned()];
+        let posing = found("bag", Format::Bag, "runs/first", None);
+        let demands = Demands::default().expecting("run_1\nruns/first\n").unwrap();
+        assert_eq!(
+            names(demands.missing_from(&[ledger, posing])),
+            ["run_1", "runs/first"]
+        );
     }
 }

@@ -260,12 +260,7 @@ impl Onlooker for Collector<'_> {
             );
             return;
         };
-        let authenticity = judge_noted(
-            self.files,
-            Path::new(place),
-            (noted, true),
-            (self.question, &self.archives),
-        );
+        let authenticity = judge_noted(self.files, result, noted, (self.question, &self.archives));
         if let Some(trust) = &authenticity.trusted
             && !trust.is_trusted
         {

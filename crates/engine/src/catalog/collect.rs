@@ -47,7 +47,7 @@ pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Opt
         }
     }
     let get = |name: &str| documents.get(name).map(Document::root);
-    let facts = read_facts(noted.format, get);
+    let facts = read_facts(noted.format, result.identity.ended_as.as_deref(), get);
     let mut values = Values::default();
     for root in Root::ALL {
         if let Some(node) = get(root.document()) {
@@ -58,7 +58,13 @@ pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Opt
     Some(Entry {
         digest: compute_content_digest(noted),
         format: noted.format.name().to_owned(),
-        id: result.identity.ids.first().cloned().and_then(text),
+        id: result
+            .identity
+            .ids
+            .first()
+            .or(result.identity.about.first())
+            .cloned()
+            .and_then(text),
         engine: facts.ids.get("engine_code").cloned().and_then(text),
         outcome: result.identity.outcome.clone().and_then(text),
         time: facts.sealed_at.and_then(text),

@@ -1,12 +1,12 @@
 //! Reads archives in object storage without a local copy.
 
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use runseal_archive::Container;
 use runseal_archive::{
-    Archive, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester, Unpacked, fill,
-    read_stream, read_tar, read_zip, sniff,
+    Archive, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester, Unpacked, ZIP_TAIL,
+    fill, read_stream, read_tar, read_zip, sniff,
 };
 use runseal_core::source::SourceError;
 use runseal_survey::name_fault;
@@ -27,6 +27,11 @@ pub(super) fn read_object(
     let Some(container) = sniff(&head[..filled]) else {
         return Ok(None);
     };
+    let mut tail = vec![0; ZIP_TAIL.min(usize::try_from(file.size()).unwrap_or(ZIP_TAIL))];
+    let from = file.size().saturating_sub(tail.len() as u64);
+    file.seek(SeekFrom::Start(from)).map_err(fail)?;
+    let filled = fill(file, &mut tail).map_err(fail)?;
+    tail.truncate(filled);
     let mut read = |digester: &mut dyn ContentDigester| {
         file.rewind()?;
         let size = file.size();
@@ -48,7 +53,7 @@ pub(super) fn read_object(
     if let Some(failure) = file.failure() {
         return Err(fail(io::Error::other(failure.to_owned())));
     }
-    if let Some(fault) = name_fault(path, container) {
+    if let Some(fault) = name_fault(path, container, &tail) {
         archive.add_fault(fault);
     }
     Ok(Some(archive))
@@ -73,7 +78,8 @@ pub(super) fn read_arriving<'a>(
         read_stream(container, open()?, shown, &mut pieces)?;
         archive.add_pieces(pieces.into_found());
     }
-    if let Some(fault) = name_fault(Path::new(shown), container) {
+    // Its end has passed by; a name that promises nothing is let pass with it.
+    if let Some(fault) = name_fault(Path::new(shown), container, &[]) {
         archive.add_fault(fault);
     }
     Ok(Some(archive))

@@ -62,8 +62,17 @@ pub fn path_beside(path: &Path, form: SignatureForm) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// The same place by a path that ends in its name: `.` and `..` name no folder that anything could be beside.
+pub fn path_with_name(files: &dyn Files, path: &Path) -> PathBuf {
+    match (path.file_name(), files.resolved_name(path)) {
+        (None, Some(name)) => path.join("..").join(name),
+        _ => path.to_owned(),
+    }
+}
+
 /// Whether anything stands where signatures of `path` would, whatever it is.
 pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
+    let path = &path_with_name(files, path);
     BESIDE
         .iter()
         .any(|form| files.is_there(&path_beside(path, *form)))
@@ -73,6 +82,7 @@ pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
 /// signature, never none; where nobody can say what is there, that is told too.
 pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
     let mut found = Vec::new();
+    let path = &path_with_name(files, path);
     for form in BESIDE {
         let file = path_beside(path, form);
         let place = file

@@ -206,10 +206,7 @@ impl Onlooker for SignatureJudge<'_> {
         }
         let path = Path::new(&result.path);
         let mut authenticity = match noted {
-            Some(noted) => {
-                let judged = (noted, result.is_valid());
-                judge_noted(self.files, path, judged, (self.question, &self.archives))
-            }
+            Some(noted) => judge_noted(self.files, result, noted, (self.question, &self.archives)),
             // Signatures were looked for before it was judged, and there are none.
             None if !self.question.is_asked() && !self.has_outside(path) => {
                 Authenticity::unsigned()
@@ -234,10 +231,11 @@ impl Onlooker for SignatureJudge<'_> {
 /// second time.
 pub fn judge_noted(
     files: &dyn Files,
-    path: &Path,
-    (mut noted, is_valid): (Noted, bool),
+    result: &Checked,
+    mut noted: Noted,
     (question, archives): (TrustQuestion<'_>, &ArchiveDigests),
 ) -> Authenticity {
+    let path = Path::new(&result.path);
     let outer = outer_path(files, path);
     let mut found = outer
         .as_ref()
@@ -247,7 +245,8 @@ pub fn judge_noted(
         return Authenticity::unsigned();
     }
     let is_archived = noted.is_archived;
-    let mut signable = match signable_of(files, path, noted, is_valid) {
+    let judged = (result.is_valid(), result.identity.ended_as.as_deref());
+    let mut signable = match signable_of(files, path, noted, judged) {
         Ok(signable) => signable,
         Err(error) => return refused(question, &unreadable(&error)),
     };

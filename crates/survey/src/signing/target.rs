@@ -59,7 +59,7 @@ pub(super) fn signable_of_loaded(
 ) -> Result<Signable, LoadError> {
     let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
-    let mut facts = read_facts(loaded.format, get);
+    let mut facts = read_facts(loaded.format, loaded.identity.ended_as.as_deref(), get);
     let inputs = read_inputs(loaded.format, get);
     let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
     let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
@@ -92,7 +92,7 @@ pub(super) fn signable_of(
     files: &dyn Files,
     path: &Path,
     noted: Noted,
-    is_valid: bool,
+    (is_valid, ended_as): (bool, Option<&str>),
 ) -> Result<Signable, LoadError> {
     let Noted {
         format,
@@ -113,7 +113,7 @@ pub(super) fn signable_of(
             .find(|(file, _)| *file == asked)
             .map(|(_, document)| document.root())
     };
-    let facts = read_facts(format, get);
+    let facts = read_facts(format, ended_as, get);
     drop(parsed);
     let target = match (document, format) {
         (Some(bytes), _) => Target::of_file(&name, &name, bytes),

@@ -3,6 +3,7 @@
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
+use runseal_core::formats::definition::FAILED;
 use thiserror::Error;
 
 use super::GENESIS;
@@ -94,6 +95,7 @@ pub fn write_action(
     let at = facts.sealed_at.as_ref();
     let at = at.ok_or(ActionError::Missing("sealed_at"))?;
     let response = draft.response.to_string();
+    let has_succeeded = facts.outcome.as_deref() != Some(FAILED);
     let mut record = Value::object([
         ("id", Value::from(run_id.as_str())),
         ("type", Value::from("tool_call")),
@@ -101,8 +103,7 @@ pub fn write_action(
         ("method", Value::from("tools/call")),
         ("toolName", Value::from(tool.as_str())),
         ("durationMs", Value::from(draft.duration_ms)),
-        // A run that failed is not sealed.
-        ("success", Value::from(true)),
+        ("success", Value::from(has_succeeded)),
         ("previousHash", Value::from(GENESIS)),
         ("contentDigestRequest", Value::from(request.as_str())),
         ("contentDigestResponse", Value::from(response.as_str())),
@@ -139,7 +140,7 @@ pub fn write_action(
                 ("toolName", Value::from(tool.as_str())),
                 ("timestamp", Value::from(at.as_str())),
                 ("durationMs", Value::from(draft.duration_ms)),
-                ("success", Value::from(true)),
+                ("success", Value::from(has_succeeded)),
             ]),
         ),
         ("agent", agent),

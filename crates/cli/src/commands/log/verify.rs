@@ -52,6 +52,11 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
+    /// Whether anything was demanded.
+    pub fn is_given(&self) -> bool {
+        self.log_key.is_some() || self.log_policy.is_some()
+    }
+
     /// Reads the policy, if one was given.
     pub fn open(&self) -> Result<Option<LogPolicy>, CliError> {
         let place = self.log_policy.as_deref().unwrap_or(Path::new("--log-key"));

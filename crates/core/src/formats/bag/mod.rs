@@ -16,7 +16,8 @@ mod rules_lists;
 pub mod tags;
 
 use super::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
+    infos,
 };
 use crate::formats::Format;
 use crate::source::{Source, SourceError};
@@ -59,6 +60,10 @@ impl FormatDefinition for BagFormat {
 
     fn goes_by(&self, name: &str) -> bool {
         matches!(name, BAGIT | PAYLOAD) || is_payload_manifest(name)
+    }
+
+    fn covers(&self) -> Coverage {
+        Coverage::Bytes
     }
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
@@ -106,7 +111,8 @@ fn identify(facts: &BagFacts) -> Identity {
         caveats.push(caveat.to_owned());
     }
     Identity {
-        ids: ids.collect(),
+        // Whatever its producer wrote, and of no known kind: it may name what the bag holds, or anything else.
+        about: ids.collect(),
         caveats,
         ..Identity::default()
     }

@@ -115,17 +115,16 @@ fn find_fault(name: &str, entry: Node<'_>) -> Option<String> {
 }
 
 /// EV7.
-pub(super) fn check_proposal(view: &EvidenceView<'_>, findings: &mut Findings) {
+pub(super) fn check_proposal<'a>(view: &EvidenceView<'a>, findings: &mut Findings) {
     let Some(proposal) = view.root.get(PROPOSAL) else {
         return;
     };
     let path = JsonPath::ROOT.then(PROPOSAL);
-    let text = |node: Node<'_>, name: &str| Some(node.get(name)?.as_lossy_str()?.into_owned());
     let actual = canonical_digest(proposal, Dialect::Kernel)
         .ok()
         .map(|digest| ContentHash::from(digest).to_string());
     let declared = text(view.root, "proposal_hash");
-    if actual != declared {
+    if actual.as_deref() != declared.as_deref() {
         findings.add_difference(
             path.clone(),
             "the proposal is not the one that was executed",
@@ -133,20 +132,118 @@ pub(super) fn check_proposal(view: &EvidenceView<'_>, findings: &mut Findings) {
             actual.as_deref().unwrap_or("none"),
         );
     }
-    for (list, id, results, of) in [
-        ("actions", "id", "action_results", "action_id"),
-        ("acceptance_tests", "id", "test_results", "test_id"),
+    for (list, results, of, compare) in [
+        (
+            "actions",
+            "action_results",
+            "action_id",
+            find_action_fault as FindFault,
+        ),
+        (
+            "acceptance_tests",
+            "test_results",
+            "test_id",
+            find_test_fault,
+        ),
     ] {
-        let ids = |node: Node<'_>, list: &str, id: &str| -> Vec<Option<String>> {
+        let items = |node: Node<'a>, list: &str| -> Vec<Node<'a>> {
             let items = node.get(list).map(|list| list.items());
-            let items = items.into_iter().flatten();
-            items.map(|item| text(item, id)).collect()
+            items.into_iter().flatten().collect()
         };
-        if ids(proposal, list, id) != ids(view.root, results, of) {
+        let planned = items(proposal, list);
+        let done = items(view.root, results);
+        let ids = |nodes: &[Node<'a>], id: &str| -> Vec<Option<Cow<'a, str>>> {
+            nodes.iter().map(|node| text(*node, id)).collect()
+        };
+        if ids(&planned, "id") != ids(&done, of) {
             findings.add(
                 path.then(list),
                 format!("`{results}` are not the results of the proposal's {list}"),
             );
+            continue;
         }
+        for (at, (planned, done)) in planned.into_iter().zip(done).enumerate() {
+            if let Some((name, fault)) = compare(planned, done) {
+                let place = JsonPath::ROOT.then(results).then(at).then(name);
+                findings.add(place, fault);
+            }
+        }
+    }
+}
+
+/// The member of a result that contradicts what was planned, and how.
+type FindFault = fn(Node<'_>, Node<'_>) -> Option<(&'static str, &'static str)>;
+
+fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
+    node.get(name)?.as_lossy_str()
+}
+
+/// Whether the plan fails without it: so it is where nothing is said.
+fn is_required(node: Node<'_>) -> bool {
+    node.get("required").and_then(|node| node.as_bool()) != Some(false)
+}
+
+const NOT_AS_PLANNED: &str = "the proposal says otherwise";
+
+fn find_action_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str, &'static str)> {
+    let word = match text(planned, "type")?.as_ref() {
+        "create_file" => "create",
+        "modify_file" => "modify",
+        "delete_file" => "delete",
+        "execute_command" => "execute",
+        "validate" => "validate",
+        "test" => "test",
+        _ => return None,
+    };
+    if text(done, "action").as_deref() != Some(word) {
+        return Some(("action", NOT_AS_PLANNED));
+    }
+    if text(done, "path") != text(planned, "target") {
+        return Some(("path", NOT_AS_PLANNED));
+    }
+    if is_required(done) != is_required(planned) {
+        return Some(("required", NOT_AS_PLANNED));
+    }
+    let content = text(planned, "content").filter(|_| matches!(word, "create" | "modify"));
+    let is_done = text(done, "status").as_deref() == Some("success");
+    if let Some(content) = content.filter(|_| is_done)
+        && text(done, "sha256").as_deref()
+            != Some(&*ContentHash::of(content.as_bytes()).to_string())
+    {
+        return Some(("sha256", "it is not the hash of what the proposal writes"));
+    }
+    None
+}
+
+fn find_test_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str, &'static str)> {
+    if is_required(done) != is_required(planned) {
+        return Some(("required", NOT_AS_PLANNED));
+    }
+    let (actual, expected) = (text(done, "actual")?, text(planned, "expected")?);
+    let code = done.get("exit_code").and_then(|node| node.as_number());
+    let code = code.and_then(|code| code.to_exact_i64());
+    let has_passed = done.get("passed").and_then(|node| node.as_bool()) == Some(true);
+    let kind = text(planned, "type")?;
+    let meets = match kind.as_ref() {
+        "command_success" => {
+            if code.is_some_and(|code| code.to_string() != actual) {
+                return Some(("actual", "it is not the exit code"));
+            }
+            actual == expected && code.is_some()
+        }
+        "content_match" => actual == ContentHash::of(expected.as_bytes()).to_string(),
+        // The prefix may be missing in proposals that others wrote.
+        "hash_match" => actual == expected || actual.strip_prefix("sha256:") == Some(&*expected),
+        "file_exists" => actual == expected,
+        _ => return None,
+    };
+    // A command that was killed may have the expected exit code, and fails all the same.
+    let may_fail = kind == "command_success";
+    match (has_passed, meets) {
+        (true, false) => Some(("passed", "what was found is not what the proposal expects")),
+        (false, true) if !may_fail => {
+            Some(("passed", "what was found is what the proposal expects"))
+        }
+        _ => None,
     }
 }

@@ -175,7 +175,8 @@ pub static RULES: [Rule<Evidence>; 8] = [
             "EV7",
             "the proposal is the one that was executed",
             "`proposal`, where it is held, has the hash that proposal_hash states, and the results \
-             are those of its actions and tests, in their order.",
+             are those of its actions and tests, in their order: each with the action, path and \
+             `required` that were planned, and passed where what was found is what was expected.",
         ),
         gate: contents::needs_proposal,
         check: contents::check_proposal,
@@ -414,5 +415,11 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
         };
         verify_evidence(&view, level)
     },
-    identify: |root| Identity::of_members(root, &["proposal_id"]).ended(text(root, "status")),
+    identify: |root| {
+        let about = Identity::of_members(root, &["proposal_id"]);
+        Identity {
+            about: about.ids,
+            ..Identity::default().ended(text(root, "status"))
+        }
+    },
 };

@@ -18,7 +18,7 @@ pub mod slice;
 
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Judgement, Judging, Proves, ReadName, infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Judgement, Judging, Proves, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
 use crate::formats::pack::has_traces;
@@ -34,8 +34,8 @@ pub static DEFINITION: JobBundleFormat = JobBundleFormat;
 /// A job bundle is a folder with a manifest and artifacts.
 pub struct JobBundleFormat;
 
-/// Members that a manifest has and documents of other formats do not.
-const MEMBERS: [&str; 4] = ["bundle_version", "provenance", "inputs", "hashes"];
+/// Members that a manifest has and documents of other formats do not. Many documents have `inputs`.
+const MEMBERS: [&str; 3] = ["bundle_version", "provenance", "hashes"];
 
 /// Whether a text is, or was meant to be, a job bundle's manifest.
 pub fn is_manifest(text: &[u8]) -> bool {
@@ -74,6 +74,13 @@ impl FormatDefinition for JobBundleFormat {
 
     fn goes_by(&self, name: &str) -> bool {
         matches!(name, "bundle.json" | "artifacts")
+    }
+
+    fn covers(&self) -> Coverage {
+        Coverage::Named {
+            files: Some(&["bundle.json"]),
+            folders: &["artifacts"],
+        }
     }
 
     fn claims(&self, names: &FolderNames, read: ReadName<'_>) -> Claim {

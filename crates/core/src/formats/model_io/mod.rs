@@ -318,8 +318,14 @@ impl ModelIoFormat {
         Judgement {
             report,
             identity: Identity {
+                about: Identity::of_members(root, &["model_id"]).ids,
                 not_captured: told_gaps(root),
-                ..Identity::of_members(root, &["model_id"])
+                caveats: vec![
+                    "no hash covers it: a consistent change of what was asked or answered is noticed only \
+                     where it is signed or sealed with its run"
+                        .to_owned(),
+                ],
+                ..Identity::default()
             },
         }
     }

@@ -251,6 +251,7 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
         .into_iter()
         .filter_map(|command| command.as_lossy_str())
         .collect();
+    check_commands(run, evidence, findings);
     let results = list(evidence, "action_results");
     let is_execute = |result: &Node<'_>| text(*result, "action").as_deref() == Some("execute");
     let ran_commands = results.iter().any(is_execute);
@@ -274,6 +275,29 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
                 here(),
                 format!("`{path}` is not among the run's outputs so"),
             );
+        }
+    }
+}
+
+/// The commands that the run says it ran, against those of the proposal, where the evidence holds it.
+fn check_commands(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
+    let (Some(execution), Some(proposal)) = (execution(run), evidence.get("proposal")) else {
+        return;
+    };
+    let of_type = |nodes: &str, kind: &str| -> Vec<_> {
+        let nodes = list(proposal, nodes).into_iter();
+        let nodes = nodes.filter(|node| text(*node, "type").as_deref() == Some(kind));
+        nodes.filter_map(|node| text(node, "target")).collect()
+    };
+    let mut planned = of_type("actions", "execute_command");
+    planned.extend(of_type("acceptance_tests", "command_success"));
+    for (at, command) in list(execution, "cmd").into_iter().enumerate() {
+        if let Some(command) = command.as_lossy_str()
+            && !planned.contains(&command)
+        {
+            let place = JsonPath::ROOT.then("execution").then("cmd").then(at);
+            let fault = "the proposal has no such command";
+            findings.add(Place::file(RUN).at(place), fault);
         }
     }
 }

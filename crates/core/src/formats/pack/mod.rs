@@ -17,7 +17,8 @@ mod sealed;
 mod structure;
 
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    ACCEPTED, Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
+    infos,
 };
 use crate::formats::job_bundle::is_manifest;
 use crate::verify::RuleInfo;
@@ -112,7 +113,7 @@ pub struct PackView<'a> {
 /// The outcome of a pack in a word, from what run.json says.
 fn tell_outcome(kind: Option<ResultKind>, accepted: Option<bool>) -> Option<&'static str> {
     match (kind?, accepted) {
-        (ResultKind::Bundle, Some(true)) => Some("accepted"),
+        (ResultKind::Bundle, Some(true)) => Some(ACCEPTED),
         (ResultKind::Bundle, Some(false)) => Some("not accepted"),
         (kind, _) => Some(kind.name()),
     }

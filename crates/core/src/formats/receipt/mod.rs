@@ -80,8 +80,11 @@ fn judge_receipts(root: Node<'_>, level: Level) -> Report {
 fn identify_receipts(root: Node<'_>) -> Identity {
     let of_one = |receipt: Node<'_>| {
         let outcome = receipt.get("outcome").and_then(|node| node.as_lossy_str());
-        let ids = ["receipt_hash", "run_id", "job_id", "bundle_id"];
-        Identity::of_members(receipt, &ids).ended(outcome)
+        let about = Identity::of_members(receipt, &["run_id", "job_id", "bundle_id"]);
+        Identity {
+            about: about.ids,
+            ..Identity::of_members(receipt, &["receipt_hash"]).ended(outcome)
+        }
     };
     let carried = |at: usize, receipt: Node<'_>| {
         let attestation = receipt.get("attestation")?;
@@ -103,10 +106,12 @@ fn identify_receipts(root: Node<'_>) -> Identity {
         identity.carried.extend(carried(at, receipt));
         let one = of_one(receipt);
         identity.ids.extend(one.ids);
-        identity.outcome = match (identity.outcome, one.outcome) {
+        identity.about.extend(one.about);
+        let outcome = match (identity.outcome.take(), one.outcome) {
             (Some(worst), _) if worst != "SUCCESS" => Some(worst),
             (_, last) => last,
         };
+        identity = identity.ended(outcome);
     }
     identity
 }

@@ -261,13 +261,15 @@ impl RedactedView {
         let ended = format.and_then(|format| (format.outcome)(&documents.collect()));
         let outcome = self.counts().map(|(withheld, all)| {
             let redacted = format!("redacted {withheld} of {all}");
+            let ended = ended.as_ref();
             ended.map_or(redacted.clone(), |ended| format!("{ended}; {redacted}"))
         });
         let mut identity = Identity {
             ids: ids.collect(),
+            outcome,
+            ended_as: ended.map(Into::into),
             ..Identity::default()
-        }
-        .ended(outcome);
+        };
         if let Ok(redacted) = &self.redacted {
             identity.withheld = redacted
                 .withheld

@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use super::facts::{Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, SchemaVerdict};
+use super::facts::{
+    Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, SchemaVerdict, StoredJson,
+};
 use super::forbidden::ForbiddenKeys;
 use super::index::{ArtifactIndex, parse_index, parse_stored_index};
 use super::layout::{
@@ -135,13 +137,13 @@ impl CollectedRun {
                         if name == INPUT_SCHEMA {
                             keys = ForbiddenKeys::of_schema(document.root());
                         }
+                        let stored = StoredJson::of(document.root(), canonical);
                         drop(document);
                         self.documents.insert(name, bytes.into_owned());
-                        let forbidden = Vec::new();
                         EntryFact::File(FileFact::Json {
                             sha256,
-                            canonical,
-                            forbidden,
+                            stored,
+                            forbidden: Vec::new(),
                         })
                     }
                 },
@@ -161,19 +163,20 @@ impl CollectedRun {
     /// Reads ARTIFACT_INDEX.json, and gives what it is as a file.
     fn read_index(&mut self, bytes: &[u8]) -> EntryFact {
         let read = match parse_stored_index(bytes) {
-            Ok(Some(index)) => Ok((index, Digest::of(bytes), true)),
+            Ok(Some(index)) => Ok((index, Digest::of(bytes), StoredJson::Canonically)),
             Ok(None) => parse_canonical(bytes).map(|(document, sha256, canonical)| {
-                (parse_index(document.root()), sha256, canonical)
+                let root = document.root();
+                (parse_index(root), sha256, StoredJson::of(root, canonical))
             }),
             Err(error) => Err(error.to_string()),
         };
         EntryFact::File(match read {
             Err(fault) => FileFact::BrokenJson(fault),
-            Ok((index, sha256, canonical)) => {
+            Ok((index, sha256, stored)) => {
                 self.index = Some(index);
                 FileFact::Json {
                     sha256,
-                    canonical,
+                    stored,
                     forbidden: Vec::new(),
                 }
             }
@@ -295,7 +298,7 @@ fn fact_of(
     let fact = match parse_canonical(&bytes) {
         Ok((document, sha256, canonical)) => FileFact::Json {
             sha256,
-            canonical,
+            stored: StoredJson::of(document.root(), canonical),
             forbidden: match keys {
                 Some(keys) if path.as_str().starts_with("artifacts/") => keys.find(document.root()),
                 _ => Vec::new(),

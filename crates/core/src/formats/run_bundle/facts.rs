@@ -2,6 +2,7 @@
 //! follow, only facts.
 
 use super::index::ArtifactIndex;
+use super::outputs::find_changed_integers;
 use super::sums::Sums;
 use crate::canon::Node;
 use crate::digest::Digest;
@@ -18,8 +19,8 @@ pub enum FileFact {
     Json {
         /// The digest over its JCS bytes.
         sha256: Digest,
-        /// Whether it is stored as exactly those.
-        canonical: bool,
+        /// How it is stored.
+        stored: StoredJson,
         /// The pointers of forbidden members, where the file is one of the engine's artifacts.
         forbidden: Vec<String>,
     },
@@ -32,6 +33,31 @@ pub enum FileFact {
     },
     /// A JSON file without a JCS form: why.
     BrokenJson(String),
+}
+
+/// How a JSON file is stored, whose hash goes over its JCS bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StoredJson {
+    /// As exactly those.
+    Canonically,
+    /// Otherwise, with the same values.
+    Otherwise,
+    /// Otherwise, and the hash does not cover the integer at this pointer: JCS knows doubles only.
+    WithUncoveredInteger(Box<str>),
+}
+
+impl StoredJson {
+    /// How `document` is stored.
+    pub fn of(document: Node<'_>, is_canonical: bool) -> Self {
+        if is_canonical {
+            return Self::Canonically;
+        }
+        let changed = find_changed_integers(&document.to_value());
+        match changed.into_iter().next() {
+            None => Self::Otherwise,
+            Some(pointer) => Self::WithUncoveredInteger(pointer.into()),
+        }
+    }
 }
 
 impl FileFact {

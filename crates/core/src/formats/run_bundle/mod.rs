@@ -1,4 +1,4 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB14.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB15.
 //!
 //! - [`layout`]: which files there are, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
@@ -32,8 +32,10 @@ pub mod time;
 use crate::canon::{ReadOptions, parse_document};
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    Claim, FAILED, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
+    infos,
 };
+use crate::formats::redacted::documents::REDACTION;
 use crate::formats::redacted::redactable::Redactable;
 use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
@@ -116,10 +118,15 @@ impl FormatDefinition for RunBundleFormat {
             .unwrap_or_default();
         let failed = parse(layout::RUN_OUTPUT)
             .is_some_and(|output| recorded::has_failed(output.root()))
-            .then_some("failed");
+            .then_some(FAILED);
         let mut identity = identity.ended(failed);
         if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
             identity.not_captured = recorded::tell_gaps(environment.root());
+        }
+        if collected.facts.file(REDACTION).is_some() {
+            let caveat = "what its redacted copies will show is its sealer's word: the commitment in \
+                          REDACTION.json can be checked only with the seed";
+            identity.caveats.push(caveat.to_owned());
         }
         Some(Ok(Judgement { report, identity }))
     }

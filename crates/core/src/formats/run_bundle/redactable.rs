@@ -8,6 +8,7 @@ use super::layout::{
 use super::recorded::{PARAMETER_PREFIX, is_failure};
 use crate::canon::Value;
 use crate::formats::Format;
+use crate::formats::definition::FAILED;
 use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT, find_value, pointer_step};
 use crate::formats::redacted::redactable::{Keeping, Place, PlaceRef, Redactable, RuleNeeds};
 
@@ -140,7 +141,7 @@ fn outcome(documents: &BTreeMap<&str, &Value>) -> Option<&'static str> {
     let output = documents.get(RUN_OUTPUT)?;
     let is_true = |member: &str| output.get(member) == Some(&Value::Bool(true));
     let code = find_value(output, "/engine/engine_code").and_then(Value::as_str);
-    is_failure(code, is_true("declared"), is_true("failed")).then_some("failed")
+    is_failure(code, is_true("declared"), is_true("failed")).then_some(FAILED)
 }
 
 #[cfg(test)]

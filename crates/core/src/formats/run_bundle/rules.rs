@@ -40,7 +40,7 @@ const fn info(
 }
 
 /// The rules of a run bundle.
-pub static RULES: [Rule<RunBundle>; 14] = [
+pub static RULES: [Rule<RunBundle>; 15] = [
     Rule {
         info: info(
             "RB1",
@@ -238,6 +238,20 @@ pub static RULES: [Rule<RunBundle>; 14] = [
         },
         gate: models::has_calls,
         check: models::check_calls,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB15",
+                "docs/formats/run-bundle.md, Sealing",
+                "the hashes cover every integer",
+                "A JSON file that is not stored as its JCS bytes holds no integer that is another one \
+                 there: JCS writes doubles, so beyond 2^53 neighbours have one hash.",
+            )
+        },
+        gate: |_| Gate::Ready,
+        check: files::check_covered_integers,
     },
 ];
 

@@ -1,6 +1,6 @@
 //! RB1, RB2, RB5, RB11, RB12: the files and the two lists of them.
 
-use super::facts::{EntryFact, FileFact, RunBundleView};
+use super::facts::{EntryFact, FileFact, RunBundleView, StoredJson};
 use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
     REQUIRED, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS,
@@ -152,11 +152,25 @@ pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut Findings) {
+pub(super) fn check_covered_integers(view: &RunBundleView<'_>, findings: &mut Findings) {
     for (path, entry) in view.facts.entries.iter() {
         if let EntryFact::File(FileFact::Json {
-            canonical: false, ..
+            stored: StoredJson::WithUncoveredInteger(pointer),
+            ..
         }) = entry
+        {
+            let fault = format!(
+                "the hash does not cover the integer at `{pointer}`: JCS makes another one of it"
+            );
+            findings.add(path, fault);
+        }
+    }
+}
+
+pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut Findings) {
+    for (path, entry) in view.facts.entries.iter() {
+        if let EntryFact::File(FileFact::Json { stored, .. }) = entry
+            && *stored != StoredJson::Canonically
         {
             findings.add(path, "the file is not stored as its JCS bytes");
         }
