@@ -155,11 +155,16 @@ impl From<&WriteError> for CliError {
     }
 }
 
+/// A text that may hold names, without line breaks: a name could draw a line of its own, and a verdict on it.
+fn on_one_line(text: &str) -> String {
+    text.replace('\n', "\\n").replace('\r', "\\r")
+}
+
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, self.message)?;
+        write!(f, "{}: {}", self.code, on_one_line(&self.message))?;
         if let Some(place) = &self.place {
-            write!(f, ": {place}")?;
+            write!(f, ": {}", on_one_line(place))?;
         }
         if let Some(hint) = &self.hint {
             write!(f, "\nhint: {hint}")?;

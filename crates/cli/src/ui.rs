@@ -105,9 +105,10 @@ pub fn shows_progress() -> bool {
     !QUIET.load(Ordering::Relaxed) && io::stderr().is_terminal()
 }
 
-/// Writes a line for people to standard error; a failure to do so is ignored.
+/// Writes a line for people to standard error, with hidden characters written out; a failure to do so is ignored.
 pub fn tell(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end_matches('\n'));
+    let text = reveal(text.trim_end_matches('\n'));
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Whether `--quiet` was given.

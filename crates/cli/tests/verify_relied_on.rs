@@ -348,6 +348,36 @@ assert zipfile.is_zipfile('x')
 }
 
 #[test]
+fn names_draw_no_lines_and_no_colours_in_errors() {
+    let (_folder, bench) = bench();
+    let name = "x\u{1b}[31m\nok       y (pack, accepted): intact, signed, trusted";
+    fs::create_dir(bench.path(name)).unwrap();
+    bench.write(&format!("{name}/note.txt"), "nothing to verify");
+    for command in [
+        "inspect",
+        "report",
+        "replay",
+        "sign",
+        "canon",
+        "hash",
+        "pack verify",
+    ] {
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.push(name);
+        if command == "sign" {
+            bench.run(&["keygen", "-o", "key"]);
+            arguments.extend(["--key", "key"]);
+        }
+        let ran = bench.run(&arguments);
+        assert_ne!(ran.code, Some(0), "{command}");
+        let text = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(!text.contains('\u{1b}'), "{command}: {text:?}");
+        let draws = |line: &str| line.starts_with("ok ");
+        assert!(!text.lines().any(draws), "{command}: {text:?}");
+    }
+}
+
+#[test]
 fn demands_about_a_log_without_a_log_are_refused() {
     let (_folder, bench) = bench();
     put(&bench, "pack", "ok-executed", "pack");

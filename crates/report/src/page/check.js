@@ -46,11 +46,19 @@ const named = (results) => {
 const unseen = (report, isFolder) => isFolder
   && report.results.some(({ path, signed }) => signed === 'unsigned' && !path.includes('/'));
 
-const show = (answer, json, isEmbedded, isFolder) => {
+// Signatures that speak for something, or of which there are none.
+const SOUND = new Set([undefined, 'unsigned', 'signed']);
+
+/** Whether nothing that was asked, here or when the page was made, has another answer than a good one. */
+const isAllGood = (report, hasPolicy, isEmbedded) => report.level !== 'document'
+  && (hasPolicy || !isEmbedded || section.dataset.trust === undefined)
+  && report.results.every(({ outcome, signed }) => (!outcome || GOOD.has(outcome)) && SOUND.has(signed));
+
+const show = (answer, json, { isEmbedded, isFolder, hasPolicy }) => {
   const result = byId('check-result');
   const report = JSON.parse(json.text);
   const holds = answer.code === 0;
-  const isGood = holds && report.results.every(({ outcome }) => !outcome || GOOD.has(outcome));
+  const isGood = holds && isAllGood(report, hasPolicy, isEmbedded);
   const word = holds ? '✓ Everything that was found holds' : answer.code === 1
     ? '✗ Something does not hold' : '✗ Something could not be checked';
   const said = [`${word}: ${report.results.length} checked here, at level ${report.level}: ${named(report.results)}.`];
@@ -67,7 +75,9 @@ const show = (answer, json, isEmbedded, isFolder) => {
   result.replaceChildren(line, text, fold);
   const old = byId('check-alert');
   if (old) old.remove();
-  if (isEmbedded && String(holds) !== section.dataset.intact) {
+  // Another level, or a policy, may well have another answer than the page.
+  const isSameQuestion = isEmbedded && !hasPolicy && report.level === section.dataset.level;
+  if (isSameQuestion && String(holds) !== section.dataset.intact) {
     const alert = make('p', `Checked again here, the embedded files ${holds ? 'hold' : 'do not hold'}, though this page `
       + `says that they ${holds ? 'do not' : 'do'}: page and files do not belong together.`,
       { id: 'check-alert', class: 'alert', role: 'alert' });
@@ -75,21 +85,29 @@ const show = (answer, json, isEmbedded, isFolder) => {
   }
 };
 
+// What was asked last: only its answer is shown, and it is asked again when the level or the policy changes.
+let last;
 const run = async (collect, isEmbedded) => {
+  const asked = { collect, isEmbedded };
+  last = asked;
   const result = byId('check-result');
   result.replaceChildren(make('p', 'Checking…'));
   await new Promise((done) => setTimeout(done, 30));
   try {
     const { files, paths, isFolder } = await collect();
-    const options = { level: byId('check-level').value, paths, trust: await policyFile() };
+    const trust = await policyFile();
+    const options = { level: byId('check-level').value, paths, trust };
     const module = await verifier();
+    if (last !== asked) return;
     show(module.verifyText(files, { ...options, format: 'human' }),
-      module.verifyText(files, { ...options, format: 'json' }), isEmbedded, isFolder);
+      module.verifyText(files, { ...options, format: 'json' }), { isEmbedded, isFolder, hasPolicy: trust !== undefined });
   } catch (error) {
+    if (last !== asked) return;
     result.replaceChildren(make('p', `✗ It could not be checked: ${reveal(String(error.message || error))}`,
       { class: 'checked bad' }));
   }
 };
+const again = () => { if (last) run(last.collect, last.isEmbedded); };
 
 const chosen = async (list, isFolder) => {
   const files = [];
@@ -129,6 +147,8 @@ if (embedded) {
     return { paths, files: files.map(([path, text]) => [path, decode(text)]) };
   }, true));
 }
+byId('check-policy').addEventListener('change', again);
+byId('check-level').addEventListener('change', again);
 byId('check-file').addEventListener('change', (event) => {
   const files = [...event.target.files];
   run(() => chosen(files.map((file) => [file.name, file])));

@@ -47,11 +47,22 @@ pub enum Carried<'a> {
     },
 }
 
-/// The section with its controls.
-pub(super) fn section(check: &SelfCheck<'_>, level: Level, is_intact: Option<bool>) -> Markup {
+/// What the page said of what it is about, for comparison.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Said {
+    pub(super) is_intact: bool,
+    /// Whether a trust policy was asked.
+    pub(super) has_policy: bool,
+}
+
+/// The section with its controls. A page that is about nothing has said nothing.
+pub(super) fn section(check: &SelfCheck<'_>, level: Level, said: Option<Said>) -> Markup {
     let chosen = |name: &str| (level_name(level) == name).then_some("");
+    let is_intact = said.map(|said| said.is_intact);
+    let has_policy = said.is_some_and(|said| said.has_policy).then_some("");
     html! {
-        section.chapter #check data-intact=[is_intact.map(|intact| intact.to_string())] {
+        section.chapter #check data-intact=[is_intact.map(|intact| intact.to_string())]
+            data-level=(level_name(level)) data-trust=[has_policy] {
             h2 { @if is_intact.is_some() { "Check again here" } @else { "Check something" } }
             p { "The verifier is part of this page, as WebAssembly that imports nothing: no network, no clock. It is the \
                  same code as " code { "runseal verify" } " and says the same. A page that somebody else made could show \

@@ -111,7 +111,10 @@ pub fn render_page_that_checks(
             (blocks::chapter("came-out", "What came out", &description.came_out, &faults, &mut budget))
             (differences(comparison))
             @if let Some(check) = check {
-                (check::section(check, exhibit.report.level(), Some(exhibit.is_valid())))
+                (check::section(check, exhibit.report.level(), Some(check::Said {
+                    is_intact: exhibit.is_valid(),
+                    has_policy: exhibit.authenticity.is_some_and(|found| found.trusted.is_some()),
+                })))
             }
             (head::proof(&proof_of(exhibit, &answers), &description.gaps))
             (rules::rules(exhibit))
