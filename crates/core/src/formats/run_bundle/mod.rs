@@ -107,8 +107,16 @@ impl FormatDefinition for RunBundleFormat {
             Err(error) => return Some(Err(error)),
         };
         let report = collected.judge(judging.level, judging.tools);
+        let identity = collected.identity();
+        Some(Ok(Judgement { report, identity }))
+    }
+}
+
+impl CollectedRun {
+    /// What the run calls itself, how it ended, and what was not captured of it.
+    pub fn identity(&self) -> Identity {
         let parse = |name: &str| {
-            let bytes = collected.documents.get(name)?;
+            let bytes = self.documents.get(name)?;
             parse_document(bytes, &ReadOptions::default()).ok()
         };
         let identity = parse(layout::RUN_META)
@@ -121,6 +129,6 @@ impl FormatDefinition for RunBundleFormat {
         if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
             identity.not_captured = recorded::tell_gaps(environment.root());
         }
-        Some(Ok(Judgement { report, identity }))
+        identity
     }
 }
