@@ -727,3 +727,29 @@ fn page_of_a_recording_shows_bodies_that_are_files_of_their_own() {
     assert!(page.contains("class=\"turn user"), "no question");
     assert!(!page.contains("the body is a file of its own"), "no answer");
 }
+
+#[test]
+fn page_marks_the_file_of_a_wrong_line_and_the_times_of_a_wrong_duration() {
+    let (_folder, bench) = bench();
+    for (vector, name, marked) in [
+        (
+            "ledger/ld5-line-changed/input.jsonl",
+            "ledger.jsonl",
+            "<td class=\"mono\">ledger.jsonl</td>",
+        ),
+        (
+            "runner/rn9-duration-wrong/input.json",
+            "runner.json",
+            "<span class=\"title\">When</span>",
+        ),
+    ] {
+        copy_vector(&bench, vector, name);
+        let ran = bench.run(&["report", name, "-o", "page.html"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let html = bench.read("page.html");
+        let rest = html.split(marked).nth(1).unwrap();
+        let part = rest.split("</tr>").next().unwrap();
+        let part = part.split("</h3>").next().unwrap();
+        assert!(part.contains("⚠ wrong: "), "{name}: {part}");
+    }
+}
