@@ -43,11 +43,6 @@ impl CliError {
         }
     }
 
-    /// The message, without place and hint.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-
     /// The same error with a place.
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());

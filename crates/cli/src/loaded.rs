@@ -27,6 +27,11 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
                 .at(shown)
                 .hint("`runseal verify --help` lists what is known")
         }
+        other @ LoadError::Holds { count: 1, .. } => {
+            CliError::new(Outcome::Unreadable, "SEVERAL", other.to_string())
+                .at(shown)
+                .hint("name that")
+        }
         other @ LoadError::Holds { .. } => {
             CliError::new(Outcome::Unreadable, "SEVERAL", other.to_string())
                 .at(shown)

@@ -39,9 +39,13 @@ fn run_inside_an_archive_is_replayed_by_the_name_that_answers_give_it() {
         .status();
     assert!(packed.unwrap().success());
     let inside = "evidence.tar!/RUN_BUNDLE/same";
-    let ran = project.run(&["replay", inside]);
+    let ran = project.run(&["replay", inside, "--report", "inside.html"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("same: REPRODUCED"), "{}", ran.stdout);
+    let html = fs::read_to_string(project.path("inside.html")).unwrap();
+    for part in [inside, "A run bundle: intact", "REPRODUCED"] {
+        assert!(html.contains(part), "{part}");
+    }
     for wrong in ["evidence.tar!/RUN_BUNDLE", "evidence.tar!/RUN_BUNDLE/none"] {
         let ran = project.run(&["replay", wrong]);
         assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
@@ -53,6 +57,53 @@ fn run_inside_an_archive_is_replayed_by_the_name_that_answers_give_it() {
     let ran = project.run(&["redact", inside, "--drop", "x", "-o", "y"]);
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(ran.stderr.contains("unpack it"), "{}", ran.stderr);
+}
+
+#[test]
+fn page_of_a_replay_is_about_what_was_replayed_and_not_what_is_there_afterwards() {
+    const SLEEP: &str = "2.0317";
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    project.write(
+        "slow.sh",
+        &format!("sleep {SLEEP}\nsort in.txt > out.txt\n"),
+    );
+    project.write("in.txt", "b\na\n");
+    let ran = project.run(&["record", "--run-id", "slow", "--", "sh", "slow.sh"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let artifact = project.path("RUN_BUNDLE/slow/artifacts/out.txt");
+    let ran = std::thread::scope(|scope| {
+        let bundle = "RUN_BUNDLE/slow";
+        let replay = scope.spawn(|| project.run(&["replay", bundle, "--report", "slow.html"]));
+        // The command runs, so the bundle was judged.
+        while !is_running(&["sleep", SLEEP]) {
+            assert!(!replay.is_finished(), "{}", replay.join().unwrap().stderr);
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        fs::remove_file(&artifact).unwrap();
+        fs::write(&artifact, "forged\n").unwrap();
+        replay.join().unwrap()
+    });
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(project.run(&["verify", "RUN_BUNDLE/slow"]).code, Some(1));
+    let html = fs::read_to_string(project.path("slow.html")).unwrap();
+    assert!(html.contains("REPRODUCED"), "the replay's verdict");
+    assert!(
+        html.contains("A run bundle: intact, unsigned"),
+        "the page's"
+    );
+    assert!(!html.contains("forged"), "what nobody judged");
+}
+
+/// Whether a process with this command line runs on this machine.
+fn is_running(words: &[&str]) -> bool {
+    let wanted: String = words.iter().map(|word| format!("{word}\0")).collect();
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes
+        .filter_map(|process| fs::read(process.path().join("cmdline")).ok())
+        .any(|line| line == wanted.as_bytes())
 }
 
 #[test]

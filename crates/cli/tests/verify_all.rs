@@ -632,11 +632,40 @@ fn site_of_nothing_is_refused_and_of_a_part_says_what_is_missing() {
     assert_eq!(ran.code, Some(2), "{}", ran.stderr);
     assert!(
         ran.stderr
-            .contains("1 page, and site/index.html; 1 could not be read"),
+            .contains("1 page, and site/index.html; 1 has no page, and the index says why"),
         "{}",
         ran.stderr
     );
-    assert!(bench.read("site/index.html").contains("2 units: 1 intact"));
+    let index = bench.read("site/index.html");
+    assert!(index.contains("2 units: 1 intact, 1 not intact"));
+}
+
+#[test]
+fn site_lists_all_that_archives_hold_and_is_the_same_each_time() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "ev/one");
+    make_job(&bench, "ev/two");
+    make_job(&bench, "tree/job");
+    symlink("nowhere", bench.path("ev/link")).unwrap();
+    fs::create_dir_all(bench.path("tree")).unwrap();
+    tar(&bench, &["-cf", "tree/ev.tar", "ev"]);
+    for site in ["site", "again"] {
+        let ran = bench.run(&["report", "-r", "tree", "-o", site]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    }
+    let index = bench.read("site/index.html");
+    assert!(index.contains("4 units: 3 intact, 1 not intact"), "{index}");
+    assert!(index.contains("a symbolic link; it was not followed"));
+    for page in [
+        "pages/00002-tree_ev_tar__ev_one.html",
+        "pages/00003-tree_ev_tar__ev_two.html",
+        "pages/00004-tree_job.html",
+    ] {
+        assert!(index.contains(page), "{page}");
+        let shown = bench.read(&format!("site/{page}"));
+        assert_eq!(shown, bench.read(&format!("again/{page}")), "{page}");
+    }
+    assert_eq!(index, bench.read("again/index.html"));
 }
 
 #[test]
@@ -697,4 +726,30 @@ fn page_of_a_recording_shows_bodies_that_are_files_of_their_own() {
     let page = bench.read("page.html");
     assert!(page.contains("class=\"turn user"), "no question");
     assert!(!page.contains("the body is a file of its own"), "no answer");
+}
+
+#[test]
+fn page_marks_the_file_of_a_wrong_line_and_the_times_of_a_wrong_duration() {
+    let (_folder, bench) = bench();
+    for (vector, name, marked) in [
+        (
+            "ledger/ld5-line-changed/input.jsonl",
+            "ledger.jsonl",
+            "<td class=\"mono\">ledger.jsonl</td>",
+        ),
+        (
+            "runner/rn9-duration-wrong/input.json",
+            "runner.json",
+            "<span class=\"title\">When</span>",
+        ),
+    ] {
+        copy_vector(&bench, vector, name);
+        let ran = bench.run(&["report", name, "-o", "page.html"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let html = bench.read("page.html");
+        let rest = html.split(marked).nth(1).unwrap();
+        let part = rest.split("</tr>").next().unwrap();
+        let part = part.split("</h3>").next().unwrap();
+        assert!(part.contains("⚠ wrong: "), "{name}: {part}");
+    }
 }

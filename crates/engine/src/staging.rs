@@ -121,6 +121,20 @@ impl Staging {
         file.write_all(bytes).map_err(WriteError::at(&place))
     }
 
+    /// Gives a file of the folder another name in its own folder.
+    pub fn rename(&self, name: &str, new: &str) -> Result<(), WriteError> {
+        let place = self.path().join(new);
+        fs::rename(self.path().join(name), &place).map_err(WriteError::at(&place))
+    }
+
+    /// Takes a file out of the folder again.
+    pub fn remove(&self, name: &str) -> Result<(), WriteError> {
+        let place = self.path().join(name);
+        fs::remove_file(&place).map_err(WriteError::at(&place))?;
+        self.files.fetch_sub(1, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Adds a file under the relative path `name`: as a hard link, or as a copy if the file system
     /// has none. The original stays where it is.
     pub fn adopt(&self, file: &Path, name: &str) -> Result<(), WriteError> {

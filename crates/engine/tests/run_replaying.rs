@@ -12,11 +12,13 @@
 mod run_support;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use run_support::{Bench, Files, INPUT, MANIFEST, OUTPUT, messages, request, seal, set, value};
 use runseal_engine::directory::{DirectorySource, RootLink};
+use runseal_engine::record::bundle::JudgedBundle;
 use runseal_engine::run::command::policy;
 use runseal_engine::run::replay::{Replay, ReplayOptions, Verdict, replay_run};
 use runseal_engine::run::seal::{SealError, Sealed, seal_output, seal_run};
@@ -446,4 +448,28 @@ fn replay_rule_6_sees_another_executable() {
     bench.script(&format!("# changed\ncat <<'X'\n{OUTPUT}\nX\n"));
     let verdict = verdict_without_running(&bench, &sealed.path);
     assert_eq!(verdict, Verdict::NotReplayable { rule: 6 });
+}
+
+#[test]
+fn bundle_judged_to_be_shown_is_shown_as_it_was_judged() {
+    let vector =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/run-bundle/ok-recorded/input");
+    let copy = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp")
+        .args(["-r", "--no-preserve=mode"])
+        .arg(vector.join("."))
+        .arg(copy.path())
+        .status();
+    assert!(copied.unwrap().success());
+    let source = DirectorySource::open(copy.path(), RootLink::Follow).unwrap();
+    let (_, shown) = JudgedBundle::judge_to_show(&source, "run").unwrap();
+    let result = copy.path().join("artifacts/result.json");
+    let judged = fs::read(&result).unwrap();
+    fs::write(&result, "{}").unwrap();
+    assert!(shown.is_valid());
+    assert_eq!(shown.documents["artifacts/result.json"], judged);
+    assert_eq!(shown.identity.ids, ["recorded"]);
+    let (_, shown) = JudgedBundle::judge_to_show(&source, "run").unwrap();
+    assert!(!shown.is_valid());
+    assert_eq!(shown.documents["artifacts/result.json"], b"{}");
 }

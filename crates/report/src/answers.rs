@@ -111,11 +111,13 @@ impl Answers {
         if self.intact.tone == Tone::Bad {
             return format!("Do not rely on this {title}: it is not intact");
         }
-        let signed = match self.signed.tone {
-            Tone::Good => "signed",
-            Tone::Bad => "with a signature that does not hold",
-            Tone::Warning => "signed by nobody known here",
-            Tone::Neutral => "unsigned",
+        let signed = match (self.signed.tone, self.signed.word.as_str()) {
+            (Tone::Good, _) => "signed",
+            (Tone::Bad, _) => "with a signature that does not hold",
+            (Tone::Warning, CANNOT_TELL) => "perhaps signed",
+            (Tone::Warning, _) => "signed with a key that is not known here",
+            (Tone::Neutral, NOT_LOOKED_FOR) => "signatures not looked for",
+            (Tone::Neutral, _) => "unsigned",
         };
         let trusted = match self.trusted.tone {
             Tone::Good => ", trusted",
@@ -138,6 +140,15 @@ impl Answers {
         format!("{subject}: {intact}, {signed}{trusted}{about}")
     }
 }
+
+/// What is said where nobody looked for signatures.
+pub(crate) const NOT_LOOKED_FOR: &str = "Not looked for";
+
+/// What is said where signatures may be there and could not be read.
+pub(crate) const CANNOT_TELL: &str = "Cannot tell";
+
+/// What is said where a signature holds over something that was changed since.
+pub(crate) const CHANGED_SINCE: &str = "Signed, then changed";
 
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
@@ -224,7 +235,7 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
     let Some(found) = found else {
         return answer(
             Tone::Neutral,
-            "Not looked for",
+            NOT_LOOKED_FOR,
             "no signature was looked for".to_owned(),
         );
     };
@@ -239,7 +250,7 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
         ),
         SignedState::CannotTell => answer(
             Tone::Warning,
-            "Cannot tell",
+            CANNOT_TELL,
             "signatures could not be looked for; that is not the same as none".to_owned(),
         ),
         SignedState::UnknownKey if is_carried => {
@@ -264,7 +275,7 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
         // The list of hashes may be signed and a file changed beside it.
         SignedState::Signed if !is_intact => answer(
             Tone::Bad,
-            "Signed, then changed",
+            CHANGED_SINCE,
             "the signature holds over what was there before".to_owned(),
         ),
         SignedState::Signed => answer(Tone::Good, "Signed", detail),
@@ -330,7 +341,7 @@ fn said_outcome(exhibit: &Exhibit<'_>, format: Format, said: Option<&str>) -> An
         (Format::Receipt, Some("SUCCESS")) => {
             answer(Tone::Good, "Replayed", "the replay read the same bytes")
         }
-        (Format::Receipt, Some(_)) => answer(Tone::Bad, "Replay failed", "by its own word"),
+        (Format::Receipt, Some("FAILURE")) => answer(Tone::Bad, "Replay failed", "by its own word"),
         (Format::JobBundle, _) => answer(
             Tone::Neutral,
             "None recorded",
@@ -339,6 +350,13 @@ fn said_outcome(exhibit: &Exhibit<'_>, format: Format, said: Option<&str>) -> An
         (_, Some(other)) => {
             let word = format!("Says “{}”", cut(other, 40));
             answer(Tone::Neutral, &word, "a word that is not known here")
+        }
+        (Format::Pack | Format::ContextBundle | Format::Evidence | Format::Receipt, None) => {
+            answer(
+                Tone::Neutral,
+                "Not known",
+                "how it ended is not recorded, or cannot be read",
+            )
         }
         (_, None) => answer(
             Tone::Neutral,
@@ -374,8 +392,9 @@ fn redacted_outcome(exhibit: &Exhibit<'_>, counts: Option<&str>) -> Answer {
         }
         _ => run_outcome(exhibit),
     };
-    if let Some(counts) = counts {
-        found.detail = format!("{}; {counts}, each with its reason", found.detail);
+    // How it ended stands before the counts, and was told.
+    if let Some(counts) = counts.and_then(|said| said.rsplit("; ").next()) {
+        found.detail = format!("{}; {counts} values, each with its reason", found.detail);
     }
     found
 }

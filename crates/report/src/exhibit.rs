@@ -140,8 +140,9 @@ impl Faults {
                     );
                 }
                 note(faults.files.entry(file).or_default(), finding.rule_id);
-            } else if let [only] = exhibit.files {
-                // What is said of one document is said of the file that it is.
+            }
+            // What is said of one document, or of a line of it, is said of the file that it is.
+            if let (None, [only]) = (place.file_name(), exhibit.files) {
                 note(
                     faults.files.entry(only.path.clone()).or_default(),
                     finding.rule_id,

@@ -2,7 +2,7 @@
 
 use runseal_core::formats::definition::definition;
 
-use crate::answers::{Answers, Tone};
+use crate::answers::{Answers, CANNOT_TELL, CHANGED_SINCE, NOT_LOOKED_FOR, Tone};
 use crate::exhibit::Exhibit;
 
 /// Sentences for both columns.
@@ -19,7 +19,7 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
     let proves = definition(exhibit.format).proves();
     if answers.intact.tone == Tone::Bad {
         does_not.push(format!(
-            "Anything: this {title} contradicts itself or its rules. What stands below is what it \
+            "Anything: this {title} contradicts itself or its rules. What the page shows is what it \
              says, not what happened."
         ));
     } else {
@@ -36,10 +36,19 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
             "That the holder of the signing key signed exactly this, and that it was not changed since."
                 .to_owned(),
         ),
+        Tone::Neutral if answers.signed.word == NOT_LOOKED_FOR => {
+            does_not.push("Who made it, or when: no signature was looked for.".to_owned());
+        }
         Tone::Neutral => does_not.push(
             "Who made it, or when: it is unsigned, and whoever could write it could make it anew."
                 .to_owned(),
         ),
+        Tone::Warning if answers.signed.word == CANNOT_TELL => {
+            does_not.push("Who made it: its signatures could not be read.".to_owned());
+        }
+        Tone::Bad if answers.signed.word == CHANGED_SINCE => {
+            does_not.push("Who made it: what was signed is not what is here.".to_owned());
+        }
         Tone::Warning | Tone::Bad => does_not.push(
             "Who made it: no signature here holds by a key that is known.".to_owned(),
         ),

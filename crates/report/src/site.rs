@@ -30,8 +30,10 @@ pub struct SiteEntry {
     pub answers: Option<Answers>,
     /// Who signed it, in a few words; empty where nobody did.
     pub signer: String,
-    /// Why it could not be loaded.
+    /// Why it has no page.
     pub reason: String,
+    /// Whether it was judged. What was and has no page is not intact.
+    pub is_judged: bool,
     /// Parameters, results and hashes, for comparing.
     pub values: Vec<(String, String)>,
 }
@@ -49,12 +51,19 @@ impl SiteEntry {
             answers: Some(Answers::of(exhibit)),
             signer: signature.map(signer_text).unwrap_or_default(),
             reason: String::new(),
+            is_judged: true,
             values: values_of(exhibit),
         }
     }
 
-    /// The row of something that could not be loaded.
-    pub fn not_loaded(path: String, format: Option<Format>, reason: String) -> Self {
+    /// The row of something of which there is no page: it could not be looked at, or it was judged and is
+    /// so broken that there is nothing to show.
+    pub fn without_page(
+        path: String,
+        format: Option<Format>,
+        reason: String,
+        is_judged: bool,
+    ) -> Self {
         Self {
             path,
             format,
@@ -63,6 +72,7 @@ impl SiteEntry {
             answers: None,
             signer: String::new(),
             reason,
+            is_judged,
             values: Vec::new(),
         }
     }
@@ -167,19 +177,19 @@ pub struct SiteIndex<'a> {
 /// The index page.
 pub fn render_index(site: &SiteIndex<'_>) -> String {
     let mut text_left = SITE_TEXT;
-    let count = |wanted: fn(&SiteEntry) -> bool| site.entries.iter().filter(|e| wanted(e)).count();
-    let tone = |entry: &SiteEntry| entry.answers.as_ref().map(|answers| answers.intact.tone);
-    let good = site
-        .entries
-        .iter()
-        .filter(|entry| tone(entry) == Some(Tone::Good))
-        .count();
-    let bad = site
-        .entries
-        .iter()
-        .filter(|entry| tone(entry) == Some(Tone::Bad))
-        .count();
-    let lost = count(|entry| entry.answers.is_none());
+    let tone = |entry: &SiteEntry| match (&entry.answers, entry.is_judged) {
+        (Some(answers), _) => Some(answers.intact.tone),
+        (None, true) => Some(Tone::Bad),
+        (None, false) => None,
+    };
+    let count = |wanted: Option<Tone>| {
+        let entries = site.entries.iter();
+        entries.filter(|entry| tone(entry) == wanted).count()
+    };
+    let good = count(Some(Tone::Good));
+    let bad = count(Some(Tone::Bad));
+    let partly = count(Some(Tone::Warning));
+    let lost = count(None);
     let shown = site.entries.iter().take(SITE_ROWS);
     let left_out = site.entries.len().saturating_sub(SITE_ROWS) + site.left_out;
     let worst = match (bad + lost, good == site.entries.len()) {
@@ -192,10 +202,14 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
             header class={ "top " (worst) } {
                 p.kind { "Evidence" }
                 h1 #verdict { (counted(site.entries.len(), "unit")) ": " (good) " intact, " (bad) " not intact"
+                    @if partly > 0 { ", " (partly) " only partly checked" }
                     @if lost > 0 { ", " (lost) " not checked" } }
                 dl.subject { dt { "Folder" } dd.mono { (cut(site.root, 300)) } }
                 @if site.passed_over > 0 {
-                    p.more { (site.passed_over) " other files were passed over: they are of no known format" }
+                    p.more { @match site.passed_over {
+                        1 => "1 other file was passed over: it is of no known format",
+                        more => { (more) " other files were passed over: they are of no known format" },
+                    } }
                 }
             }
             section.chapter {
@@ -236,9 +250,13 @@ fn row(entry: &SiteEntry, text_left: &mut usize) -> Markup {
         *text_left -= size;
     }
     let format = entry.format.map_or("unknown", Format::title);
+    let unanswered = match entry.is_judged {
+        true => "Not intact",
+        false => "Not checked",
+    };
     let word = |answer: fn(&Answers) -> &Answer| {
         let answer = entry.answers.as_ref().map(answer);
-        answer.map_or("not checked", |answer| answer.word.as_str())
+        answer.map_or(unanswered, |answer| answer.word.as_str())
     };
     html! {
         tr data-path=(cut(&entry.path, 300)) data-format=(format) data-intact=(word(|a| &a.intact))
@@ -265,7 +283,7 @@ fn row(entry: &SiteEntry, text_left: &mut usize) -> Markup {
                     td data-label="trusted" { (badge(&answers.trusted)) }
                     td data-label="outcome" { (badge(&answers.outcome)) }
                 }
-                None => td colspan="4" { span.state.bad { "✗ not checked" } p.what { (cut(&entry.reason, 400)) } },
+                None => td colspan="4" { span.state.bad { "✗ " (unanswered) } p.what { (cut(&entry.reason, 400)) } },
             }
         }
     }
@@ -277,5 +295,35 @@ fn badge(answer: &Answer) -> Markup {
             @if answer.tone != Tone::Neutral { (answer.tone.sign()) " " }
             (answer.word)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index_of(entries: &[SiteEntry], passed_over: u64) -> String {
+        render_index(&SiteIndex {
+            root: "tree",
+            entries,
+            passed_over,
+            left_out: 1,
+        })
+    }
+
+    #[test]
+    fn index_tells_what_is_broken_from_what_could_not_be_looked_at() {
+        let row = |path: &str, is_judged| {
+            let reason = "for a reason".to_owned();
+            SiteEntry::without_page(path.to_owned(), None, reason, is_judged)
+        };
+        let html = index_of(&[row("a.zip", true), row("b.json", false)], 1);
+        assert!(html.contains("2 units: 0 intact, 1 not intact, 1 not checked"));
+        assert!(html.contains("✗ Not intact</span><p class=\"what\">for a reason"));
+        assert!(html.contains("✗ Not checked</span>"));
+        assert!(html.contains("1 other file was passed over: it is of no known format"));
+        assert!(html.contains("… and 1 more unit, which"));
+        let many = index_of(&[], 2);
+        assert!(many.contains("2 other files were passed over: they are"));
     }
 }

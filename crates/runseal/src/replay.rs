@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::formats::redacted::documents::REDACTED;
 use runseal_engine::directory::{DirectorySource, RootLink};
-use runseal_engine::record::bundle::{Replayed, replay_bundle};
+use runseal_engine::record::bundle::{JudgedBundle, Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{self as recorded, Watching};
 use runseal_engine::record::unpack::{copy_privately, unpack_bundle};
@@ -144,7 +144,7 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
         watching: Watching::default(),
     };
     let replayed = replay_bundle(
-        &source,
+        JudgedBundle::judge(&source)?,
         options.engine.as_deref(),
         &recorded,
         &command::policy(),

@@ -131,7 +131,7 @@ impl Verify {
             now: self.policy.as_ref().map_or(0, |(_, now)| *now),
             log: None,
         };
-        let judge = SignatureJudge::new(&LocalFiles, question, self.level);
+        let judge = SignatureJudge::new(&LocalFiles, question);
         let survey = survey_paths_seen(&paths, options, &Tally::default(), &judge);
         let demand = SignatureDemand {
             signed: self.is_signature_demanded,

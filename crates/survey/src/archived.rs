@@ -1,6 +1,6 @@
 //! What an archive holds: one bundle as a rule, at its top or in its only folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use runseal_core::canon::{ReadOptions, parse_document};
@@ -16,10 +16,11 @@ use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
 use super::inside::InsidePath;
-use super::judge::{Judge, UnitPlace, judge_text};
+use super::judge::{Judge, UnitPlace};
+use super::load::{Loaded, Wrapping};
 use super::signing::read_beside_entry;
 use super::walk::detect_bytes;
-use super::witness::Noted;
+use super::witness::{Kept, Noted};
 use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
 use runseal_archive::{Archive, ArchiveSource, Beginning, FileRecord, Record};
 
@@ -73,6 +74,7 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
         results: mut all,
         bundles,
         mut noted,
+        shown,
         ..
     } = search;
     let faults = faults_of(archive, within, &bundles);
@@ -112,8 +114,10 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
         _ => {}
     }
     // What is wrong with the wrapping stands last, and is heard of first.
-    for result in all.results.iter().rev() {
-        judge.onlooker.see(result, noted.remove(&result.path));
+    for (at, result) in all.results.iter().enumerate().rev() {
+        if !shown.contains(&at) {
+            judge.onlooker.see(result, noted.remove(&result.path));
+        }
     }
     all
 }
@@ -212,6 +216,8 @@ struct Search<'a> {
     /// by the path they are shown under.
     noted: BTreeMap<String, Noted>,
     results: UnitResults,
+    /// Which of the results were shown whole.
+    shown: BTreeSet<usize>,
     /// Folders that are bundles.
     bundles: Vec<(String, Format)>,
     /// The folder that stands for the archive: its top, or its only folder.
@@ -247,6 +253,11 @@ fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// The result of an entry that could not be looked at.
+fn not_checked(path: String, reason: &str) -> Option<(Checked, Kept)> {
+    Some((Checked::not_checked(path, None, reason), Kept::Nothing))
+}
+
 /// Whether a file whose name says nothing begins like a document or an archive.
 fn looks_like_evidence(name: &[u8], file: &FileRecord<'_>) -> bool {
     file.beginning != Beginning::Other && !is_ordinary_zip(name)
@@ -260,6 +271,7 @@ impl<'a> Search<'a> {
             judge,
             noted: BTreeMap::new(),
             results: UnitResults::default(),
+            shown: BTreeSet::new(),
             bundles: Vec::new(),
             top: String::new(),
             above: Vec::new(),
@@ -327,7 +339,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn shown(&self, name: &str) -> String {
+    /// The path that answers show for the entry of this name.
+    fn shown_path(&self, name: &str) -> String {
         if name == self.top {
             self.path.to_owned()
         } else {
@@ -343,11 +356,18 @@ impl<'a> Search<'a> {
             || judge.onlooker.wants_inside(archive, has_signatures)
     }
 
+    /// Shows what is about to be added to the results.
+    fn show(&mut self, judge: &Judge<'_>, loaded: Loaded, name: &str) {
+        let wrapping = Wrapping::of(self.archive, name, loaded.format, name == self.top);
+        judge.onlooker.show(loaded.in_archive(wrapping));
+        self.shown.insert(self.results.results.len());
+    }
+
     fn judge_below(&mut self, top: &str) {
         let mut waiting = vec![top.to_owned()];
         while let Some(folder) = waiting.pop() {
             let listed = self.list(&folder);
-            let shown = self.shown(&folder);
+            let shown = self.shown_path(&folder);
             let (detected, claim) = self.detect(&folder, &listed.names);
             let detected = match (detected, claim) {
                 (Detected::Is(_), Claim::Weak) if folder != self.top => {
@@ -366,10 +386,14 @@ impl<'a> Search<'a> {
                         judged_path: &folder,
                         is_archived: true,
                     };
-                    let (result, noted) = judge.judge_witnessed(place, &source, format);
-                    if let Some(mut noted) = noted {
-                        noted.beside = beside;
-                        self.noted.insert(result.path.clone(), noted);
+                    let (result, kept) = judge.judge_witnessed(place, &source, format);
+                    match kept {
+                        Kept::Nothing => {}
+                        Kept::Noted(mut noted) => {
+                            noted.beside = beside;
+                            self.noted.insert(result.path.clone(), noted);
+                        }
+                        Kept::Whole(loaded) => self.show(judge, *loaded, &folder),
                     }
                     self.results.results.push(result);
                     self.bundles.push((folder, format));
@@ -402,8 +426,7 @@ impl<'a> Search<'a> {
         let (Some(Record::File(file)), Some(judge)) = (self.archive.get(name), self.judge) else {
             return;
         };
-        let level = judge.options.level;
-        let shown = self.shown(name);
+        let shown = self.shown_path(name);
         let file_name = name.rsplit('/').next().unwrap_or(name);
         let is_named = file_name.to_ascii_lowercase().contains(".json");
         let is_document = is_named || file.beginning == Beginning::Json;
@@ -418,21 +441,23 @@ impl<'a> Search<'a> {
                     name: file_name,
                     files: &SourceFiles(&source),
                 };
-                judge_text(&shown, Some(beside), bytes, Found::BySearch, level)
+                judge.judge_document(&shown, Some(beside), bytes, Found::BySearch)
             }
-            None if is_document => Some(Checked::not_checked(
+            None if is_document => not_checked(
                 shown,
-                None,
                 "the document is longer than what is kept of an archive; unpack it and verify it",
-            )),
-            _ => Some(Checked::not_checked(
+            ),
+            _ => not_checked(
                 shown,
-                None,
                 "an archive inside an archive is not opened; unpack it and verify it",
-            )),
+            ),
         };
         match result {
-            Some(result) => {
+            Some((result, Kept::Whole(loaded))) => {
+                self.show(judge, *loaded, name);
+                self.results.results.push(result);
+            }
+            Some((result, _)) => {
                 let beside = read_beside_entry(self.archive, name);
                 if self.is_wanted(judge, name, !beside.is_empty())
                     && let (Some(format), Some(bytes)) = (result.format, file.kept)

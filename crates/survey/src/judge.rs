@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use runseal_archive::{Beginning, Container, HEAD, fill, sniff, sniff_unread};
+use runseal_archive::{Archive, Beginning, Container, HEAD, fill, sniff, sniff_unread};
 use runseal_core::canon::{JsonError, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::definition::{Beside, Judgement, Judging, definition, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text, is_ordinary_zip};
@@ -15,9 +15,10 @@ use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 
 use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
+use super::load::{Loaded, judge_and_keep, load_document};
 use super::schema::LocalTools;
 use super::walk::{folder_of_list, look_at};
-use super::witness::{Noted, Onlooker, WitnessSource};
+use super::witness::{Kept, Noted, Onlooker, WitnessSource};
 use super::{
     Files, FolderFiles, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain,
     name_several,
@@ -49,11 +50,11 @@ impl Judge<'_> {
     /// Judges one unit.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
         match unit.0 {
-            Item::Known(result) => self.one_result(result, None),
+            Item::Known(result) => self.one_result(result, Kept::Nothing),
             Item::Standard => self.judge_standard(),
             Item::Folder(path, format, found) => {
-                let (result, noted) = self.judge_folder(&path, format, found);
-                self.one_result(result, noted)
+                let (result, kept) = self.judge_folder(&path, &path, format, found);
+                self.one_result(result, kept)
             }
             Item::File(path, found) => self.judge_file(&path, found),
             Item::Unnamed { path, is_listed } => self.judge_unnamed(&path, is_listed),
@@ -70,9 +71,7 @@ impl Judge<'_> {
             passed_over: u64::from(!is_listed),
             ..UnitResults::default()
         };
-        let lost = |reason: String| {
-            self.one_result(Checked::not_checked(display_path(path), None, reason), None)
-        };
+        let lost = |reason: String| self.not_checked(display_path(path), reason);
         match look_at_unnamed(self.files, path) {
             Ok(Beginning::Other) => unit(),
             Ok(Beginning::UnreadArchive) => lost(self.unread_archive(path).unwrap_or_default()),
@@ -99,26 +98,40 @@ impl Judge<'_> {
     }
 
     fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
-        let lost = |reason: String| {
-            self.one_result(Checked::not_checked(inside.shown(), None, reason), None)
-        };
-        match self.files.judge_archive(&inside.archive) {
+        let lost = |reason: String| self.not_checked(inside.shown(), reason);
+        match self.read_archive(&inside.archive) {
             Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
             Err(error) => lost(error_chain(&error)),
         }
     }
 
+    /// Reads an archive, with the texts in it where they are shown.
+    fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        match self.onlooker.wants_whole() {
+            true => self.files.read_archive(path),
+            false => self.files.judge_archive(path),
+        }
+    }
+
     /// One result, of which the onlooker hears.
-    pub(super) fn one_result(&self, result: Checked, noted: Option<Noted>) -> UnitResults {
-        self.onlooker.see(&result, noted);
+    fn one_result(&self, result: Checked, kept: Kept) -> UnitResults {
+        match kept {
+            Kept::Nothing => self.onlooker.see(&result, None),
+            Kept::Noted(noted) => self.onlooker.see(&result, Some(noted)),
+            Kept::Whole(loaded) => self.onlooker.show(*loaded),
+        }
         UnitResults::one(result)
+    }
+
+    /// The result of something whose format is not known and that could not be looked at.
+    fn not_checked(&self, path: String, reason: String) -> UnitResults {
+        self.one_result(Checked::not_checked(path, None, reason), Kept::Nothing)
     }
 
     fn judge_standard(&self) -> UnitResults {
         let path = "-";
-        let lost =
-            |message: String| self.one_result(Checked::not_checked(path, None, message), None);
+        let lost = |message: String| self.not_checked(path.to_owned(), message);
         let mut input = self.files.standard_input();
         let mut head = [0; HEAD];
         let filled = match fill(&mut input, &mut head) {
@@ -141,9 +154,10 @@ impl Judge<'_> {
             None => {
                 let limit = JsonLimits::LARGEST_DOCUMENT;
                 match read_bounded(&mut whole, "standard input", 0, limit) {
-                    Ok(bytes) => judge_text(path, None, &bytes, Found::ByName, self.options.level)
-                        .map_or_else(UnitResults::passed_over, |result| {
-                            self.one_result(result, None)
+                    Ok(bytes) => self
+                        .judge_document(path, None, &bytes, Found::ByName)
+                        .map_or_else(UnitResults::passed_over, |(result, kept)| {
+                            self.one_result(result, kept)
                         }),
                     Err(error) => lost(error_chain(&error)),
                 }
@@ -153,34 +167,32 @@ impl Judge<'_> {
 
     fn judge_file(&self, path: &Path, found: Found) -> UnitResults {
         let name = display_path(path);
-        let lost = |error: &SourceError| {
-            self.one_result(
-                Checked::not_checked(name.clone(), None, error_chain(error)),
-                None,
-            )
-        };
+        let lost = |error: &SourceError| self.not_checked(name.clone(), error_chain(error));
         if let Some(folder) = folder_of_list(self.files, path) {
-            let (result, _) = self.judge_folder(folder, Format::Checksums, found);
-            return self.one_result(
-                Checked {
-                    path: name,
-                    ..result
-                },
-                None,
-            );
+            let (result, kept) = self.judge_folder(folder, path, Format::Checksums, found);
+            let result = Checked {
+                path: name,
+                ..result
+            };
+            // The list is one file, and not every file that it speaks of.
+            let kept = match kept {
+                Kept::Noted(_) if self.onlooker.wants_every_file() => Kept::Nothing,
+                kept => kept,
+            };
+            return self.one_result(result, kept);
         }
-        match self.files.judge_archive(path) {
+        match self.read_archive(path) {
             Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
             Ok(None) => {}
             Err(error) => return lost(&error),
         }
         if let Some(reason) = self.unread_archive(path) {
-            return self.one_result(Checked::not_checked(name, None, reason), None);
+            return self.not_checked(name, reason);
         }
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         if Container::of_file_name(&file_name).is_some() {
             let result = Checked::invalid(name, None, NO_FORMAT, NO_ARCHIVE);
-            return self.one_result(result, None);
+            return self.one_result(result, Kept::Nothing);
         }
         let bytes = match self.files.read(path, JsonLimits::LARGEST_DOCUMENT) {
             Ok(bytes) => bytes,
@@ -191,21 +203,20 @@ impl Judge<'_> {
             name: &file_name,
             files: &files,
         };
-        match judge_text(&name, Some(beside), &bytes, found, self.options.level) {
+        match self.judge_document(&name, Some(beside), &bytes, found) {
             // The manifest stands for its bundle.
-            Some(result)
+            Some((result, _))
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
             {
-                let (result, noted) = self.judge_folder(files.folder(), Format::JobBundle, found);
+                let (result, kept) =
+                    self.judge_folder(files.folder(), path, Format::JobBundle, found);
                 let result = Checked {
                     path: name,
                     ..result
                 };
-                // Signatures lie beside the name that was given, which is not the folder's.
-                let noted = noted.filter(|_| self.onlooker.wants_every_file());
-                self.one_result(result, noted)
+                self.one_result(result, kept)
             }
-            Some(result) => {
+            Some((result, Kept::Nothing)) => {
                 let wanted = result.format.filter(|_| self.onlooker.wants(path));
                 let noted = wanted.map(|format| Noted {
                     format,
@@ -215,15 +226,42 @@ impl Judge<'_> {
                     is_archived: false,
                     beside: Vec::new(),
                 });
-                self.one_result(result, noted)
+                self.one_result(result, noted.map_or(Kept::Nothing, Kept::Noted))
             }
+            Some((result, kept)) => self.one_result(result, kept),
             None => UnitResults::passed_over(),
         }
     }
 
-    /// Judges a folder of a known format. Of one that was found by searching, only what lies below the
-    /// path that a person named is its own: how they came there is not.
-    fn judge_folder(&self, path: &Path, format: Format, found: Found) -> (Checked, Option<Noted>) {
+    /// Judges a document, and keeps the whole of it where it is shown. `None` where it is of no known
+    /// format and was found by searching.
+    pub(super) fn judge_document(
+        &self,
+        path: &str,
+        beside: Option<Beside<'_>>,
+        bytes: &[u8],
+        found: Found,
+    ) -> Option<(Checked, Kept)> {
+        let level = self.options.level;
+        if self.onlooker.wants_whole()
+            && let Ok(Some(loaded)) = load_document(path, beside, bytes.into(), level)
+        {
+            return Some(shown_result(path, loaded));
+        }
+        let result = judge_text(path, beside, bytes, found, level)?;
+        Some((result, Kept::Nothing))
+    }
+
+    /// Judges a folder of a known format, for the path that was `named`: beside that lie its signatures.
+    /// Of a folder that was found by searching, only what lies below the path that a person named is its
+    /// own: how they came there is not.
+    fn judge_folder(
+        &self,
+        path: &Path,
+        named: &Path,
+        format: Format,
+        found: Found,
+    ) -> (Checked, Kept) {
         let name = display_path(path);
         let judged_path = match found {
             Found::ByName => name.clone(),
@@ -231,31 +269,40 @@ impl Judge<'_> {
         };
         let source = match open_folder(self.files, path, format, self.threads) {
             Ok(source) => source,
-            Err(error) => return (of_judged(name, format, Err(error)), None),
+            Err(error) => return (of_judged(name, format, Err(error)), Kept::Nothing),
         };
         let place = UnitPlace {
             name,
             judged_path: &judged_path,
             is_archived: false,
-            is_wanted: self.onlooker.wants(path),
+            is_wanted: self.onlooker.wants(named),
         };
         self.judge_witnessed(place, &*source, format)
     }
 
-    /// Judges what a source holds, and notes what stands for it where somebody wants it.
+    /// Judges what a source holds, and keeps what somebody wants of it.
     pub(super) fn judge_witnessed(
         &self,
         place: UnitPlace<'_>,
         source: &dyn Source,
         format: Format,
-    ) -> (Checked, Option<Noted>) {
+    ) -> (Checked, Kept) {
         let UnitPlace {
             name, judged_path, ..
         } = place;
         let level = self.options.level;
+        if self.onlooker.wants_whole() {
+            return match judge_and_keep(&name, format, source, level) {
+                Ok(loaded) => shown_result(&name, loaded),
+                Err(error) => {
+                    let result = Checked::not_checked(name, Some(format), error.to_string());
+                    (result, Kept::Nothing)
+                }
+            };
+        }
         if !place.is_wanted {
             let judged = judge_source(judged_path, source, format, level);
-            return (of_judged(name, format, judged), None);
+            return (of_judged(name, format, judged), Kept::Nothing);
         }
         let witness = WitnessSource::new(source, format, self.onlooker);
         let judged = judge_source(judged_path, &witness, format, level);
@@ -263,8 +310,14 @@ impl Judge<'_> {
             Ok(_) => witness.into_noted(place.is_archived).ok(),
             Err(_) => None,
         };
-        (of_judged(name, format, judged), noted)
+        let kept = noted.map_or(Kept::Nothing, Kept::Noted);
+        (of_judged(name, format, judged), kept)
     }
+}
+
+/// The result of something that is shown. Both are of one judging.
+fn shown_result(path: &str, loaded: Loaded) -> (Checked, Kept) {
+    (loaded.to_checked(path), Kept::Whole(Box::new(loaded)))
 }
 
 /// What a file is whose name says nothing. Text documents and programs that are zips inside are not
@@ -283,7 +336,7 @@ fn unread_message(kind: &str) -> String {
 
 /// Judges a document by its text and where it lies. `None` where it is of no known format and was found by
 /// searching.
-pub(super) fn judge_text(
+fn judge_text(
     path: &str,
     beside: Option<Beside<'_>>,
     bytes: &[u8],

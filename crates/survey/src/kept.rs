@@ -5,36 +5,42 @@ use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
 use runseal_core::digest::Digest;
-use runseal_core::formats::definition::FilesBeside;
+use runseal_core::formats::Format;
+use runseal_core::formats::definition::{FilesBeside, Judgement};
 use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{
-    Algorithms, ContentFact, Entry, FileDigests, Source, SourceError, read_bounded,
+    Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, MemberFile, Source,
+    SourceError, read_bounded,
 };
+
+use super::load::Loaded;
 
 /// Files other than JSON are kept up to this size.
 const SMALL: u64 = 1 << 20;
 /// Bytes that are kept at the most.
 const MOST: u64 = 64 << 20;
 
-/// Another source, and what was read through it.
-pub(super) struct KeptSource<'a> {
+/// Another source, and what was read through it. What is judged through it can be shown afterwards.
+pub struct KeptSource<'a> {
     inner: &'a dyn Source,
     noted: Mutex<Noted>,
 }
 
 /// What was read of a file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct NotedFile {
+struct NotedFile {
     /// Its size and digest.
-    pub(super) fact: Option<(u64, Digest)>,
+    fact: Option<(u64, Digest)>,
     /// Its bytes, where they were kept.
-    pub(super) bytes: Option<Vec<u8>>,
+    bytes: Option<Vec<u8>>,
 }
 
 #[derive(Default)]
 struct Noted {
+    /// None until somebody lists them.
+    entries: Option<Vec<Entry>>,
     files: BTreeMap<SafePath, NotedFile>,
     kept: u64,
 }
@@ -53,17 +59,69 @@ impl Noted {
 }
 
 impl<'a> KeptSource<'a> {
-    pub(super) fn new(inner: &'a dyn Source) -> Self {
+    /// One that keeps what is read of `inner`.
+    pub fn new(inner: &'a dyn Source) -> Self {
         Self {
             inner,
             noted: Mutex::default(),
         }
     }
 
-    /// What was read, by path.
-    pub(super) fn into_noted(self) -> BTreeMap<SafePath, NotedFile> {
-        let noted = self.noted.into_inner();
-        noted.unwrap_or_else(PoisonError::into_inner).files
+    /// What judging this source read of it, to be shown under `path` with the judgement that it gave. A
+    /// file that no rule asked about is part of the whole all the same: it is read now, once.
+    ///
+    /// # Errors
+    /// When nobody listed the files, and they cannot be listed now.
+    pub fn into_loaded(
+        self,
+        path: &str,
+        format: Format,
+        judgement: Judgement,
+    ) -> Result<Loaded, SourceError> {
+        let noted = || self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let listed = noted().entries.take();
+        let entries = match listed {
+            Some(entries) => entries,
+            // Some formats are judged by a few files of known names.
+            None => self.inner.entries()?,
+        };
+        for entry in &entries {
+            if let (EntryKind::File, EntryName::Safe(name)) = (entry.kind, &entry.name)
+                && !noted().files.contains_key(name)
+            {
+                // What cannot be read is listed without a digest.
+                let _ = self.content(name);
+            }
+        }
+        let mut read = std::mem::take(&mut noted().files);
+        let mut loaded = Loaded::new(path, format, judgement);
+        for entry in entries {
+            let mut line = MemberFile {
+                path: entry.name.shown().to_owned(),
+                kind: None,
+                bytes: 0,
+                sha256: None,
+            };
+            match (entry.kind, &entry.name) {
+                (EntryKind::Directory, _) => continue,
+                (EntryKind::File, EntryName::Safe(name)) => {
+                    let file = read.remove(name).unwrap_or_default();
+                    line.bytes = file.fact.map_or(0, |(bytes, _)| bytes);
+                    line.sha256 = file.fact.map(|(_, digest)| digest);
+                    if let Some(bytes) = file.bytes {
+                        let of_kind = match name.as_str().ends_with(".json") {
+                            true => &mut loaded.documents,
+                            false => &mut loaded.texts,
+                        };
+                        of_kind.insert(name.to_string(), bytes);
+                    }
+                }
+                (EntryKind::File, EntryName::Unsafe { .. }) => {}
+                (kind, _) => line.kind = Some(kind.with_article()),
+            }
+            loaded.files.push(line);
+        }
+        Ok(loaded)
     }
 
     /// Sums a file up with `sum`, and keeps its bytes where they are few. `of_inner` asks where the file
@@ -107,7 +165,10 @@ impl<'a> KeptSource<'a> {
 
 impl Source for KeptSource<'_> {
     fn entries(&self) -> Result<Vec<Entry>, SourceError> {
-        self.inner.entries()
+        let entries = self.inner.entries()?;
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.entries = Some(entries.clone());
+        Ok(entries)
     }
 
     fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
@@ -192,5 +253,52 @@ impl FilesBeside for KeptBeside<'_> {
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
         self.inner.read(path, limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use runseal_core::source::MemorySource;
+    use runseal_core::verify::Level;
+
+    use super::*;
+    use crate::judge::judge_source;
+
+    /// A source in which another file turns up once it was listed.
+    struct Growing {
+        inner: MemorySource,
+        grown: MemorySource,
+        was_listed: AtomicBool,
+    }
+
+    impl Source for Growing {
+        fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+            match self.was_listed.swap(true, Ordering::Relaxed) {
+                false => self.inner.entries(),
+                true => self.grown.entries(),
+            }
+        }
+
+        fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+            self.grown.open(path)
+        }
+    }
+
+    #[test]
+    fn files_shown_are_those_that_were_listed_when_it_was_judged() {
+        let file = |name: &str| (SafePath::parse(name).unwrap(), b"{}".to_vec());
+        let source = Growing {
+            inner: MemorySource::new([file("RUN_META.json")]),
+            grown: MemorySource::new([file("RUN_META.json"), file("added.txt")]),
+            was_listed: AtomicBool::new(false),
+        };
+        let kept = KeptSource::new(&source);
+        let judged = judge_source("", &kept, Format::RunBundle, Level::Integrity).unwrap();
+        let loaded = kept.into_loaded("run", Format::RunBundle, judged).unwrap();
+        let names: Vec<_> = loaded.files.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(names, ["RUN_META.json"]);
+        assert_eq!(loaded.documents["RUN_META.json"], b"{}");
     }
 }

@@ -1,9 +1,10 @@
 //! Reads one thing once, to judge it and to show or compare it: its report, documents, texts and
 //! files. What is shown is the bytes that were judged.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use runseal_archive::{Archive, ArchiveSource, HEAD, Record, fill, sniff};
 use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
@@ -13,21 +14,23 @@ use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::definition::{Beside, Identity, Judgement, SourceFiles, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::{JsonLimits, max_ledger_lines};
-use runseal_core::source::{EntryKind, EntryName, MemberFile, Source, SourceError, read_bounded};
+use runseal_core::source::{EntryKind, MemberFile, Source, SourceError, read_bounded};
 use runseal_core::verify::authenticity::Authenticity;
-use runseal_core::verify::{Finding, Level, Report};
+use runseal_core::verify::{Checked, Finding, Level, Report};
 use runseal_report::{Documents, Exhibit};
 use runseal_trust::check::Found;
 
 use super::archived::{detect_in_archive, faults_of, find_in_archive, names_in_archive};
 use super::inside::InsidePath;
 use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
-use super::kept::{KeptBeside, KeptSource};
+use super::kept::KeptBeside;
 use super::signing::{TrustQuestion, judge_loaded, read_beside_entry};
 use super::walk::{folder_of_list, list};
 use super::{
     Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, find_units, name_several,
 };
+
+pub use super::kept::KeptSource;
 
 /// Something that was read whole.
 #[derive(Debug)]
@@ -68,8 +71,8 @@ pub enum LoadError {
         /// What was found and looked for.
         message: String,
     },
-    /// It is nothing itself and holds things that are, of which one is shown at a time.
-    #[error("one thing is shown at a time, and this holds {count}, such as `{first}`")]
+    /// It is nothing itself and holds things that are, which are shown one at a time.
+    #[error("{}", tell_held(*count, first))]
     Holds {
         /// How many there are.
         count: usize,
@@ -87,7 +90,69 @@ pub enum LoadError {
     },
 }
 
+/// The archive that something came in, as far as it concerns what is shown of that.
+#[derive(Debug)]
+pub struct Wrapping {
+    /// What is wrong with it.
+    findings: Vec<Finding>,
+    /// Signatures that lie in it beside the entry.
+    beside: Vec<Found>,
+}
+
+impl Wrapping {
+    /// That of the unit whose entry has this `name`; where the unit stands for the whole `archive`,
+    /// entries beside it count too.
+    pub fn of(archive: &Archive, name: &str, format: Format, is_top: bool) -> Self {
+        let folder = match archive.get(name) {
+            Some(Record::File(_)) => name.rsplit_once('/').map_or("", |(folder, _)| folder),
+            _ => name,
+        };
+        let within = if is_top { "" } else { name };
+        let about = verify_archive(&faults_of(archive, within, &[(folder.to_owned(), format)]));
+        Self {
+            findings: about.findings().to_vec(),
+            beside: read_beside_entry(archive, name),
+        }
+    }
+}
+
 impl Loaded {
+    /// What was judged, of which nothing was kept yet.
+    pub(crate) fn new(path: &str, format: Format, judgement: Judgement) -> Self {
+        Self {
+            path: path.to_owned(),
+            format,
+            report: judgement.report,
+            identity: judgement.identity,
+            wrapping: Vec::new(),
+            documents: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            files: Vec::new(),
+            ledger: None,
+            is_archived: false,
+            beside: Vec::new(),
+        }
+    }
+
+    /// The same with the archive that it came in: what is wrong with the archive is wrong with all
+    /// that came in it.
+    #[must_use]
+    pub fn in_archive(mut self, wrapping: Wrapping) -> Self {
+        self.is_archived = true;
+        self.wrapping = wrapping.findings;
+        self.beside = wrapping.beside;
+        self
+    }
+
+    /// Its result in a survey; the archive that it came in has one of its own there.
+    pub(crate) fn to_checked(&self, path: &str) -> Checked {
+        let judgement = Judgement {
+            report: self.report.clone(),
+            identity: self.identity.clone(),
+        };
+        Checked::of_judgement(path, judgement)
+    }
+
     /// Whether it holds, the archive it came in included.
     pub fn is_valid(&self) -> bool {
         self.report.is_valid() && self.wrapping.is_empty()
@@ -145,47 +210,13 @@ impl Loaded {
 /// # Errors
 /// When it cannot be read or judged.
 pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
-    Loader::new(files).load(path, level)
-}
-
-/// Loads one thing after the other; the archive that several of them stand in is read once.
-pub struct Loader<'a> {
-    files: &'a dyn Files,
-    archive: Option<(PathBuf, Archive)>,
-}
-
-impl<'a> Loader<'a> {
-    /// One that loads out of these files.
-    pub fn new(files: &'a dyn Files) -> Self {
-        Self {
-            files,
-            archive: None,
-        }
+    if let Some(inside) = InsidePath::of(files, path) {
+        let archive = files.read_archive(&inside.archive)?;
+        let archive = archive.ok_or_else(|| SourceError::NotFound {
+            path: display_path(path),
+        })?;
+        return load_inside(&display_path(path), &archive, &inside.name, level);
     }
-
-    /// Loads what is at `path`, as [`load`] does.
-    ///
-    /// # Errors
-    /// When it cannot be read or judged.
-    pub fn load(&mut self, path: &Path, level: Level) -> Result<Loaded, LoadError> {
-        if let Some(inside) = InsidePath::of(self.files, path) {
-            let is_open = self.archive.as_ref().map(|(path, _)| path) == Some(&inside.archive);
-            if !is_open {
-                let read = self.files.read_archive(&inside.archive)?;
-                let archive = read.ok_or_else(|| SourceError::NotFound {
-                    path: display_path(path),
-                })?;
-                self.archive = Some((inside.archive, archive));
-            }
-            if let Some((_, archive)) = &self.archive {
-                return load_inside(&display_path(path), archive, &inside.name, level);
-            }
-        }
-        load_plain(self.files, path, level)
-    }
-}
-
-fn load_plain(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
     if path == Path::new("-") {
         return load_standard(files, level);
     }
@@ -207,7 +238,7 @@ fn load_plain(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, Lo
         name: &name,
         files: &FolderFiles::of_document(files, path),
     };
-    let loaded = load_document(&display_path(path), Some(beside), bytes, level)?;
+    let loaded = load_document(&display_path(path), Some(beside), bytes.into(), level)?;
     match (loaded, path.parent()) {
         (Some(loaded), _) => Ok(loaded),
         // The manifest stands for its bundle.
@@ -230,7 +261,7 @@ fn load_standard(files: &dyn Files, level: Level) -> Result<Loaded, LoadError> {
         return load_archive("-", &archive, level);
     }
     let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
-    match load_document("-", None, bytes, level)? {
+    match load_document("-", None, bytes.into(), level)? {
         Some(loaded) => Ok(loaded),
         None => Err(unknown(
             "this is the manifest of a job bundle; name its folder",
@@ -241,6 +272,15 @@ fn load_standard(files: &dyn Files, level: Level) -> Result<Loaded, LoadError> {
 fn unknown(message: impl Into<String>) -> LoadError {
     LoadError::Unknown {
         message: message.into(),
+    }
+}
+
+fn tell_held(count: usize, first: &str) -> String {
+    match count {
+        1 => format!("this is nothing itself, and holds `{first}`"),
+        count => {
+            format!("one thing is shown at a time, and this holds {count}, such as `{first}`")
+        }
     }
 }
 
@@ -267,7 +307,7 @@ fn load_archived_document(
     path: &str,
     archive: &Archive,
     name: &str,
-    bytes: Vec<u8>,
+    bytes: &[u8],
     level: Level,
 ) -> Result<Option<Loaded>, LoadError> {
     let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", name));
@@ -276,14 +316,14 @@ fn load_archived_document(
         name: file_name,
         files: &SourceFiles(&source),
     };
-    load_document(path, Some(beside), bytes, level)
+    load_document(path, Some(beside), bytes.into(), level)
 }
 
-/// Loads a document; `None` for the manifest of a job bundle.
-fn load_document(
+/// Loads a document; `None` for the manifest of a job bundle. What is not loaded was not judged.
+pub(super) fn load_document(
     path: &str,
     beside: Option<Beside<'_>>,
-    bytes: Vec<u8>,
+    bytes: Cow<'_, [u8]>,
     level: Level,
 ) -> Result<Option<Loaded>, LoadError> {
     let name = beside.map_or("", |beside| beside.name);
@@ -307,17 +347,18 @@ fn load_document(
     let kept = beside.map(|beside| KeptBeside::new(beside.files));
     let witnessed = kept.as_ref().map(|files| Beside { name, files });
     let judged = judge_parsed(format, &parsed, &bytes, level, witnessed);
-    let Judgement { report, identity } = match judged {
+    let judgement = match judged {
         Some(Ok(judgement)) => judgement,
         Some(Err(error)) => return Err(LoadError::Json(error)),
         None => return Err(unknown(NOTHING_FOUND)),
     };
-    let mut documents = BTreeMap::new();
+    let mut loaded = Loaded::new(path, format, judgement);
     if format == Format::Ledger {
         let most = max_ledger_lines(bytes.len());
         for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().take(most) {
             if !line.trim_ascii().is_empty() {
-                documents.insert(format!("line {:06}", at + 1), line.to_vec());
+                let name = format!("line {:06}", at + 1);
+                loaded.documents.insert(name, line.to_vec());
             }
         }
     }
@@ -327,33 +368,21 @@ fn load_document(
         bytes: bytes.len() as u64,
         sha256: Some(Digest::of(bytes)),
     };
-    let mut files = vec![member(if name.is_empty() { path } else { name }, &bytes)];
+    let name = if name.is_empty() { path } else { name };
+    loaded.files.push(member(name, &bytes));
     // Bodies of a recording lie beside it.
-    let mut texts = BTreeMap::new();
     for (path, bytes) in kept.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
-        files.push(member(path.as_str(), &bytes));
-        texts.insert(path.to_string(), bytes);
+        loaded.files.push(member(path.as_str(), &bytes));
+        loaded.texts.insert(path.to_string(), bytes);
     }
-    let ledger = match format {
-        Format::Ledger => Some(bytes),
+    match format {
+        Format::Ledger => loaded.ledger = Some(bytes.into_owned()),
         _ => {
-            documents.insert(String::new(), bytes);
-            None
+            let document = bytes.into_owned();
+            loaded.documents.insert(String::new(), document);
         }
-    };
-    Ok(Some(Loaded {
-        ledger,
-        is_archived: false,
-        beside: Vec::new(),
-        path: path.to_owned(),
-        format,
-        report,
-        identity,
-        wrapping: Vec::new(),
-        documents,
-        texts,
-        files,
-    }))
+    }
+    Ok(Some(loaded))
 }
 
 fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
@@ -380,10 +409,10 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
 
 fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
     let (folder, detected, candidates) = find_in_archive(archive);
-    let (mut loaded, name) = match (&detected, candidates.as_slice()) {
+    let (loaded, name) = match (&detected, candidates.as_slice()) {
         (Detected::Unknown, [only]) => {
             let kept = match archive.get(only) {
-                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
+                Some(Record::File(file)) => file.kept,
                 _ => None,
             };
             let loaded =
@@ -405,15 +434,11 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
             (judge_and_keep(path, format, &source, level)?, &folder)
         }
     };
-    loaded.is_archived = true;
-    loaded.beside = read_beside_entry(archive, name);
-    let about = verify_archive(&faults_of(archive, "", &[(folder, loaded.format)]));
-    loaded.wrapping = about.findings().to_vec();
-    Ok(loaded)
+    let wrapping = Wrapping::of(archive, name, loaded.format, true);
+    Ok(loaded.in_archive(wrapping))
 }
 
-/// Loads the bundle or document that has this name inside an archive. What is wrong with the archive is
-/// wrong with all that came in it.
+/// Loads the bundle or document that has this name inside an archive.
 fn load_inside(
     path: &str,
     archive: &Archive,
@@ -423,37 +448,29 @@ fn load_inside(
     let missing = || SourceError::NotFound {
         path: path.to_owned(),
     };
-    let (mut loaded, folder) = match archive.get(name).ok_or_else(missing)? {
+    let loaded = match archive.get(name).ok_or_else(missing)? {
         Record::File(file) => {
             let bytes = file.kept.ok_or_else(|| SourceError::Io {
                 path: path.to_owned(),
                 source: io::Error::other("it is longer than what is kept of an archive"),
             })?;
-            let loaded = load_archived_document(path, archive, name, bytes.to_vec(), level)?;
-            let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
-            (loaded.ok_or_else(|| unknown(NAME_THE_FOLDER))?, folder)
+            let loaded = load_archived_document(path, archive, name, bytes, level)?;
+            loaded.ok_or_else(|| unknown(NAME_THE_FOLDER))?
         }
         Record::Folder => {
             let format = format_of(detect_in_archive(archive, name))?;
             let source = ArchiveSource::new(archive, name);
-            (judge_and_keep(path, format, &source, level)?, name)
+            judge_and_keep(path, format, &source, level)?
         }
         _ => return Err(missing().into()),
     };
-    loaded.is_archived = true;
-    loaded.beside = read_beside_entry(archive, name);
-    let about = verify_archive(&faults_of(
-        archive,
-        name,
-        &[(folder.to_owned(), loaded.format)],
-    ));
-    loaded.wrapping = about.findings().to_vec();
-    Ok(loaded)
+    let wrapping = Wrapping::of(archive, name, loaded.format, false);
+    Ok(loaded.in_archive(wrapping))
 }
 
 /// Judges what a source holds and keeps what was read for it. It is shown, signed or compared whichever
 /// way its reader came there: rules about a path see none of the one that was typed.
-fn judge_and_keep(
+pub(super) fn judge_and_keep(
     path: &str,
     format: Format,
     source: &dyn Source,
@@ -461,56 +478,8 @@ fn judge_and_keep(
 ) -> Result<Loaded, LoadError> {
     let kept = KeptSource::new(source);
     let judged = judge_source("", &kept, format, level);
-    let Judgement { report, identity } = judged.map_err(|error| LoadError::Unverified {
+    let judgement = judged.map_err(|error| LoadError::Unverified {
         message: error_chain(&error),
     })?;
-    let mut noted = kept.into_noted();
-    let mut loaded = Loaded {
-        ledger: None,
-        is_archived: false,
-        beside: Vec::new(),
-        path: path.to_owned(),
-        format,
-        report,
-        identity,
-        wrapping: Vec::new(),
-        documents: BTreeMap::new(),
-        texts: BTreeMap::new(),
-        files: Vec::new(),
-    };
-    for entry in source.entries()? {
-        let mut line = MemberFile {
-            path: entry.name.shown().to_owned(),
-            kind: None,
-            bytes: 0,
-            sha256: None,
-        };
-        match (entry.kind, &entry.name) {
-            (EntryKind::Directory, _) => continue,
-            (EntryKind::File, EntryName::Safe(name)) => {
-                let file = noted.remove(name).unwrap_or_default();
-                // A file that no rule asks about is part of it all the same.
-                let unread = || {
-                    source
-                        .content(name)
-                        .ok()
-                        .map(|fact| (fact.bytes, fact.sha256))
-                };
-                let fact = file.fact.or_else(unread);
-                line.bytes = fact.map_or(0, |(bytes, _)| bytes);
-                line.sha256 = fact.map(|(_, digest)| digest);
-                if let Some(bytes) = file.bytes {
-                    let of_kind = match name.as_str().ends_with(".json") {
-                        true => &mut loaded.documents,
-                        false => &mut loaded.texts,
-                    };
-                    of_kind.insert(name.to_string(), bytes);
-                }
-            }
-            (EntryKind::File, EntryName::Unsafe { .. }) => {}
-            (kind, _) => line.kind = Some(kind.with_article()),
-        }
-        loaded.files.push(line);
-    }
-    Ok(loaded)
+    Ok(kept.into_loaded(path, format, judgement)?)
 }

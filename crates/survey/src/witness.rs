@@ -17,6 +17,8 @@ use runseal_core::source::{
 use runseal_core::verify::Checked;
 use runseal_trust::check::Found;
 
+use super::load::Loaded;
+
 /// Files whose bytes are kept: the manifest that stands for a run bundle, and those whose facts
 /// policies ask for.
 const KEPT: [&str; 5] = [
@@ -50,8 +52,29 @@ pub trait Onlooker: Sync {
         false
     }
 
-    /// A unit that was judged, with what was noted where it was wanted and there was something.
+    /// Whether units are shown: then all that can be is kept of each while it is judged, and `show`
+    /// gets it. The other questions are not asked.
+    fn wants_whole(&self) -> bool {
+        false
+    }
+
+    /// A unit that was judged, with what was noted where it was wanted and there was something. Where
+    /// units are shown, one that could not be loaded.
     fn see(&self, result: &Checked, noted: Option<Noted>);
+
+    /// A unit to show, with its verdict: the bytes in it are those that were judged.
+    fn show(&self, _loaded: Loaded) {}
+}
+
+/// What was kept of a unit while it was judged.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// Nothing, because nobody wanted it or it could not be read.
+    Nothing,
+    /// What signatures and catalogues are about.
+    Noted(Noted),
+    /// All that is shown of it.
+    Whole(Box<Loaded>),
 }
 
 /// An onlooker with no interest in anything.

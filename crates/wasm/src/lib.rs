@@ -97,7 +97,7 @@ fn verify(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
         level: request.level,
         jobs: Some(1),
     };
-    let judge = SignatureJudge::new(files, question(request, policy), request.level);
+    let judge = SignatureJudge::new(files, question(request, policy));
     let paths: Vec<PathBuf> = request.paths.iter().map(PathBuf::from).collect();
     let seen = (&Tally::default(), &judge as _);
     let survey = survey(files, &Alone, &paths, options, seen);

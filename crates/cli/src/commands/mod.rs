@@ -51,6 +51,7 @@ mod replay;
 mod replay_intent;
 mod replay_pack;
 mod report;
+mod report_site;
 mod report_whole;
 mod rules;
 mod run;

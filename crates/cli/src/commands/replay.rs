@@ -6,12 +6,12 @@ use runseal_core::canon::Dialect;
 use runseal_core::formats::Format;
 use runseal_core::formats::detect::Detected;
 use runseal_core::formats::receipt::receipt_bytes;
-use runseal_core::verify::{Level, Outcome};
+use runseal_core::verify::Outcome;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::job::replay::replay_job_bundle;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
 use runseal_engine::models::StartReplay;
-use runseal_engine::record::bundle::{Replayed, replay_bundle};
+use runseal_engine::record::bundle::{JudgedBundle, Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{self, Watching};
 use runseal_engine::record::unpack::{UnpackError, copy_privately, unpack_bundle};
@@ -20,13 +20,14 @@ use runseal_engine::run::replay_render::{render_human, render_json};
 use runseal_engine::survey::{detect_path, name_several};
 use runseal_report::{ComparedWith, Comparison, Difference, render_page};
 use runseal_sandbox::{CancelToken, Limits};
+use runseal_survey::load::{Loaded, Wrapping};
 
 use super::engine::PolicyArgs;
 use super::record_error::record_error;
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_pack};
 use crate::error::CliError;
-use crate::loaded::{load_path, with_exhibit};
+use crate::loaded::with_exhibit;
 use crate::places::bring_here;
 use crate::signing::OpenTrust;
 use crate::ui;
@@ -106,10 +107,11 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
     #[cfg(not(feature = "net"))]
     let models: Option<StartReplay<'_>> = None;
     if !args.path.is_dir()
-        && let Some(unpacked) =
+        && let Some(mut unpacked) =
             unpack_bundle(&args.path).map_err(|error| unpack_error(error, &args.path))?
     {
-        return replay_run_bundle(args, unpacked.folder(), models);
+        let wrapping = unpacked.take_wrapping();
+        return replay_run_bundle(args, (unpacked.folder(), wrapping), models);
     }
     let format = match detect_path(&args.path)? {
         Detected::Is(format) => format,
@@ -120,7 +122,7 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
         }
     };
     match format {
-        Format::RunBundle => replay_run_bundle(args, &args.path, models),
+        Format::RunBundle => replay_run_bundle(args, (&args.path, None), models),
         Format::JobBundle => replay_job(&args.path),
         Format::Pack => {
             let sources = replay_pack::Sources {
@@ -135,7 +137,7 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
         }
         Format::Redacted => {
             let copy = copy_privately(&args.path)?;
-            replay_run_bundle(args, copy.folder(), models)
+            replay_run_bundle(args, (copy.folder(), None), models)
         }
         other => {
             let message = format!("a {} is not replayed by this command", other.title());
@@ -170,12 +172,26 @@ fn replay_job(path: &Path) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
+/// Replays the run bundle in `folder`, which may have been in an archive.
 fn replay_run_bundle(
     args: &Args,
-    folder: &Path,
+    (folder, wrapping): (&Path, Option<Wrapping>),
     models: Option<StartReplay<'_>>,
 ) -> Result<Outcome, CliError> {
+    let shown = args.path.display().to_string();
     let source = DirectorySource::open(folder, RootLink::Follow)?;
+    // The page is about the bytes that are judged here, not about what is there after the command ran.
+    let (judged, loaded) = match args.report {
+        None => (JudgedBundle::judge(&source)?, None),
+        Some(_) => {
+            let (judged, loaded) = JudgedBundle::judge_to_show(&source, &shown)?;
+            let loaded = match wrapping {
+                Some(wrapping) => loaded.in_archive(wrapping),
+                None => loaded,
+            };
+            (judged, Some(loaded))
+        }
+    };
     let policy = args.policy.policy();
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
@@ -196,7 +212,7 @@ fn replay_run_bundle(
         models,
     };
     let engine = args.engine.as_deref();
-    let replayed = replay_bundle(&source, engine, &options, &policy, || args.sandbox.find());
+    let replayed = replay_bundle(judged, engine, &options, &policy, || args.sandbox.find());
     let replay = match replayed {
         Ok(Replayed::Judged(replay)) => replay,
         Ok(Replayed::BadEngine(report)) => {
@@ -218,13 +234,12 @@ fn replay_run_bundle(
         }
         Err(error) => return record_error(error, false, "compared"),
     };
-    if let Some(page) = &args.report {
-        write_report(&args.path, page, &replay)?;
+    if let (Some(page), Some(loaded)) = (&args.report, &loaded) {
+        write_report(loaded, page, &replay)?;
     }
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;
     } else {
-        let shown = args.path.display().to_string();
         ui::print_bytes(render_human(&replay, &shown).as_bytes())?;
     }
     Ok(match replay.verdict() {
@@ -234,7 +249,7 @@ fn replay_run_bundle(
 }
 
 /// Writes the page about what was replayed, with the new results beside the sealed ones.
-fn write_report(path: &Path, page: &Path, replay: &Replay) -> Result<(), CliError> {
+fn write_report(loaded: &Loaded, page: &Path, replay: &Replay) -> Result<(), CliError> {
     let runs = replay.runs.iter().enumerate();
     let differences = runs.flat_map(|(at, run)| {
         let number = match replay.runs.len() {
@@ -263,9 +278,8 @@ fn write_report(path: &Path, page: &Path, replay: &Replay) -> Result<(), CliErro
         },
         differences: differences.collect(),
     };
-    let loaded = load_path(path, Level::Integrity)?;
     let trust = OpenTrust::default();
-    let html = with_exhibit(&loaded, &trust, |exhibit| {
+    let html = with_exhibit(loaded, &trust, |exhibit| {
         render_page(exhibit, Some(&comparison))
     });
     super::report::write_page(page, &html).map(drop)

@@ -1,30 +1,25 @@
 //! `runseal report`: an HTML page about one thing, or a site about many.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
-use runseal_core::source::SourceError;
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::compare::compare;
-use runseal_engine::staging::{Place, Rights, Staging, StagingError};
 use runseal_engine::survey::load::Loaded;
-use runseal_engine::survey::{SurveyOptions, Tally, survey_files};
-use runseal_report::limits::SITE_ROWS;
 use runseal_report::{
-    Carried, ComparedWith, Comparison, Difference, SelfCheck, SiteEntry, SiteIndex, render_index,
-    render_page, render_page_that_checks, render_verifier,
+    Carried, ComparedWith, Comparison, Difference, SelfCheck, render_page_that_checks,
+    render_verifier,
 };
-use runseal_survey::load::{Loader, load as load_from};
-use runseal_survey::{Files, InsidePath};
+use runseal_survey::Files;
+use runseal_survey::load::load as load_from;
 
+use super::report_site::write_site;
 use super::report_whole::WholeFiles;
 use crate::error::CliError;
-use crate::inside::{refuse_in, refuse_inside};
-use crate::loaded::{load_error, load_path, with_exhibit};
+use crate::inside::refuse_inside;
+use crate::loaded::{load_error, load_path};
 use crate::places::files_for;
-use crate::progress::with_progress;
-use crate::signing::{OpenTrust, TrustArgs};
+use crate::signing::TrustArgs;
 use crate::ui;
 use crate::verdict::LevelArgs;
 
@@ -155,134 +150,4 @@ fn compare_with(loaded: &Loaded, other: &Path, level: Level) -> Result<Compariso
         },
         differences: changes.into_iter().map(difference).collect(),
     })
-}
-
-/// Writes a page for everything below `root`, and the index. Each unit is loaded and judged only
-/// once, so the index says the same as the pages.
-fn write_site(
-    root: &Path,
-    target: &Path,
-    level: Level,
-    trust: &OpenTrust,
-) -> Result<Outcome, CliError> {
-    let hint = "name a folder, such as `-o site`, and a PATH to search";
-    if target == Path::new("-") {
-        let message = "a site is a folder and cannot go to standard output";
-        return Err(CliError::usage(message, hint));
-    }
-    if root == Path::new("-") {
-        let message = "standard input holds one thing, and a site is of many";
-        return Err(CliError::usage(message, hint));
-    }
-    let files = files_for([root]);
-    if InsidePath::of(files, root).is_none() {
-        files.kind(root).map_err(|source| not_there(root, source))?;
-    }
-    refuse_in(target, target)?;
-    runseal_engine::staging::check_place(target, Place::FreeOrEmptyFolder)
-        .map_err(|error| staging_error(&error))?;
-    let tally = Tally::default();
-    let options = SurveyOptions { level, jobs: None };
-    let paths = [root.to_owned()];
-    let survey = with_progress(&tally, || survey_files(files, &paths, options, &tally));
-    let staging = Staging::begin_beside(target)?;
-    let mut entries = Vec::new();
-    let mut loader = Loader::new(files);
-    for (at, result) in survey.results().iter().enumerate().take(SITE_ROWS) {
-        let loaded = match loader.load(Path::new(&result.path), level) {
-            Ok(loaded) => loaded,
-            Err(error) => {
-                let reason = load_error(error, &result.path).message().to_owned();
-                entries.push(SiteEntry::not_loaded(
-                    result.path.clone(),
-                    result.format,
-                    reason,
-                ));
-                continue;
-            }
-        };
-        let name = format!("pages/{:05}-{}.html", at + 1, slug(&result.path));
-        let html = with_exhibit(&loaded, trust, |exhibit| {
-            entries.push(SiteEntry::of(exhibit, name.clone()));
-            render_page(exhibit, None)
-        });
-        staging.put(&name, html.as_bytes())?;
-    }
-    let shown = root.display().to_string();
-    let pages = entries.iter().filter(|entry| entry.page.is_some()).count();
-    if let (0, Some(first)) = (pages, entries.first()) {
-        let reason = first.reason.clone();
-        return Err(CliError::new(Outcome::Unreadable, "NOTHING_SHOWN", reason)
-            .at(&shown)
-            .hint("no site was written; `runseal verify --help` lists what is known"));
-    }
-    let index = render_index(&SiteIndex {
-        root: &shown,
-        entries: &entries,
-        passed_over: survey.passed_over(),
-        left_out: survey.results().len().saturating_sub(entries.len()),
-    });
-    staging.put("index.html", index.as_bytes())?;
-    let place = (Place::FreeOrEmptyFolder, Rights::AsUmask);
-    staging
-        .publish(target, place, |_| Ok::<_, StagingError>(()))
-        .map_err(|error| staging_error(&error))?;
-    let lost = entries.len() - pages;
-    let beyond = match lost {
-        0 => String::new(),
-        lost => format!("; {lost} could not be read, and the index says why"),
-    };
-    ui::note(&format!(
-        "{pages} page{}, and {}/index.html{beyond}",
-        if pages == 1 { "" } else { "s" },
-        target.display()
-    ));
-    Ok(match lost {
-        0 => Outcome::Valid,
-        _ => Outcome::Unreadable,
-    })
-}
-
-fn not_there(root: &Path, source: io::Error) -> CliError {
-    let path = root.display().to_string();
-    CliError::from(match source.kind() {
-        io::ErrorKind::NotFound => SourceError::NotFound { path },
-        _ => SourceError::Io { path, source },
-    })
-}
-
-fn staging_error(error: &StagingError) -> CliError {
-    match error {
-        StagingError::Exists(path) => CliError::new(
-            Outcome::Unreadable,
-            "EXISTS",
-            "the site needs a new or empty folder, and this is something else".to_owned(),
-        )
-        .at(path.display().to_string())
-        .hint("name a new folder; nothing is ever overwritten"),
-        StagingError::Write(error) => CliError::from(error),
-    }
-}
-
-/// The end of a path, reduced to characters that are safe in any file name and link.
-fn slug(path: &str) -> String {
-    let kept = path.chars().rev().take(40).collect::<Vec<_>>();
-    let word = |c: char| match c {
-        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' => c,
-        _ => '_',
-    };
-    let text: String = kept.into_iter().rev().map(word).collect();
-    text.trim_matches('_').to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn slugs_are_plain_whatever_the_path_is() {
-        assert_eq!(slug("runs/one.zip!/ev/job"), "runs_one_zip__ev_job");
-        assert_eq!(slug("\"><script>"), "script");
-        assert_eq!(slug(&"é/../".repeat(40)), "");
-    }
 }

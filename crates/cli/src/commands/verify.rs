@@ -149,7 +149,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         ..trust.question()
     };
     let files = files_for(args.paths.iter().map(PathBuf::as_path));
-    let judge = SignatureJudge::new(files, question, options.level);
+    let judge = SignatureJudge::new(files, question);
     let survey = with_progress(&tally, || {
         survey_files_seen(files, &args.paths, options, &tally, &judge)
     });

@@ -110,8 +110,9 @@ const look = async (browser, job) => {
       await context.close();
       return seen;
     }
-    const clip = job.height ? { x: 0, y: 0, width: job.width || 1280, height: job.height } : undefined;
-    await page.screenshot({ path: job.screenshot, fullPage: !clip, clip });
+    // As tall as was asked for; what is beyond the window is not in a picture of it.
+    if (job.height) await page.setViewportSize({ width: job.width || 1280, height: job.height });
+    await page.screenshot({ path: job.screenshot, fullPage: !job.height });
   }
   await context.close();
   return seen;

@@ -3,11 +3,14 @@
 
 use std::path::Path;
 
+use runseal_core::formats::Format;
+use runseal_core::formats::definition::Judgement;
 use runseal_core::formats::run_bundle::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_OUTPUT};
 use runseal_core::formats::run_bundle::recorded::{is_declared, is_recorded, parse_gaps};
-use runseal_core::source::Source;
+use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
+use runseal_survey::load::{KeptSource, Loaded};
 
 use super::error::{RecordError, work_error};
 use super::replay::{RecordedOptions, replay_recorded};
@@ -16,7 +19,7 @@ use crate::run::contracts::{Program, check_engine};
 use crate::run::engine_files::restore_engine;
 use crate::run::replay::{Replay, ReplayOptions, Verdict, replay_engine};
 use crate::run::seal::SealError;
-use crate::run::verify::{VerifyOptions, verify_redacted_run, verify_run_source};
+use crate::run::verify::{VerifiedRun, judge_redacted_run, judge_run};
 use crate::run::withheld::is_redacted;
 
 /// Why a run that was described by its own program is not executed again.
@@ -36,32 +39,83 @@ pub enum Replayed {
     OtherCopy,
 }
 
-/// Replays the run bundle, or a redacted copy of one, in `source`. Nobody else may write to a copy
-/// meanwhile. The sandbox is set up only once everything else is valid.
+/// A run bundle, or a redacted copy, that was judged. It is replayed if it is valid.
+pub struct JudgedBundle<'a> {
+    report: Report,
+    run: Option<VerifiedRun<'a>>,
+    is_redacted: bool,
+}
+
+impl<'a> JudgedBundle<'a> {
+    /// Judges what is in `source`. Nobody else may write to a redacted copy until it was replayed.
+    ///
+    /// # Errors
+    /// When something of it cannot be read.
+    pub fn judge(source: &'a dyn Source) -> Result<Self, SourceError> {
+        Self::judge_through(source, source).map(|(judged, _)| judged)
+    }
+
+    /// The same, with what is shown of it under `path`: the bytes that were judged.
+    ///
+    /// # Errors
+    /// When something of it cannot be read.
+    pub fn judge_to_show(
+        source: &'a dyn Source,
+        path: &str,
+    ) -> Result<(Self, Loaded), SourceError> {
+        let kept = KeptSource::new(source);
+        let (judged, judgement) = Self::judge_through(source, &kept)?;
+        let format = match judged.is_redacted {
+            true => Format::Redacted,
+            false => Format::RunBundle,
+        };
+        let loaded = kept.into_loaded(path, format, judgement)?;
+        Ok((judged, loaded))
+    }
+
+    fn judge_through(
+        source: &'a dyn Source,
+        read: &dyn Source,
+    ) -> Result<(Self, Judgement), SourceError> {
+        let is_redacted = is_redacted(read)?;
+        let (judgement, run) = match is_redacted {
+            true => judge_redacted_run(source, read)?,
+            false => judge_run(source, read)?,
+        };
+        let judged = Self {
+            report: judgement.report.clone(),
+            run,
+            is_redacted,
+        };
+        Ok((judged, judgement))
+    }
+}
+
+/// Replays a run bundle, or a redacted copy of one. The sandbox is set up only once everything else is
+/// valid.
 ///
 /// # Errors
 /// [`RecordError`] if there is no verdict.
 pub fn replay_bundle(
-    source: &dyn Source,
+    judged: JudgedBundle<'_>,
     engine: Option<&Path>,
     options: &RecordedOptions<'_>,
     policy: &Limits,
     sandbox: impl FnOnce() -> Result<Sandbox, SandboxError>,
 ) -> Result<Replayed, RecordError> {
-    let (mut replay, verified) = match is_redacted(source)? {
-        true => {
-            let (report, verified) = verify_redacted_run(source)?;
-            if report.is_valid() && verified.is_none() {
-                return Ok(Replayed::OtherCopy);
-            }
-            (Replay::begin_redacted(&report), verified)
-        }
-        false => {
-            let (report, verified) = verify_run_source(source, VerifyOptions::default())?;
-            (Replay::begin(&report), verified)
-        }
+    let JudgedBundle {
+        report,
+        run,
+        is_redacted,
+    } = judged;
+    if is_redacted && report.is_valid() && run.is_none() {
+        return Ok(Replayed::OtherCopy);
+    }
+    let mut replay = match is_redacted {
+        true => Replay::begin_redacted(&report),
+        false => Replay::begin(&report),
     };
-    let Some(run) = verified else {
+    let Some(run) = run else {
         return Ok(Replayed::Judged(Box::new(replay)));
     };
     replay.add_withheld(&run);

@@ -17,6 +17,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::Finding;
 
+use runseal_survey::load::Wrapping;
 use runseal_survey::{InsidePath, detect_in_archive};
 
 use crate::archive::{Record, read_archive_with};
@@ -28,6 +29,7 @@ use crate::survey::{LocalFiles, find_in_archive};
 #[derive(Debug)]
 pub struct Unpacked {
     folder: PathBuf,
+    wrapping: Option<Wrapping>,
     _private: tempfile::TempDir,
 }
 
@@ -35,6 +37,12 @@ impl Unpacked {
     /// The bundle's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// The archive that it was in, for what is shown of it; `None` if it was a folder, or was asked for
+    /// before.
+    pub fn take_wrapping(&mut self) -> Option<Wrapping> {
+        self.wrapping.take()
     }
 }
 
@@ -78,6 +86,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     let Some(archive) = read_archive_with(path, &mut keeper)? else {
         return Ok(None);
     };
+    let is_top = inside.is_none();
     let (top, detected) = match inside {
         Some(inside) => {
             let detected = detect_in_archive(&archive, &inside.name);
@@ -88,9 +97,10 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
             (top, detected)
         }
     };
-    if !matches!(detected, Detected::Is(Format::RunBundle | Format::Redacted)) {
-        return Err(UnpackError::NoBundle);
-    }
+    let format = match detected {
+        Detected::Is(format @ (Format::RunBundle | Format::Redacted)) => format,
+        _ => return Err(UnpackError::NoBundle),
+    };
     let report = verify_archive(archive.faults());
     if !report.is_valid() {
         return Err(UnpackError::Faults(report.findings().to_vec()));
@@ -122,6 +132,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     fs::remove_dir_all(&aside).map_err(fail)?;
     Ok(Some(Unpacked {
         folder,
+        wrapping: Some(Wrapping::of(&archive, &top, format, is_top)),
         _private: private,
     }))
 }
@@ -163,6 +174,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     }
     Ok(Unpacked {
         folder,
+        wrapping: None,
         _private: private,
     })
 }

@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use runseal_core::canon::{Document, ReadOptions, parse_document};
+use runseal_core::formats::definition::Judgement;
 use runseal_core::formats::run_bundle::CollectedRun;
 use runseal_core::source::{Source, SourceError};
-use runseal_core::verify::Report;
+use runseal_core::verify::{Level, Report};
 
 use super::schema::{LocalTools, Schema};
 use super::withheld::{CollectedCopy, Withholding, collect_copy};
@@ -64,19 +65,38 @@ pub fn verify_run_source(
     Ok((report, verified))
 }
 
-/// Verifies the redacted copy of a run bundle in `source`, to which nobody else may be writing;
-/// also returns the visible part of the run if the copy is valid. `None` if it is a copy of
-/// something else.
-pub fn verify_redacted_run(
-    source: &dyn Source,
-) -> Result<(Report, Option<VerifiedRun<'_>>), SourceError> {
-    let CollectedCopy { report, run } = collect_copy(source)?;
+/// Like [`verify_run_source`], for who also shows what was judged: it is read through `read`, which
+/// shows the files of `source`.
+pub(crate) fn judge_run<'a>(
+    source: &'a dyn Source,
+    read: &dyn Source,
+) -> Result<(Judgement, Option<VerifiedRun<'a>>), SourceError> {
+    let collected = CollectedRun::collect(read)?;
+    let judgement = Judgement {
+        report: collected.judge(Level::Integrity, &LocalTools),
+        identity: collected.identity(),
+    };
+    let verified = judgement.report.is_valid().then_some(VerifiedRun {
+        source,
+        collected,
+        withholding: Withholding::default(),
+    });
+    Ok((judgement, verified))
+}
+
+/// The same for the redacted copy of a run bundle, to which nobody else may be writing; with the
+/// visible part of the run if the copy is valid. `None` if it is a copy of something else.
+pub(crate) fn judge_redacted_run<'a>(
+    source: &'a dyn Source,
+    read: &dyn Source,
+) -> Result<(Judgement, Option<VerifiedRun<'a>>), SourceError> {
+    let CollectedCopy { judgement, run } = collect_copy(source, read)?;
     let verified = run.map(|(collected, withholding)| VerifiedRun {
         source,
         collected,
         withholding,
     });
-    Ok((report, verified))
+    Ok((judgement, verified))
 }
 
 /// Builds what every schema is checked against, which takes longer than checking most schemas.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::formats::Format;
+use runseal_core::formats::definition::Judgement;
 use runseal_core::formats::redacted::commit::{has_marker, read_marker};
 use runseal_core::formats::redacted::documents::{REDACTED, Redacted, Withheld};
 use runseal_core::formats::redacted::{RULES, RedactedView};
@@ -19,7 +20,7 @@ use runseal_core::formats::run_bundle::layout::{
 use runseal_core::formats::run_bundle::recorded::{INPUT_LISTS, MODEL_IO_MEMBER};
 use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, EntryKind, EntryName, Source, SourceError};
-use runseal_core::verify::{Level, Report, run_rules};
+use runseal_core::verify::{Level, run_rules};
 
 use crate::redact::DERIVED_REASONS;
 
@@ -130,22 +131,32 @@ pub fn is_redacted(source: &dyn Source) -> Result<bool, SourceError> {
 /// The result of collecting a copy.
 #[derive(Debug)]
 pub(super) struct CollectedCopy {
-    pub(super) report: Report,
+    pub(super) judgement: Judgement,
     /// The visible part of the run, if the copy is valid and of a run bundle.
     pub(super) run: Option<(CollectedRun, Withholding)>,
 }
 
-/// Verifies the copy in `source`, to which nobody else may be writing.
-pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceError> {
-    let view = RedactedView::collect(source)?;
-    let report = run_rules(&RULES, &view, Level::Integrity);
+/// Verifies the copy in `source`, to which nobody else may be writing; what is judged is read through
+/// `read`, which shows the same files.
+pub(super) fn collect_copy(
+    source: &dyn Source,
+    read: &dyn Source,
+) -> Result<CollectedCopy, SourceError> {
+    let view = RedactedView::collect(read)?;
+    let judgement = Judgement {
+        report: run_rules(&RULES, &view, Level::Integrity),
+        identity: view.identity(),
+    };
     let is_run = view
         .redaction
         .as_ref()
         .is_ok_and(|redaction| redaction.format == Format::RunBundle.name());
-    let (Ok(Redacted { withheld, .. }), true, true) = (view.redacted, is_run, report.is_valid())
-    else {
-        return Ok(CollectedCopy { report, run: None });
+    let is_valid = judgement.report.is_valid();
+    let (Ok(Redacted { withheld, .. }), true, true) = (view.redacted, is_run, is_valid) else {
+        return Ok(CollectedCopy {
+            judgement,
+            run: None,
+        });
     };
     let withholding = Withholding { places: withheld };
     let mut collected = CollectedRun::collect(source)?;
@@ -160,7 +171,7 @@ pub(super) fn collect_copy(source: &dyn Source) -> Result<CollectedCopy, SourceE
         }
     }
     Ok(CollectedCopy {
-        report,
+        judgement,
         run: Some((collected, withholding)),
     })
 }

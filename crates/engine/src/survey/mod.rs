@@ -145,23 +145,4 @@ pub mod load {
     pub fn load(path: &Path, level: Level) -> Result<Loaded, LoadError> {
         runseal_survey::load::load(&LocalFiles, path, level)
     }
-
-    /// Loads several units; an archive that contains several of them is read once.
-    pub struct Loader(runseal_survey::load::Loader<'static>);
-
-    impl Default for Loader {
-        fn default() -> Self {
-            Self(runseal_survey::load::Loader::new(&LocalFiles))
-        }
-    }
-
-    impl Loader {
-        /// Loads what is at `path`, as [`load`] does.
-        ///
-        /// # Errors
-        /// When it cannot be read or judged.
-        pub fn load(&mut self, path: &Path, level: Level) -> Result<Loaded, LoadError> {
-            self.0.load(path, level)
-        }
-    }
 }

@@ -30,7 +30,11 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
     );
     let names = exhibit.files.iter().map(|file| file.path.as_str());
     let manifests: Vec<&str> = names.filter(|name| manifest_name(name).is_some()).collect();
-    description.add_fact("manifests", manifests.join(", "));
+    let manifests = match manifests.is_empty() {
+        true => "none".to_owned(),
+        false => manifests.join(", "),
+    };
+    description.add_fact("manifests", manifests);
     let info = INFO
         .into_iter()
         .find_map(|name| Some((name, content(name)?)));
@@ -47,7 +51,7 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
         if more > 0 {
             facts.push(Fact {
                 label: "…".to_owned(),
-                value: format!("{more} more labels are not shown"),
+                value: format!("{}, not shown", counted(more, "more label")),
             });
         }
         if !facts.is_empty() {
@@ -58,7 +62,7 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
     tell_caveats(description, exhibit);
     let payload = exhibit.files.iter().map(|file| file.path.as_str());
     let payload: Vec<_> = payload.filter(|path| is_payload(path)).collect();
-    add_contents(description, exhibit, "payload files", &payload);
+    add_contents(description, exhibit, "payload file", &payload);
 }
 
 /// What a list of sums is about.
@@ -69,7 +73,7 @@ pub(super) fn describe_checksums<'a>(description: &mut Description<'a>, exhibit:
     let count = counted(payload.len(), "file");
     description.headline = Some(format!("{count} with a list of sums, not sealed"));
     tell_caveats(description, exhibit);
-    add_contents(description, exhibit, "files", &payload);
+    add_contents(description, exhibit, "file", &payload);
 }
 
 fn tell_caveats(description: &mut Description<'_>, exhibit: &Exhibit<'_>) {

@@ -4,6 +4,7 @@
 use super::{About, Block, Body, Description, Tree, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::{CONTENTS, PIXELS, TEXT};
+use crate::reveal::counted;
 
 /// A kind of picture that browsers show without running anything, inside an `<img>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,8 +114,9 @@ pub(super) fn add_contents<'a>(
     }
     if paths.len() > CONTENTS {
         let more = paths.len() - CONTENTS;
-        let text = format!("{more} more {what} are listed below and not shown");
-        let block = Block::new(format!("More {what}"), Body::Words(Words::Missing(text)));
+        let more = counted(more, &format!("more {what}"));
+        let text = format!("{more}, listed below and not shown");
+        let block = Block::new(format!("More {what}s"), Body::Words(Words::Missing(text)));
         description.came_out.push(block);
     }
 }

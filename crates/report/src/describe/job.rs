@@ -10,6 +10,7 @@ use super::picture::{Card, Lane, Mark, flow};
 use super::{About, Block, Body, Description, Fact, Step, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::STEPS;
+use crate::reveal::counted;
 
 const MANIFEST: &str = "bundle.json";
 
@@ -20,8 +21,8 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
     let (steps, artifacts) = (list_at(root, "steps"), list_at(root, "artifacts"));
     description.headline = text_at(root, "job_id").map(|job| {
         let (steps, artifacts) = (
-            count(steps.len(), "step"),
-            count(artifacts.len(), "artifact"),
+            counted(steps.len(), "step"),
+            counted(artifacts.len(), "artifact"),
         );
         format!("Job {job}: {steps}, {artifacts}")
     });
@@ -111,10 +112,6 @@ fn artifact_table<'a>(root: Node<'_>, artifacts: &[Node<'_>]) -> Option<Block<'a
         }
     }
     Some(block)
-}
-
-fn count(number: usize, of: &str) -> String {
-    format!("{number} {of}{}", if number == 1 { "" } else { "s" })
 }
 
 fn path_of(artifact: Node<'_>) -> String {

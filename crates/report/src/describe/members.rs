@@ -17,6 +17,9 @@ pub(super) fn text_of(node: Node<'_>) -> String {
     }
     // A list of texts reads better without its brackets.
     if node.kind() == Kind::Array && node.items().all(|item| item.is_string()) {
+        if node.is_empty() {
+            return "none".to_owned();
+        }
         let texts: Vec<_> = node.items().take(ROWS).map(text_of).collect();
         return cut(&texts.join(", "), CELL).into_owned();
     }
@@ -88,16 +91,18 @@ pub(super) fn table<'a>(
     if list.elements.is_empty() {
         return None;
     }
-    let rows = list.elements.iter().enumerate().take(ROWS);
-    let rows = rows.map(|(at, element)| {
-        let cell = |(path, _): &(&str, &str)| match *path {
-            "" => text_of(*element),
-            path => text_at(*element, path).unwrap_or_default(),
-        };
-        Row {
-            cells: columns.iter().map(cell).collect(),
-            about: vec![About::place(list.file, format!("{}/{at}", list.pointer))],
-        }
+    let cell = |element: &Node<'_>, (path, _): &(&str, &str)| match *path {
+        "" => text_of(*element),
+        path => text_at(*element, path).unwrap_or_default(),
+    };
+    // A column that nothing stands in says nothing.
+    let shown = || list.elements.iter().take(ROWS);
+    let is_filled =
+        |column: &&(&str, &str)| shown().any(|element| !cell(element, column).is_empty());
+    let columns: Vec<_> = columns.iter().filter(is_filled).collect();
+    let rows = shown().enumerate().map(|(at, element)| Row {
+        cells: columns.iter().map(|column| cell(element, column)).collect(),
+        about: vec![About::place(list.file, format!("{}/{at}", list.pointer))],
     });
     let table = Table {
         columns: columns

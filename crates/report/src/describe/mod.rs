@@ -40,6 +40,16 @@ pub struct Fact {
     pub value: String,
 }
 
+impl Fact {
+    /// What it is, where an empty text is told as one.
+    pub(crate) fn value_or_empty(&self) -> &str {
+        match self.value.as_str() {
+            "" => "(empty)",
+            value => value,
+        }
+    }
+}
+
 /// What a row, a card or a block is about, so that it is marked where that is wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {

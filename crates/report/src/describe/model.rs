@@ -352,14 +352,19 @@ fn turns_of_answer(root: Node<'_>) -> Vec<Turn<'static>> {
     turns
 }
 
+fn tell_tokens(tokens: &str) -> String {
+    let plural = if tokens == "1" { "" } else { "s" };
+    format!("{tokens} token{plural}")
+}
+
 fn note_of(call: Node<'_>) -> String {
     let number = |path| text_at(call, path);
     let mut parts = Vec::new();
     if let Some(tokens) = number("tokens_input") {
-        parts.push(format!("{tokens} tokens in"));
+        parts.push(format!("{} in", tell_tokens(&tokens)));
     }
     if let Some(tokens) = number("tokens_output") {
-        parts.push(format!("{tokens} tokens out"));
+        parts.push(format!("{} out", tell_tokens(&tokens)));
     }
     if let Some(latency) = number("latency_ms") {
         parts.push(format!("{latency} ms"));

@@ -11,7 +11,7 @@ use super::context::add_context;
 use super::members::{at, facts_of, list_at, string_at, table_at, text_at, text_of, words_block};
 use super::model::conversation_block;
 use super::picture::{Card, Lane, Mark, flow};
-use super::plain::runner_blocks;
+use super::plain::{idle_runner_blocks, runner_blocks};
 use super::timeline::Timeline;
 use super::{About, Block, Body, Description, Step, Words};
 use crate::exhibit::Exhibit;
@@ -30,12 +30,13 @@ pub(super) fn describe_pack<'a>(description: &mut Description<'a>, exhibit: &Exh
     let mut timeline = Timeline::default();
     if let Some(run) = run {
         add_request(description, run);
-        timeline.add_span("run", run, "started_at", "completed_at");
+        timeline.add_span("run", (RUN, run), "started_at", "completed_at");
         let picture = Body::Picture(pack_picture(exhibit, run));
         description.done.insert(0, Block::new("The run", picture));
     }
     if let Some(evidence) = exhibit.document(EVIDENCE) {
-        timeline.add_span("execution", evidence, "started_at", "completed_at");
+        let document = (EVIDENCE, evidence);
+        timeline.add_span("execution", document, "started_at", "completed_at");
         description.done.extend(doings(exhibit, EVIDENCE, evidence));
     }
     if let Some(recording) = exhibit.document("model_io.json") {
@@ -44,8 +45,14 @@ pub(super) fn describe_pack<'a>(description: &mut Description<'a>, exhibit: &Exh
             .extend(conversation_block(exhibit, "model_io.json", recording));
     }
     if let Some(runner) = exhibit.document(RUNNER) {
-        timeline.add_runner(runner);
-        description.done.extend(runner_blocks(RUNNER, runner));
+        timeline.add_runner(RUNNER, runner);
+        let is_executed =
+            run.is_none_or(|run| at(run, "execution").is_some_and(|it| !it.is_null()));
+        let blocks = match is_executed {
+            true => runner_blocks(RUNNER, runner),
+            false => idle_runner_blocks(RUNNER, runner),
+        };
+        description.done.extend(blocks);
     }
     description.done.extend(timeline.into_block());
     if let Some(run) = run {
@@ -227,6 +234,7 @@ fn held_words<'a>(evidence: Node<'a>, hash: &str) -> Option<Words<'a>> {
             "{}, too long to be held; its hash: {hash}",
             size_text(size)
         )),
+        None if size == 1 => Words::Missing("1 byte that is no text".to_owned()),
         None => Words::Missing(format!("{} that are no text", size_text(size))),
     })
 }
@@ -359,6 +367,6 @@ pub(super) fn describe_evidence<'a>(description: &mut Description<'a>, exhibit: 
     );
     description.done.extend(doings(exhibit, "", root));
     let mut timeline = Timeline::default();
-    timeline.add_span("execution", root, "started_at", "completed_at");
+    timeline.add_span("execution", ("", root), "started_at", "completed_at");
     description.done.extend(timeline.into_block());
 }

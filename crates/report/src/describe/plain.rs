@@ -4,7 +4,7 @@ use runseal_core::canon::Node;
 
 use super::members::{ListPlace, facts_of, list_at, table, text_at, text_of};
 use super::timeline::Timeline;
-use super::{About, Block, Body, Description, Tree};
+use super::{About, Block, Body, Description, Fact, Tree};
 use crate::exhibit::Exhibit;
 use crate::reveal::counted;
 
@@ -24,35 +24,50 @@ pub(super) fn describe_runner<'a>(description: &mut Description<'a>, exhibit: &E
     );
     description.done.extend(runner_blocks("", root));
     let mut timeline = Timeline::default();
-    timeline.add_runner(root);
+    timeline.add_runner("", root);
     description.done.extend(timeline.into_block());
 }
 
+/// Where something was to run, and within what limits.
+const PLACE: &[(&str, &str)] = &[
+    ("platform.os", "system"),
+    ("platform.arch", "processor"),
+    ("platform.node_version", "node"),
+    ("sandbox.backend", "isolated by"),
+    ("sandbox.isolation_level", "isolation level"),
+    ("sandbox.network_blocked", "network blocked"),
+    ("sandbox.filesystem_readonly", "files read-only"),
+    ("limits.timeout_ms", "time limit in ms"),
+    ("limits.max_memory_bytes", "memory limit in bytes"),
+    ("commands.allowlist", "allowed commands"),
+    ("write_roots", "may write below"),
+];
+
+/// How what ran there ended.
+const ENDING: &[(&str, &str)] = &[
+    ("exit.code", "exit code"),
+    ("exit.signal", "ended by signal"),
+    ("exit.timeout_killed", "killed for its time"),
+    ("exit.oom_killed", "killed for its memory"),
+];
+
 /// What a runner record says, in a few facts.
 pub(super) fn runner_blocks<'a>(file: &str, runner: Node<'a>) -> Vec<Block<'a>> {
-    let facts = facts_of(
-        runner,
-        &[
-            ("platform.os", "system"),
-            ("platform.arch", "processor"),
-            ("platform.node_version", "node"),
-            ("sandbox.backend", "isolated by"),
-            ("sandbox.isolation_level", "isolation level"),
-            ("sandbox.network_blocked", "network blocked"),
-            ("sandbox.filesystem_readonly", "files read-only"),
-            ("limits.timeout_ms", "time limit in ms"),
-            ("limits.max_memory_bytes", "memory limit in bytes"),
-            ("commands.allowlist", "allowed commands"),
-            ("write_roots", "may write below"),
-            ("exit.code", "exit code"),
-            ("exit.signal", "ended by signal"),
-            ("exit.timeout_killed", "killed for its time"),
-            ("exit.oom_killed", "killed for its memory"),
-        ],
-    );
+    let mut facts = facts_of(runner, PLACE);
+    facts.extend(facts_of(runner, ENDING));
+    blocks_with(file, runner, "Where it ran", facts)
+}
+
+/// The same where nothing was executed: how it ended would be the end of nothing.
+pub(super) fn idle_runner_blocks<'a>(file: &str, runner: Node<'a>) -> Vec<Block<'a>> {
+    let title = "Where it would have run: nothing was executed";
+    blocks_with(file, runner, title, facts_of(runner, PLACE))
+}
+
+fn blocks_with<'a>(file: &str, runner: Node<'a>, title: &str, facts: Vec<Fact>) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     if !facts.is_empty() {
-        let block = Block::new("Where it ran", Body::Facts(facts));
+        let block = Block::new(title, Body::Facts(facts));
         blocks.push(block.about(About::file(file)));
     }
     let warnings = list_at(runner, "warnings");

@@ -80,7 +80,7 @@ pub(super) fn describe_patch<'a>(description: &mut Description<'a>, exhibit: &Ex
         return;
     };
     let operations = list_at(root, "operations");
-    description.headline = Some(format!("{} file operations", operations.len()));
+    description.headline = Some(counted(operations.len(), "file operation"));
     description.add_facts(
         root,
         &[

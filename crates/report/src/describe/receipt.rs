@@ -1,5 +1,7 @@
 //! The receipt of a replay, or a chain of them.
 
+use std::collections::BTreeSet;
+
 use runseal_core::canon::{Kind, Node};
 
 use super::members::{ListPlace, list_at, table, text_at};
@@ -15,7 +17,7 @@ pub(super) fn describe_receipt<'a>(description: &mut Description<'a>, exhibit: &
         Kind::Array => root.items().collect(),
         _ => vec![root],
     };
-    let Some(first) = receipts.first() else {
+    let Some(last) = receipts.last().copied() else {
         return;
     };
     let is_list = root.kind() == Kind::Array;
@@ -73,8 +75,7 @@ pub(super) fn describe_receipt<'a>(description: &mut Description<'a>, exhibit: &
             cards.push(card.about(About::place("", format!("{base}/steps/{at}"))));
         }
     }
-    let last = receipts.last().copied().unwrap_or(*first);
-    let picture = replay_picture(*first, last, cards);
+    let picture = replay_picture(&receipts, last, cards);
     description.done.insert(0, picture);
 }
 
@@ -102,21 +103,31 @@ fn add_one(description: &mut Description<'_>, only: Node<'_>) {
     }
 }
 
-fn replay_picture<'a>(first: Node<'_>, last: Node<'_>, cards: Vec<Card>) -> Block<'a> {
+fn replay_picture<'a>(receipts: &[Node<'_>], last: Node<'_>, cards: Vec<Card>) -> Block<'a> {
     let short = |node, path| {
         let text = text_at(node, path).unwrap_or_default();
         text.chars().take(16).collect::<String>()
     };
     let outcome = text_at(last, "outcome");
+    let bundles: Vec<_> = receipts
+        .iter()
+        .map(|receipt| short(*receipt, "bundle_id"))
+        .collect();
+    let mut seen = BTreeSet::new();
+    let bundles: Vec<_> = bundles
+        .iter()
+        .filter(|bundle| seen.insert(*bundle))
+        .collect();
+    let title = if bundles.len() == 1 {
+        "Bundle"
+    } else {
+        "Bundles"
+    };
+    let bundles = bundles
+        .into_iter()
+        .map(|bundle| Card::new(bundle, "job bundle", Mark::Plain));
     let lanes = vec![
-        Lane::new(
-            "Bundle",
-            [Card::new(
-                short(first, "bundle_id"),
-                "job bundle",
-                Mark::Plain,
-            )],
-        ),
+        Lane::new(title, bundles),
         Lane::new("Steps done again", cards),
         Lane::new(
             "Receipt",

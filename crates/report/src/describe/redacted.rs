@@ -86,7 +86,9 @@ pub(super) fn describe_redacted<'a>(description: &mut Description<'a>, exhibit: 
         }
     });
     let table = Table {
-        columns: ["file", "place", "", "reason"].map(str::to_owned).to_vec(),
+        columns: ["file", "place", "value", "reason"]
+            .map(str::to_owned)
+            .to_vec(),
         rows: rows.collect(),
         left_out: withheld.len().saturating_sub(ROWS),
     };

@@ -91,10 +91,10 @@ fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
         .and_then(|input| command_of(input, "argv"));
     description.headline = Some(match argv {
         Some(command) if engine == RECORDED => command,
-        _ => format!(
-            "Run of {engine} {}",
-            of_meta("engine_version").unwrap_or_default()
-        ),
+        _ => {
+            let version = of_meta("engine_version").unwrap_or_default();
+            format!("Run of {engine} {version}").trim_end().to_owned()
+        }
     });
     if let Some(meta) = meta {
         description.add_facts(
@@ -206,7 +206,12 @@ fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entr
         for prefix in ["", "timing.", "execution.", "run."] {
             for end in ["completed_at", "ended_at", "finished_at"] {
                 let from = format!("{prefix}started_at");
-                timeline.add_span("command", environment, &from, &format!("{prefix}{end}"));
+                timeline.add_span(
+                    "command",
+                    (ENVIRONMENT, environment),
+                    &from,
+                    &format!("{prefix}{end}"),
+                );
             }
             let begin = text_at(environment, &format!("{prefix}started_at"));
             let length = integer_at(environment, &format!("{prefix}duration_ms"));
@@ -332,11 +337,11 @@ fn add_outputs<'a>(
     let engine = meta.and_then(|meta| text_at(meta, "engine_code"));
     if engine.as_deref() == Some(RECORDED) && !artifacts.is_empty() {
         // The output of a recorded command is a list of the files that it left: the files come first.
-        add_contents(description, exhibit, "artifacts", &artifacts);
+        add_contents(description, exhibit, "artifact", &artifacts);
         description.came_out.extend(output.map(Block::folded));
     } else {
         description.came_out.extend(output);
-        add_contents(description, exhibit, "artifacts", &artifacts);
+        add_contents(description, exhibit, "artifact", &artifacts);
     }
     // What the user made first, then what everybody's bundle has.
     let mut ordered: Vec<&Entry<'a>> = entries.iter().collect();
@@ -378,11 +383,11 @@ pub(super) fn describe_engine<'a>(description: &mut Description<'a>, exhibit: &E
     let name = exhibit.documents.keys().find(is_manifest);
     if let Some(manifest) = name.and_then(|name| exhibit.document(name)) {
         let text = |path| text_at(manifest, path).unwrap_or_default();
-        description.headline = Some(format!(
-            "{} {}",
-            text("engine_code"),
-            text("engine_version")
-        ));
+        let name = format!("{} {}", text("engine_code"), text("engine_version"));
+        description.headline = match text("engine_code").as_str() {
+            "" => Some(format!("An engine without a code, {}", name.trim())),
+            _ => Some(name.trim().to_owned()),
+        };
         description.add_facts(
             manifest,
             &[

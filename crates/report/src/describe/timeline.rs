@@ -4,27 +4,41 @@ use runseal_core::canon::Node;
 use runseal_core::timestamp::parse_utc;
 
 use super::members::{integer_at, list_at, text_at};
-use super::{Block, Body, Moment, Words};
+use super::{About, Block, Body, Moment, Words};
 
 /// Collects moments.
 #[derive(Debug, Default)]
 pub(super) struct Timeline {
     moments: Vec<Moment>,
+    /// The places that the moments come from.
+    about: Vec<About>,
 }
 
 impl Timeline {
-    /// A span with a beginning and an end, or a length in milliseconds.
-    pub(super) fn add_span(&mut self, label: &str, node: Node<'_>, from: &str, to: &str) {
+    /// A span of the document `file`, with a beginning and an end.
+    pub(super) fn add_span(
+        &mut self,
+        label: &str,
+        (file, node): (&str, Node<'_>),
+        from: &str,
+        to: &str,
+    ) {
         let (begin, end) = (text_at(node, from), text_at(node, to));
         let millis = |text: &Option<String>| text.as_deref().and_then(parse_utc);
         let length = millis(&end).zip(millis(&begin));
         let length = length.map(|(end, begin)| end.saturating_sub(begin));
         self.push(label, begin, length);
+        for member in [from, to] {
+            let pointer = format!("/{}", member.replace('.', "/"));
+            self.about.push(About::place(file, pointer));
+        }
     }
 
     /// The phases that a runner record has.
-    pub(super) fn add_runner(&mut self, runner: Node<'_>) {
-        self.add_span("runner", runner, "timing.started_at", "timing.completed_at");
+    pub(super) fn add_runner(&mut self, file: &str, runner: Node<'_>) {
+        let (from, to) = ("timing.started_at", "timing.completed_at");
+        self.add_span("runner", (file, runner), from, to);
+        self.about.push(About::place(file, "/timing"));
         for phase in list_at(runner, "timing.phases") {
             let name = text_at(phase, "name").unwrap_or_default();
             let begin = text_at(phase, "started_at");
@@ -79,6 +93,8 @@ impl Timeline {
         } else {
             Body::Timeline(merged)
         };
-        Some(Block::new("When", body))
+        let mut block = Block::new("When", body);
+        block.about = self.about;
+        Some(block)
     }
 }

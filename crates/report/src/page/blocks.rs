@@ -115,11 +115,14 @@ fn words(said: &Words<'_>, title: &str, budget: &mut Budget) -> Markup {
         Words::Missing(reason) => return missing(reason),
         Words::Plain(text) | Words::Markdown(text) => text,
     };
+    if text.is_empty() {
+        return missing("an empty text");
+    }
     let fits = budget.take_text(text.len().min(TEXT));
     let shown = &text[..text.floor_char_boundary(fits)];
     let rest = text.len() - shown.len();
     if rest > 0 {
-        budget.note(format!("{rest} bytes of {}", cut(title, 120)));
+        budget.note(format!("{} of {}", counted(rest, "byte"), cut(title, 120)));
     }
     let is_markdown = matches!(said, Words::Markdown(_));
     html! {
@@ -130,7 +133,7 @@ fn words(said: &Words<'_>, title: &str, budget: &mut Budget) -> Markup {
         } @else {
             pre.words tabindex="0" { (shown) }
         }
-        @if rest > 0 { p.more { "… and " (rest) " more bytes, which this page leaves out" } }
+        @if rest > 0 { p.more { "… and " (counted(rest, "more byte")) ", left out of this page" } }
     }
 }
 
@@ -140,7 +143,7 @@ pub(super) fn facts(list: &[Fact]) -> Markup {
         dl.facts {
             @for fact in list {
                 dt { (fact.label) }
-                dd { (value(&fact.value)) }
+                dd { (value(fact.value_or_empty())) }
             }
         }
     }
@@ -152,15 +155,31 @@ pub(super) fn is_hash(text: &str) -> bool {
     digits.len() >= 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
+/// Names, ids and places of up to so many bytes stay on one line.
+const SHORT_NAME: usize = 28;
+
 /// A text that may go on in a new line behind each part of a path or name, rather than inside a word.
 pub(crate) fn breakable(text: &str) -> Markup {
+    if text.len() <= SHORT_NAME {
+        return html! { (text) };
+    }
     let parts = text.split_inclusive(['/', '_', ':', '.']);
     html! {
         @for (at, part) in parts.enumerate() { @if at > 0 { wbr; } (part) }
     }
 }
 
-/// A value: a hash is folded away, an id in fixed width, anything else as it is.
+/// Whether a text is a time such as `2023-11-14T22:13:20.000Z`.
+fn is_time(text: &str) -> bool {
+    let shape = text.bytes().map(|byte| match byte {
+        b'0'..=b'9' => b'0',
+        byte => byte,
+    });
+    let shape: Vec<u8> = shape.take(41).collect();
+    (20..=40).contains(&shape.len()) && shape.starts_with(b"0000-00-00T00:00:00") && text.is_ascii()
+}
+
+/// A value: a hash is folded away, an id in fixed width, a time on one line, anything else as it is.
 pub(super) fn value(text: &str) -> Markup {
     if is_hash(text) {
         let prefix = if text.starts_with("sha256:") { 7 } else { 0 };
@@ -168,6 +187,9 @@ pub(super) fn value(text: &str) -> Markup {
         return html! {
             details.hash { summary { code { (short) "…" } } code.full { (text) } }
         };
+    }
+    if is_time(text) {
+        return html! { span.time { (text) } };
     }
     let is_code = (text.contains(['_', '/']) && !text.contains(' ')) || text.starts_with('{');
     html! { @if is_code { span.mono { (breakable(text)) } } @else { (text) } }
@@ -197,7 +219,11 @@ pub(super) fn table(table: &Table, title: &str, faults: &Faults, budget: &mut Bu
     };
     let left_out = table.left_out + table.rows.len() - rows;
     if left_out > 0 {
-        budget.note(format!("{left_out} rows of “{}”", cut(title, 120)));
+        budget.note(format!(
+            "{} of “{}”",
+            counted(left_out, "row"),
+            cut(title, 120)
+        ));
     }
     html! {
         div.scroll tabindex="0" role="group" aria-label=(title) {

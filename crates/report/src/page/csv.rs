@@ -103,11 +103,8 @@ pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
     let width = rows.iter().map(Vec::len).max().unwrap_or(0).max(head.len());
     let columns = width.min(COLUMNS);
     if width > COLUMNS {
-        budget.note(format!(
-            "{} columns of {}",
-            width - COLUMNS,
-            cut(title, 120)
-        ));
+        let more = counted(width - COLUMNS, "column");
+        budget.note(format!("{more} of {}", cut(title, 120)));
     }
     let numbers: Vec<Option<Vec<f64>>> = (0..columns)
         .map(|column| column_of(&rows, column))

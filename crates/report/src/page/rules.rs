@@ -171,7 +171,7 @@ pub(super) fn hashes(description: &Description<'_>) -> Markup {
                         dt { (fact.label) }
                         dd { @if is_hash(&fact.value) || fact.value.contains('_') {
                                 code.full { (cut(&fact.value, FINDING)) }
-                            } @else { (cut(&fact.value, FINDING)) } }
+                            } @else { (cut(fact.value_or_empty(), FINDING)) } }
                     }
                 }
             }
@@ -196,7 +196,12 @@ pub(super) fn files(exhibit: &Exhibit<'_>, faults: &Faults) -> Markup {
         section.chapter #files {
             h2 { "Files" }
             p { (counted(files.len(), "file")) ", " (crate::describe::size_text(bytes))
-                @if count > 0 { ", " (count) " of them wrong and listed first" } }
+                @match (count, files.len()) {
+                    (0, _) => {},
+                    (1, 1) => ", which is wrong",
+                    (count, all) if count == all => ", all of them wrong",
+                    _ => { ", " (count) " of them wrong and listed first" },
+                } }
             details open[count > 0] {
                 summary { "All files and the SHA-256 of their bytes" }
                 div.scroll tabindex="0" role="group" aria-label="files" {
@@ -227,7 +232,7 @@ pub(super) fn files(exhibit: &Exhibit<'_>, faults: &Faults) -> Markup {
                 }
             }
             @if files.len() > FILES {
-                p.more { "… and " (files.len() - FILES) " more files; "
+                p.more { "… and " (counted(files.len() - FILES, "more file")) "; "
                     code { "runseal inspect --format json" } " lists all" }
             }
         }

@@ -8,6 +8,7 @@ use runseal_core::verify::Level;
 
 use super::*;
 use crate::answers::Tone;
+use crate::describe::Fact;
 use crate::exhibit::Documents;
 use runseal_core::source::MemberFile;
 
@@ -138,6 +139,77 @@ fn style_of_withheld_values_is_not_that_of_bars() {
     assert_eq!(STYLE.matches("\n.withheld{").count(), 1);
 }
 
+#[test]
+fn page_of_one_wrong_file_does_not_count_it_among_others() {
+    let html = page_of("goal");
+    assert!(html.contains("<p>1 file, 1 byte, which is wrong</p>"));
+}
+
+#[test]
+fn page_tells_what_is_empty_instead_of_showing_nothing() {
+    let html = page_of("");
+    assert!(html.contains("<p class=\"missing\">an empty text</p>"));
+    let fact = Fact {
+        label: "adapter".to_owned(),
+        value: String::new(),
+    };
+    let html = blocks::facts(&[fact]).into_string();
+    assert!(html.contains("<dt>adapter</dt><dd>(empty)</dd>"), "{html}");
+}
+
+/// The answers about something of this format that says this of its outcome and is not intact.
+fn answers_of(format: Format, outcome: Option<&str>) -> Answers {
+    let document = parse_document(b"{}", &ReadOptions::default()).unwrap();
+    let root = document.root();
+    let transformed = None;
+    let report = verify_bundle(&BundleView { root, transformed }, Level::Document);
+    Answers::of(&Exhibit {
+        path: "x",
+        format,
+        report: &report,
+        wrapping: &[],
+        identity: &Identity::default().ended(outcome),
+        documents: &Documents::new(),
+        contents: &BTreeMap::new(),
+        files: &[],
+        authenticity: None,
+    })
+}
+
+#[test]
+fn outcome_that_is_missing_is_not_known_and_of_a_format_without_one_does_not_apply() {
+    for format in [
+        Format::Pack,
+        Format::ContextBundle,
+        Format::Evidence,
+        Format::Receipt,
+    ] {
+        assert_eq!(answers_of(format, None).outcome.word, "Not known");
+    }
+    let of_ledger = answers_of(Format::Ledger, None).outcome;
+    assert_eq!(of_ledger.word, "Does not apply");
+    let failed = answers_of(Format::Receipt, Some("FAILURE")).outcome;
+    assert_eq!(failed.word, "Claims: replay failed");
+    let unknown = answers_of(Format::Receipt, Some("MAYBE")).outcome;
+    assert_eq!(unknown.word, "Says “MAYBE”");
+}
+
+#[test]
+fn summary_calls_nothing_signed_or_unsigned_that_nobody_could_look_at() {
+    let mut answers = answers_of(Format::Pack, None);
+    answers.intact.tone = Tone::Good;
+    assert_eq!(
+        answers.summary(Format::Pack),
+        "A pack: intact, signatures not looked for"
+    );
+    answers.signed.tone = Tone::Warning;
+    answers.signed.word = crate::answers::CANNOT_TELL.to_owned();
+    assert_eq!(
+        answers.summary(Format::Pack),
+        "A pack: intact, perhaps signed"
+    );
+}
+
 /// The outcome that a redacted copy with these documents is shown with.
 fn outcome_of_copy(documents: &[(&str, &str)]) -> (Tone, String, String) {
     let options = ReadOptions::default();
@@ -181,11 +253,91 @@ fn redacted_copy_of_a_failed_run_is_shown_as_failed() {
     let (tone, word, detail) = outcome_of_copy(&output(&bar));
     assert_eq!((tone, word.as_str()), (Tone::Neutral, "Not shown"));
     assert!(
-        detail.ends_with("; redacted 1 of 9, each with its reason"),
+        detail.ends_with("; redacted 1 of 9 values, each with its reason"),
         "{detail}"
     );
     let pack = ("REDACTION.json", r#"{"format":"pack"}"#);
     let decision = r#"{"kernel_result_kind":"BUNDLE","decision":{"accepted":false}}"#;
     let (tone, word, _) = outcome_of_copy(&[pack, ("run.json", decision)]);
     assert_eq!((tone, word.as_str()), (Tone::Bad, "Claims: not accepted"));
+}
+
+/// The page of something of this format that holds these documents and is not intact.
+fn page_with(format: Format, documents: &[(&str, &str)]) -> String {
+    let options = ReadOptions::default();
+    let parsed: Vec<_> = documents
+        .iter()
+        .map(|(name, text)| (*name, parse_document(text.as_bytes(), &options).unwrap()))
+        .collect();
+    let root = parsed[0].1.root();
+    let transformed = None;
+    let report = verify_bundle(&BundleView { root, transformed }, Level::Document);
+    let roots = parsed
+        .iter()
+        .map(|(name, document)| ((*name).to_owned(), document.root()));
+    let exhibit = Exhibit {
+        path: "it",
+        format,
+        report: &report,
+        wrapping: &[],
+        identity: &Identity::default(),
+        documents: &roots.collect::<Documents<'_>>(),
+        contents: &BTreeMap::new(),
+        files: &[],
+        authenticity: None,
+    };
+    render_page(&exhibit, None)
+}
+
+#[test]
+fn pack_that_executed_nothing_tells_no_exit_code() {
+    let runner = r#"{"platform":{"os":"linux"},"exit":{"code":0}}"#;
+    let page = |run| page_with(Format::Pack, &[("run.json", run), ("runner.json", runner)]);
+    let idle = page(r#"{"kernel_result_kind":"REFUSE","execution":null}"#);
+    assert!(idle.contains("Where it would have run: nothing was executed"));
+    assert!(!idle.contains("<dt>exit code</dt>"));
+    let executed = page(r#"{"kernel_result_kind":"BUNDLE","execution":{"mode":"none"}}"#);
+    assert!(executed.contains("Where it ran") && executed.contains("<dt>exit code</dt>"));
+}
+
+#[test]
+fn chain_of_receipts_shows_every_bundle_and_no_column_without_content() {
+    let receipt = |bundle: &str| {
+        format!(
+            r#"{{"bundle_id":"{bundle}","outcome":"SUCCESS","job_id":"j","receipt_index":null,"steps":[]}}"#
+        )
+    };
+    let chain = [receipt("first"), receipt("second"), receipt("first")].join(",");
+    let html = page_with(Format::Receipt, &[("", &format!("[{chain}]"))]);
+    assert!(html.contains("Bundles") && html.contains("first") && html.contains("second"));
+    assert_eq!(
+        html.matches(">first</").count(),
+        1 + 2,
+        "a card, and two values"
+    );
+    assert!(html.contains("<th scope=\"col\">outcome</th>"));
+    assert!(!html.contains("<th scope=\"col\">index</th>"));
+    assert!(!html.contains("<th scope=\"col\">parent</th>"));
+}
+
+#[test]
+fn engine_without_a_code_is_not_called_by_its_version_alone() {
+    let manifest = [("ENGINE_MANIFEST.json", r#"{"engine_version":"1.0.0"}"#)];
+    let html = page_with(Format::Engine, &manifest);
+    assert!(html.contains("“An engine without a code, 1.0.0”"));
+}
+
+#[test]
+fn times_and_short_names_are_not_broken_into_lines() {
+    let shown = |text: &str| blocks::value(text).into_string();
+    assert_eq!(
+        shown("2023-11-14T22:13:20.000Z"),
+        "<span class=\"time\">2023-11-14T22:13:20.000Z</span>"
+    );
+    assert_eq!(shown("2023-11-14 at night"), "2023-11-14 at night");
+    assert_eq!(
+        shown("q_7f0fd548c93a1403"),
+        "<span class=\"mono\">q_7f0fd548c93a1403</span>"
+    );
+    assert!(shown("context/node_4cdf205b3c24deff.md").contains("/<wbr>"));
 }

@@ -48,7 +48,8 @@ pub(super) fn tree(
     };
     let left_out = walk.left_out;
     if left_out > 0 {
-        budget.note(format!("{left_out} values of “{}”", cut(title, 120)));
+        let values = counted(left_out, "value");
+        budget.note(format!("{values} of “{}”", cut(title, 120)));
     }
     html! {
         (shown)
@@ -66,7 +67,7 @@ impl Walk<'_, '_> {
     ) -> Markup {
         if depth >= DEPTH {
             self.left_out += node.len();
-            return html! { li.more { "… " (node.len()) " more levels down" } };
+            return html! { li.more { "… and " (counted(node.len(), "more value")) " further down" } };
         }
         // Values that say their unit beside themselves.
         let unit = node.get("unit").and_then(|unit| unit.as_lossy_str());
@@ -193,16 +194,15 @@ impl Walk<'_, '_> {
         let shown = &text[..text.floor_char_boundary(fits)];
         let rest = text.len() - shown.len();
         if rest > 0 {
-            self.budget.note(format!(
-                "{rest} bytes of a string of {}",
-                cut(self.file, 120)
-            ));
+            let bytes = counted(rest, "byte");
+            let file = cut(self.file, 120);
+            self.budget.note(format!("{bytes} of a string of {file}"));
         }
         html! {
             details.long {
                 summary { span.string { (cut(&text, 120)) } span.count { (text.len()) " bytes" } }
                 pre.words tabindex="0" { (shown) }
-                @if rest > 0 { p.more { "… and " (rest) " more bytes" } }
+                @if rest > 0 { p.more { "… and " (counted(rest, "more byte")) } }
             }
         }
     }

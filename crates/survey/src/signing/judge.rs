@@ -14,8 +14,7 @@ use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
 use runseal_trust::policy::{
-    ChainError, Decision, NOT_INTACT, Policy, PolicyError, Question, decide, follow_chain,
-    read_chain,
+    ChainError, Decision, Policy, PolicyError, Question, decide, follow_chain, read_chain,
 };
 use runseal_trust::sigstore::TrustedRoot;
 use runseal_trust::statement::Target;
@@ -161,26 +160,19 @@ impl TrustQuestion<'_> {
 pub struct SignatureJudge<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
-    level: Level,
     archives: ArchiveDigests,
     answers: Mutex<BTreeMap<String, Authenticity>>,
 }
 
 impl<'a> SignatureJudge<'a> {
-    /// One who asks `question`; what nothing was noted of is judged again at `level`.
-    pub fn new(files: &'a dyn Files, question: TrustQuestion<'a>, level: Level) -> Self {
+    /// One who asks `question`.
+    pub fn new(files: &'a dyn Files, question: TrustQuestion<'a>) -> Self {
         Self {
             files,
             question,
-            level,
             archives: ArchiveDigests::default(),
             answers: Mutex::default(),
         }
-    }
-
-    fn has_outside(&self, path: &Path) -> bool {
-        let outer = outer_path(self.files, path);
-        outer.is_some_and(|outer| has_beside(self.files, &outer))
     }
 
     /// The survey with the answers to everything whose format is known.
@@ -207,20 +199,11 @@ impl Onlooker for SignatureJudge<'_> {
         let path = Path::new(&result.path);
         let mut authenticity = match noted {
             Some(noted) => judge_noted(self.files, result, noted, (self.question, &self.archives)),
-            // Signatures were looked for before it was judged, and there are none.
-            None if !self.question.is_asked() && !self.has_outside(path) => {
-                Authenticity::unsigned()
-            }
-            None => judge_signatures(self.files, path, self.level, self.question).0,
+            // Signatures were looked for before it was judged, and there were none; or it could not be
+            // read. It is not read again: that might be something else by now.
+            None if outer_path(self.files, path).is_none() => refused(self.question, PIPED),
+            None => refused(self.question, NOT_NOTED),
         };
-        // What did not hold when it was first looked at is not trusted for a second look.
-        if let Some(trust) = &mut authenticity.trusted
-            && trust.is_trusted
-            && !result.is_valid()
-        {
-            trust.is_trusted = false;
-            trust.reason = NOT_INTACT.to_owned();
-        }
         authenticity.add_carried(&result.identity, result.findings());
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.insert(result.path.clone(), authenticity);
@@ -326,6 +309,8 @@ pub fn judge_signatures(
 }
 
 const PIPED: &str = "it came through a pipe, unsigned";
+
+const NOT_NOTED: &str = "what was signed cannot be read";
 
 /// The answers about something that was loaded, from what was read then.
 pub fn judge_loaded(

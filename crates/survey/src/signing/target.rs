@@ -195,7 +195,7 @@ fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, 
     } else if loaded.format == Format::RunBundle {
         let sums = match loaded.texts.get(SUMS) {
             Some(bytes) => bytes.clone(),
-            None => read_from_folder(files, path, SUMS)?,
+            None => read_as_judged(files, path, loaded, SUMS)?,
         };
         let mut target = Target::of_file(&name, SUMS, sums);
         // What its redacted copies will have in common with it.
@@ -210,7 +210,7 @@ fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, 
     } else if loaded.format == Format::Redacted {
         let take = |name: &str| match loaded.documents.get(name) {
             Some(bytes) => Ok(bytes.clone()),
-            None => read_from_folder(files, path, name),
+            None => read_as_judged(files, path, loaded, name),
         };
         of_copy(&name, take(REDACTION)?, &take(REDACTED)?)
     } else {
@@ -251,7 +251,53 @@ fn safe(name: &str) -> Result<SafePath, SourceError> {
     })
 }
 
-fn read_from_folder(files: &dyn Files, path: &Path, name: &str) -> Result<Vec<u8>, SourceError> {
+/// Reads a file that is too large to be kept. Its bytes count only if they are those that were judged.
+fn read_as_judged(
+    files: &dyn Files,
+    path: &Path,
+    loaded: &Loaded,
+    name: &str,
+) -> Result<Vec<u8>, SourceError> {
+    let mut members = loaded.files.iter();
+    let judged = members.find(|file| file.path == name);
+    let judged = judged.and_then(|file| file.sha256);
     let source = files.open_folder(path, true, None)?;
-    source.read(&safe(name)?, JsonLimits::LARGEST_DOCUMENT)
+    let bytes = source.read(&safe(name)?, JsonLimits::LARGEST_DOCUMENT)?;
+    match judged == Some(Digest::of(&bytes)) {
+        true => Ok(bytes),
+        false => Err(SourceError::Io {
+            path: name.to_owned(),
+            source: io::Error::other("it was changed after it was judged"),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryFiles;
+
+    fn folder(sums: &'static str) -> MemoryFiles<'static> {
+        let mut files = MemoryFiles::default();
+        for (name, text) in [("run/RUN_META.json", "{}"), ("run/SHA256SUMS.txt", sums)] {
+            files.add_file(name, text.as_bytes().into()).unwrap();
+        }
+        files
+    }
+
+    #[test]
+    fn list_too_large_to_be_kept_is_signed_for_only_as_it_was_judged() {
+        let (files, path) = (folder("as judged\n"), Path::new("run"));
+        let mut loaded = load(&files, path, Level::Integrity).unwrap();
+        let kept = loaded.texts.remove(SUMS);
+        assert_eq!(kept.as_deref(), Some(&b"as judged\n"[..]));
+        assert!(signable_of_loaded(&files, path, &loaded).is_ok());
+        let changed = folder("as changed since\n");
+        let refused = signable_of_loaded(&changed, path, &loaded).unwrap_err();
+        let LoadError::Source(SourceError::Io { path, source }) = refused else {
+            panic!("{refused}")
+        };
+        assert_eq!(path, SUMS);
+        assert_eq!(source.to_string(), "it was changed after it was judged");
+    }
 }

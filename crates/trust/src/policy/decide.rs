@@ -12,7 +12,7 @@ use crate::check::{Checked, Signatory, is_proved};
 use crate::statement::Target;
 
 /// Why something that breaks its format's rules is not trusted.
-pub const NOT_INTACT: &str = "it is not intact, so no signature covers it";
+const NOT_INTACT: &str = "it is not intact, so no signature covers it";
 
 /// What is asked about.
 #[derive(Clone, Debug, Default)]

@@ -13,7 +13,7 @@ mod ssh_signers;
 mod text;
 
 pub use chain::{CHAIN_PAYLOAD, ChainError, follow_chain, read_chain, sign_policy};
-pub use decide::{Decision, NOT_INTACT, Question, Step, decide};
+pub use decide::{Decision, Question, Step, decide};
 pub use parse::{Identity, Policy, PolicyError, Requirement, Rule, Signer};
 pub use receipts::{from_receipt_policy, quote};
 pub use ssh_signers::{AllowedSigner, parse_allowed_signers};

@@ -246,7 +246,8 @@ impl RedactedView {
         Some((all.saturating_sub(seen), all))
     }
 
-    fn identity(&self) -> Identity {
+    /// What it calls itself, how what it is a copy of ended, and what it withholds.
+    pub fn identity(&self) -> Identity {
         let format = self.redaction.as_ref().ok();
         let format = format.and_then(|redaction| redactable(&redaction.format));
         let ids = format.map_or(&[][..], |format| format.ids).iter();

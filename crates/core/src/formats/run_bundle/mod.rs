@@ -109,8 +109,16 @@ impl FormatDefinition for RunBundleFormat {
             Err(error) => return Some(Err(error)),
         };
         let report = collected.judge(judging.level, judging.tools);
+        let identity = collected.identity();
+        Some(Ok(Judgement { report, identity }))
+    }
+}
+
+impl CollectedRun {
+    /// What the run calls itself, how it ended, and what was not captured of it.
+    pub fn identity(&self) -> Identity {
         let parse = |name: &str| {
-            let bytes = collected.documents.get(name)?;
+            let bytes = self.documents.get(name)?;
             parse_document(bytes, &ReadOptions::default()).ok()
         };
         let identity = parse(layout::RUN_META)
@@ -123,11 +131,11 @@ impl FormatDefinition for RunBundleFormat {
         if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
             identity.not_captured = recorded::tell_gaps(environment.root());
         }
-        if collected.facts.file(REDACTION).is_some() {
+        if self.facts.file(REDACTION).is_some() {
             let caveat = "what its redacted copies will show is its sealer's word: the commitment in \
                           REDACTION.json can be checked only with the seed";
             identity.caveats.push(caveat.to_owned());
         }
-        Some(Ok(Judgement { report, identity }))
+        identity
     }
 }

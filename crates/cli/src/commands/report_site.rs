@@ -1,0 +1,282 @@
+//! A site: a page about everything below a folder, and an index of them.
+//!
+//! Everything is judged once. Its page and its row in the index are made right then, of the bytes that
+//! were judged.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use runseal_core::digest::Digest;
+use runseal_core::source::SourceError;
+use runseal_core::verify::{Checked, Level, Outcome, Verdict};
+use runseal_engine::atomic::WriteError;
+use runseal_engine::signing::TrustQuestion;
+use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
+use runseal_engine::survey::load::Loaded;
+use runseal_engine::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_files_seen};
+use runseal_report::limits::SITE_ROWS;
+use runseal_report::{SiteEntry, SiteIndex, render_index, render_page};
+use runseal_survey::{Files, InsidePath};
+
+use crate::error::CliError;
+use crate::inside::refuse_in;
+use crate::places::files_for;
+use crate::progress::with_progress;
+use crate::signing::OpenTrust;
+use crate::ui;
+use crate::verdict::finding_line;
+
+/// Writes a page for everything below `root`, and the index.
+pub fn write_site(
+    root: &Path,
+    target: &Path,
+    level: Level,
+    trust: &OpenTrust,
+) -> Result<Outcome, CliError> {
+    let hint = "name a folder, such as `-o site`, and a PATH to search";
+    if target == Path::new("-") {
+        let message = "a site is a folder and cannot go to standard output";
+        return Err(CliError::usage(message, hint));
+    }
+    if root == Path::new("-") {
+        let message = "standard input holds one thing, and a site is of many";
+        return Err(CliError::usage(message, hint));
+    }
+    let files = files_for([root]);
+    if InsidePath::of(files, root).is_none() {
+        files.kind(root).map_err(|source| not_there(root, source))?;
+    }
+    refuse_in(target, target)?;
+    check_place(target, Place::FreeOrEmptyFolder).map_err(|error| staging_error(&error))?;
+    let staging = Staging::begin_beside(target)?;
+    let (pages, lost) = fill_site(files, root, level, trust.question(), &staging)?;
+    let place = (Place::FreeOrEmptyFolder, Rights::AsUmask);
+    staging
+        .publish(target, place, |_| Ok::<_, StagingError>(()))
+        .map_err(|error| staging_error(&error))?;
+    let beyond = match lost {
+        0 => String::new(),
+        1 => "; 1 has no page, and the index says why".to_owned(),
+        lost => format!("; {lost} have no page, and the index says why"),
+    };
+    ui::note(&format!(
+        "{pages} page{}, and {}/index.html{beyond}",
+        if pages == 1 { "" } else { "s" },
+        target.display()
+    ));
+    Ok(match lost {
+        0 => Outcome::Valid,
+        _ => Outcome::Unreadable,
+    })
+}
+
+/// Judges everything below `root` and stores pages and index in `staging`; gives how many pages there
+/// are, and how many rows have none.
+fn fill_site(
+    files: &dyn Files,
+    root: &Path,
+    level: Level,
+    question: TrustQuestion<'_>,
+    staging: &Staging,
+) -> Result<(usize, usize), CliError> {
+    let maker = PageMaker {
+        files,
+        question,
+        staging,
+        made: Mutex::default(),
+    };
+    let tally = Tally::default();
+    let options = SurveyOptions { level, jobs: None };
+    let paths = [root.to_owned()];
+    let survey = with_progress(&tally, || {
+        survey_files_seen(files, &paths, options, &tally, &maker)
+    });
+    // Where nothing was found that is a result, of which no onlooker hears.
+    let is_empty = maker.made().rows.is_empty();
+    if let (true, Some(nothing)) = (is_empty, survey.results().first()) {
+        maker.see(nothing, None);
+    }
+    let made = maker.made.into_inner();
+    let entries = made
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_entries(staging)?;
+    let shown = root.display().to_string();
+    let pages = entries.iter().filter(|entry| entry.page.is_some()).count();
+    if let (0, Some(first)) = (pages, entries.first()) {
+        let reason = first.reason.clone();
+        return Err(CliError::new(Outcome::Unreadable, "NOTHING_SHOWN", reason)
+            .at(&shown)
+            .hint("no site was written; `runseal verify --help` lists what is known"));
+    }
+    let index = render_index(&SiteIndex {
+        root: &shown,
+        entries: &entries,
+        passed_over: survey.passed_over(),
+        left_out: survey.results().len().saturating_sub(entries.len()),
+    });
+    staging.put("index.html", index.as_bytes())?;
+    Ok((pages, entries.len() - pages))
+}
+
+/// Makes the page and the row of everything that a survey judges, right after it was judged.
+struct PageMaker<'a> {
+    files: &'a dyn Files,
+    question: TrustQuestion<'a>,
+    staging: &'a Staging,
+    made: Mutex<Made>,
+}
+
+/// What was made so far. Units are judged in any order, so pages get their names in the end.
+#[derive(Default)]
+struct Made {
+    rows: BTreeMap<RowKey, SiteEntry>,
+    /// How many pages were begun.
+    pages: usize,
+    /// Why a page could not be stored.
+    failed: Option<WriteError>,
+}
+
+/// Rows are ordered by path, and those of the same path by their pages: paths that are no text may be
+/// shown alike. The number only tells apart what is the same.
+type RowKey = (String, Option<Digest>, usize);
+
+impl Made {
+    /// The number of the next page, where a row of this path has a place among the first.
+    fn begin(&mut self, path: &str) -> Option<usize> {
+        let last = self.rows.last_key_value();
+        let is_full = self.rows.len() >= SITE_ROWS;
+        if self.failed.is_some() || is_full && last.is_some_and(|((last, ..), _)| &**last < path) {
+            return None;
+        }
+        self.pages += 1;
+        Some(self.pages)
+    }
+
+    /// Adds a row. Where there are too many, the last one goes, and its page with it.
+    fn add(&mut self, key: RowKey, entry: SiteEntry, staging: &Staging) {
+        self.rows.insert(key, entry);
+        if self.rows.len() <= SITE_ROWS {
+            return;
+        }
+        if let Some((_, entry)) = self.rows.pop_last()
+            && let Some(page) = entry.page
+        {
+            self.failed = staging.remove(&page).err();
+        }
+    }
+
+    /// The rows in order, whose pages have the names that they keep.
+    fn into_entries(self, staging: &Staging) -> Result<Vec<SiteEntry>, CliError> {
+        if let Some(error) = self.failed {
+            return Err(error.into());
+        }
+        let mut entries = Vec::new();
+        for (at, mut entry) in self.rows.into_values().enumerate() {
+            if let Some(page) = &mut entry.page {
+                let name = format!("pages/{:05}-{}.html", at + 1, slug(&entry.path));
+                staging.rename(page, &name)?;
+                *page = name;
+            }
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+}
+
+impl PageMaker<'_> {
+    fn made(&self) -> MutexGuard<'_, Made> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Onlooker for PageMaker<'_> {
+    fn wants(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn wants_whole(&self) -> bool {
+        true
+    }
+
+    fn show(&self, loaded: Loaded) {
+        let Some(number) = self.made().begin(&loaded.path) else {
+            return;
+        };
+        let name = format!("pages/{number}.new");
+        let (entry, html) = loaded.show(self.files, self.question, |exhibit| {
+            let entry = SiteEntry::of(exhibit, name.clone());
+            (entry, render_page(exhibit, None))
+        });
+        let stored = self.staging.put(&name, html.as_bytes());
+        let key = (loaded.path, Some(Digest::of(html.as_bytes())), number);
+        let mut made = self.made();
+        match stored {
+            Ok(()) => made.add(key, entry, self.staging),
+            Err(error) => made.failed = Some(error),
+        }
+    }
+
+    fn see(&self, result: &Checked, _: Option<Noted>) {
+        let reason = match &result.verdict {
+            Verdict::NotChecked(reason) => reason.clone(),
+            _ => {
+                let findings = result.findings().iter();
+                let lines: Vec<_> = findings.take(3).map(finding_line).collect();
+                lines.join("; ").trim_start().to_owned()
+            }
+        };
+        let mut made = self.made();
+        let Some(number) = made.begin(&result.path) else {
+            return;
+        };
+        let is_judged = !matches!(result.verdict, Verdict::NotChecked(_));
+        let entry = SiteEntry::without_page(result.path.clone(), result.format, reason, is_judged);
+        made.add((result.path.clone(), None, number), entry, self.staging);
+    }
+}
+
+fn not_there(root: &Path, source: io::Error) -> CliError {
+    let path = root.display().to_string();
+    CliError::from(match source.kind() {
+        io::ErrorKind::NotFound => SourceError::NotFound { path },
+        _ => SourceError::Io { path, source },
+    })
+}
+
+fn staging_error(error: &StagingError) -> CliError {
+    match error {
+        StagingError::Exists(path) => CliError::new(
+            Outcome::Unreadable,
+            "EXISTS",
+            "the site needs a new or empty folder, and this is something else".to_owned(),
+        )
+        .at(path.display().to_string())
+        .hint("name a new folder; nothing is ever overwritten"),
+        StagingError::Write(error) => CliError::from(error),
+    }
+}
+
+/// The end of a path, reduced to characters that are safe in any file name and link.
+fn slug(path: &str) -> String {
+    let kept = path.chars().rev().take(40).collect::<Vec<_>>();
+    let word = |c: char| match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' | '-' => c,
+        _ => '_',
+    };
+    let text: String = kept.into_iter().rev().map(word).collect();
+    text.trim_matches('_').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_plain_whatever_the_path_is() {
+        assert_eq!(slug("runs/one.zip!/ev/job"), "runs_one_zip__ev_job");
+        assert_eq!(slug("\"><script>"), "script");
+        assert_eq!(slug(&"é/../".repeat(40)), "");
+    }
+}

@@ -1,0 +1,271 @@
+//! Everything is judged once: what is shown, and what signatures are checked against, is the bytes
+//! that were judged, even where something else is there a moment later.
+
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+use std::borrow::Cow;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use runseal_archive::Archive;
+use runseal_core::digest::Digest;
+use runseal_core::source::{EntryKind, Source, SourceError};
+use runseal_core::verify::{Checked, SignatureDemand, Survey};
+use runseal_survey::load::{Loaded, load};
+use runseal_survey::signing::{SignatureJudge, TrustQuestion};
+use runseal_survey::{Alone, Files, MemoryFiles, Noted, Onlooker, SurveyOptions, Tally, survey};
+
+/// Files that become others as soon as something of them was opened to be judged.
+struct Turncoat {
+    before: MemoryFiles<'static>,
+    after: MemoryFiles<'static>,
+    opened: AtomicUsize,
+}
+
+impl Turncoat {
+    fn new(before: MemoryFiles<'static>, after: MemoryFiles<'static>) -> Self {
+        Self {
+            before,
+            after,
+            opened: AtomicUsize::new(0),
+        }
+    }
+
+    fn opened(&self) -> usize {
+        self.opened.load(Ordering::Relaxed)
+    }
+
+    fn now(&self) -> &MemoryFiles<'static> {
+        match self.opened() {
+            0 => &self.before,
+            _ => &self.after,
+        }
+    }
+
+    /// What is there now, of which this is an opening.
+    fn open(&self) -> &MemoryFiles<'static> {
+        match self.opened.fetch_add(1, Ordering::Relaxed) {
+            0 => &self.before,
+            _ => &self.after,
+        }
+    }
+}
+
+impl Files for Turncoat {
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        self.now().kind(path)
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        self.now().is_there(path)
+    }
+
+    fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()> {
+        self.now().list(folder, each)
+    }
+
+    fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {
+        self.now().path_of(bytes)
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.now().read(path, limit)
+    }
+
+    fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        self.now().head(path, limit)
+    }
+
+    fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
+        self.now().digest(path)
+    }
+
+    fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        match self.now().read_archive(path)? {
+            None => Ok(None),
+            Some(_) => self.open().read_archive(path),
+        }
+    }
+
+    fn open_folder(
+        &self,
+        path: &Path,
+        follows_link: bool,
+        threads: Option<usize>,
+    ) -> Result<Box<dyn Source + '_>, SourceError> {
+        self.open().open_folder(path, follows_link, threads)
+    }
+
+    fn standard_input(&self) -> Box<dyn Read + '_> {
+        self.now().standard_input()
+    }
+}
+
+/// Keeps what it is shown.
+#[derive(Default)]
+struct Visitor {
+    shown: Mutex<Vec<Loaded>>,
+    not_shown: Mutex<Vec<String>>,
+}
+
+impl Onlooker for Visitor {
+    fn wants(&self, _: &Path) -> bool {
+        false
+    }
+
+    fn wants_whole(&self) -> bool {
+        true
+    }
+
+    fn see(&self, result: &Checked, _: Option<Noted>) {
+        self.not_shown.lock().unwrap().push(result.path.clone());
+    }
+
+    fn show(&self, loaded: Loaded) {
+        self.shown.lock().unwrap().push(loaded);
+    }
+}
+
+fn vector(name: &str) -> PathBuf {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
+    vectors.join(name)
+}
+
+/// The files of a vector below `place`.
+fn add_vector(files: &mut MemoryFiles<'static>, vector: &Path, place: &str) {
+    if vector.is_file() {
+        let bytes = fs::read(vector).unwrap();
+        return files.add_file(place, Cow::Owned(bytes)).unwrap();
+    }
+    for entry in fs::read_dir(vector).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        add_vector(files, &entry.path(), &format!("{place}/{name}"));
+    }
+}
+
+fn files_of(name: &str, place: &str) -> MemoryFiles<'static> {
+    let mut files = MemoryFiles::default();
+    add_vector(&mut files, &vector(name), place);
+    files
+}
+
+fn survey_of(files: &dyn Files, path: &str, onlooker: &dyn Onlooker) -> Survey {
+    let paths = [PathBuf::from(path)];
+    let seen = (&Tally::default(), onlooker);
+    survey(files, &Alone, &paths, SurveyOptions::default(), seen)
+}
+
+#[test]
+fn unit_shown_is_the_one_that_was_judged_and_is_opened_once() {
+    let good = "job-bundle/ok-handbook/input";
+    let bad = "job-bundle/jb4-artifact-changed/input";
+    for (first, second, is_valid) in [(good, bad, true), (bad, good, false)] {
+        let files = Turncoat::new(files_of(first, "tree/job"), files_of(second, "tree/job"));
+        let visitor = Visitor::default();
+        let survey = survey_of(&files, "tree", &visitor);
+        assert_eq!(files.opened(), 1, "{first}");
+        assert_eq!(survey.results()[0].is_valid(), is_valid, "{first}");
+        let shown = visitor.shown.into_inner().unwrap();
+        let [shown] = shown.as_slice() else {
+            panic!("one unit is shown")
+        };
+        assert_eq!(
+            (shown.path.as_str(), shown.is_valid()),
+            ("tree/job", is_valid)
+        );
+        let untouched = files_of(first, "tree/job");
+        let judged = load(
+            &untouched,
+            Path::new("tree/job"),
+            SurveyOptions::default().level,
+        );
+        let judged = judged.unwrap();
+        assert_eq!(shown.documents, judged.documents);
+        assert_eq!(shown.texts, judged.texts);
+        assert_eq!(shown.files, judged.files);
+        assert_eq!(shown.report.findings(), judged.report.findings());
+    }
+}
+
+#[test]
+fn archive_is_read_once_for_all_that_is_shown_of_it() {
+    let good = files_of("archive/ok-zip/input.zip", "tree/job.zip");
+    let files = Turncoat::new(good.clone(), MemoryFiles::default());
+    let visitor = Visitor::default();
+    let survey = survey_of(&files, "tree", &visitor);
+    assert_eq!(files.opened(), 1);
+    assert!(survey.results()[0].is_valid());
+    let shown = visitor.shown.into_inner().unwrap();
+    let [shown] = shown.as_slice() else {
+        panic!("one unit is shown")
+    };
+    let level = SurveyOptions::default().level;
+    let judged = load(&good, Path::new("tree/job.zip"), level).unwrap();
+    assert_eq!(shown.path, "tree/job.zip");
+    assert_eq!(shown.texts, judged.texts);
+    assert_eq!(shown.files, judged.files);
+    assert!(!shown.texts.is_empty());
+}
+
+#[test]
+fn faults_of_an_archive_are_shown_with_the_unit_that_came_in_it() {
+    let files = files_of(
+        "archive/ar5-zip-content-changed/input.zip",
+        "tree/changed.zip",
+    );
+    let visitor = Visitor::default();
+    let survey = survey_of(&files, "tree", &visitor);
+    assert!(!survey.results()[0].is_valid());
+    assert!(visitor.not_shown.into_inner().unwrap().is_empty());
+    let shown = visitor.shown.into_inner().unwrap();
+    assert!(!shown[0].is_valid());
+    let level = SurveyOptions::default().level;
+    let judged = load(&files, Path::new("tree/changed.zip"), level).unwrap();
+    assert_eq!(shown[0].wrapping, judged.wrapping);
+    assert_eq!(shown[0].files, judged.files);
+}
+
+#[test]
+fn what_cannot_be_shown_is_seen_with_its_verdict() {
+    let mut files = files_of("job-bundle/ok-handbook/input", "tree/job");
+    let broken = Cow::Borrowed(&b"PK\x03\x04 and nothing more"[..]);
+    files.add_file("tree/broken.zip", broken).unwrap();
+    let visitor = Visitor::default();
+    let survey = survey_of(&files, "tree", &visitor);
+    assert_eq!(survey.results().len(), 2);
+    assert_eq!(visitor.shown.into_inner().unwrap().len(), 1);
+    let not_shown = visitor.not_shown.into_inner().unwrap();
+    assert_eq!(not_shown, ["tree/broken.zip"]);
+}
+
+/// A bundle may be named by its manifest, and its signatures lie beside that name.
+#[test]
+fn signatures_beside_a_manifest_are_about_the_bundle_that_was_judged() {
+    let with_signature = |vector: &str| {
+        let mut files = files_of(vector, "job");
+        let signature = Cow::Borrowed(&b"no signature"[..]);
+        files.add_file("job/bundle.json.sig", signature).unwrap();
+        files
+    };
+    let files = Turncoat::new(
+        with_signature("job-bundle/jb4-artifact-changed/input"),
+        with_signature("job-bundle/ok-handbook/input"),
+    );
+    let question = TrustQuestion {
+        policy: None,
+        keys: &[],
+        now: 0,
+        log: None,
+    };
+    let judge = SignatureJudge::new(&files, question);
+    let survey = survey_of(&files, "job/bundle.json", &judge);
+    assert_eq!(files.opened(), 1);
+    let survey = judge.answer(survey, SignatureDemand::default());
+    assert!(!survey.results()[0].is_valid());
+    let found = survey.authenticity_of(&survey.results()[0]).unwrap();
+    assert_eq!(found.signatures.len(), 1);
+}
