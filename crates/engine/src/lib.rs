@@ -25,6 +25,7 @@ pub mod redact;
 pub mod ro_crate;
 pub mod run;
 pub mod signing;
+mod staged_files;
 pub mod staging;
 pub mod store;
 pub mod stream;

@@ -478,14 +478,21 @@ mod tests {
         let redactor = redactor();
         redactor.learn("mine", b"opaque value/of+mine");
         let scanned = usize::try_from(SCANNED).unwrap();
+        let forms = [
+            "opaque value/of+mine",
+            "b3BhcXVlIHZhbHVlL29mK21pbmU=",
+            "6f70617175652076616c75652f6f662b6d696e65",
+        ];
         for at in [0, 5, scanned - 7, scanned, 2 * scanned - 1, 3 * scanned] {
-            let mut text = vec![b'.'; at];
-            text.extend_from_slice(b"opaque value/of+mine");
-            text.extend(vec![b'.'; 100]);
-            let found = redactor.find_known_in(text.as_slice()).unwrap();
-            assert_eq!(found, Some(("mine".to_owned(), at)));
-            text.drain(at..at + 1);
-            assert_eq!(redactor.find_known_in(text.as_slice()).unwrap(), None);
+            for form in forms {
+                let mut text = vec![b'.'; at];
+                text.extend_from_slice(form.as_bytes());
+                text.extend(vec![b'.'; 100]);
+                let found = redactor.find_known_in(text.as_slice()).unwrap();
+                assert_eq!(found, Some(("mine".to_owned(), at)), "{form}");
+                text.drain(at..at + 1);
+                assert_eq!(redactor.find_known_in(text.as_slice()).unwrap(), None);
+            }
         }
     }
 
