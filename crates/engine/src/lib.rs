@@ -30,4 +30,5 @@ pub mod staging;
 pub mod store;
 pub mod stream;
 pub mod survey;
+pub mod threads;
 pub mod unfinished;

@@ -63,6 +63,9 @@ pub enum CatalogError {
     /// A server refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The system refused the thread that looks for units while others are being added.
+    #[error("no thread could be had to look for units")]
+    Thread(#[source] std::io::Error),
     /// A row that this program cannot have written.
     #[error("the catalogue is damaged: {0}")]
     Damaged(&'static str),

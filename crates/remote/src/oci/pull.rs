@@ -14,6 +14,7 @@ use runseal_core::verify::Level;
 use runseal_engine::atomic::{WriteError, folder_of};
 use runseal_engine::staging::{Place, Rights, Staging, check_place};
 use runseal_engine::stream::BUFFER;
+use runseal_engine::threads::help_with;
 
 use super::OciError;
 use super::artifact::{Artifact, Held};
@@ -105,27 +106,37 @@ fn receive(artifact: &Artifact, leftovers: Leftovers, staging: &Staging) -> Resu
     let received = thread::scope(|scope| {
         let (pieces, receiver) = sync_channel(IN_FLIGHT);
         let (empty, emptied) = sync_channel(2 * IN_FLIGHT);
-        let mut stream = artifact.stream(&failure).with_leftovers(leftovers);
-        scope.spawn(move || send_all(&mut stream, &pieces, &emptied));
+        let stream = artifact.stream(&failure).with_leftovers(leftovers);
         let mut reader = PieceReader {
             receiver,
             empty,
             piece: Vec::new(),
             at: 0,
         };
-        match &artifact.held {
-            Held::Folder => unpack(&mut reader, staging).map(|_| ()),
-            Held::File(name) => {
-                let (mut file, path) = staging.create(name.as_str())?;
-                let copied = copy(&mut reader, &mut file);
-                copied.map(|_| ()).map_err(|error| match error {
-                    CopyError::Read(error) => OciError::from(error),
-                    CopyError::Write(source) => WriteError { path, source }.into(),
-                })
-            }
+        let helped = help_with(scope, stream, move |mut stream| {
+            send_all(&mut stream, &pieces, &emptied);
+        });
+        match helped {
+            Ok(_) => store(&mut reader, artifact, staging),
+            Err(mut stream) => store(&mut stream, artifact, staging),
         }
     });
     failure.or(received)
+}
+
+/// Stores what `reader` gives: a folder's tar, or one file.
+fn store(mut reader: impl Read, artifact: &Artifact, staging: &Staging) -> Result<(), OciError> {
+    match &artifact.held {
+        Held::Folder => unpack(&mut reader, staging).map(|_| ()),
+        Held::File(name) => {
+            let (mut file, path) = staging.create(name.as_str())?;
+            let copied = copy(&mut reader, &mut file);
+            copied.map(|_| ()).map_err(|error| match error {
+                CopyError::Read(error) => OciError::from(error),
+                CopyError::Write(source) => WriteError { path, source }.into(),
+            })
+        }
+    }
 }
 
 type Piece = io::Result<Vec<u8>>;

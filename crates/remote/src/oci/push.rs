@@ -18,6 +18,7 @@ use runseal_engine::input::read_file;
 use runseal_engine::survey::{
     Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen, without_climbing,
 };
+use runseal_engine::threads::Task;
 use runseal_survey::signing::{BESIDE, path_beside};
 
 use super::OciError;
@@ -75,7 +76,7 @@ pub fn push(
     let is_refused = AtomicBool::new(false);
     let (verified, sent) = thread::scope(|scope| {
         let verifying = early.is_none().then(|| {
-            scope.spawn(|| {
+            Task::begin(scope, || {
                 let verified = verify(path, level);
                 is_refused.store(verified.is_err(), Ordering::Relaxed);
                 verified
@@ -84,7 +85,7 @@ pub fn push(
         let sent = parcel.send(&mut shipment, &is_refused);
         let verified = match (early, verifying) {
             (Some(early), _) => Ok(early),
-            (None, Some(verifying)) => verifying.join().unwrap_or_else(|_| {
+            (None, Some(verifying)) => verifying.finish().unwrap_or_else(|_| {
                 Err(OciError::NotValid {
                     path: path.display().to_string(),
                     why: Objection::Unchecked("the verification broke down".to_owned()),
