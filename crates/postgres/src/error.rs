@@ -9,20 +9,20 @@ use thiserror::Error as ThisError;
 
 /// What can go wrong during work on the server.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum DatabaseError {
     /// An error of the server, which may be worth a retry.
     Sql(Error),
     /// An error of ours, which is not.
     Store(StoreError),
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for DatabaseError {
     fn from(error: Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for DatabaseError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }

@@ -241,7 +241,7 @@ struct SealedCommandRun {
     /// Which files were kept; `None` for all.
     keep: Option<Keep>,
     /// Whether the names of the files that were not kept are complete.
-    names_left_out: bool,
+    has_all_unkept_names: bool,
     /// What a redacted copy withholds.
     unsaid: Unsaid,
 }
@@ -295,14 +295,14 @@ impl SealedCommandRun {
         });
         let names = texts_of(member("not_kept"));
         // At that many names the list was cut off, so missing ones cannot be detected.
-        let names_left_out = names.len() < MOST_LEFT_OUT;
+        let has_all_unkept_names = names.len() < MOST_LEFT_OUT;
         snapshot.not_kept = names;
         Self {
             files,
             snapshot,
             stored,
             keep: patterns,
-            names_left_out,
+            has_all_unkept_names,
             unsaid,
         }
     }
@@ -355,7 +355,7 @@ impl SealedCommandRun {
             }
             Err(error) => return Err(error),
         };
-        if !self.names_left_out {
+        if !self.has_all_unkept_names {
             now.not_kept.clone_from(&self.snapshot.not_kept);
         }
         self.leave_out_withheld(&mut now);

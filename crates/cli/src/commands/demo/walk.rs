@@ -3,7 +3,7 @@
 use runseal_engine::programs::find_program;
 
 use super::files::{change_one_byte, copy};
-use super::shell::{Ran, Shell, heading, say};
+use super::shell::{CommandOutput, Shell, heading, say};
 use super::sign;
 use crate::error::CliError;
 use crate::ui;
@@ -140,7 +140,7 @@ fn replay_pack(shell: &Shell, intent: &str) -> Result<(), CliError> {
     ))
 }
 
-fn not_run(ran: &Ran, what: &str) -> Result<(), CliError> {
+fn not_run(ran: &CommandOutput, what: &str) -> Result<(), CliError> {
     say(&format!("NOT RUN: {what}, because: {}", ran.first_line()))
 }
 
@@ -255,7 +255,7 @@ fn tamper(shell: &Shell, made: &[Made]) -> Result<(), CliError> {
 }
 
 /// The ids of the rules that a verdict names, each once.
-fn rules_of(ran: &Ran) -> String {
+fn rules_of(ran: &CommandOutput) -> String {
     let text = ran.text();
     let mut rules: Vec<&str> = text
         .split("\"rule_id\":\"")
