@@ -183,7 +183,7 @@ mod remote {
     use runseal_remote::error::shown_address;
     use runseal_remote::landing::land;
     use runseal_remote::oci::OciError;
-    use runseal_remote::oci::artifact::Held;
+    use runseal_remote::oci::artifact::ArtifactContent;
     use runseal_remote::oci::files::{OciFiles, is_artifact};
     use runseal_remote::oci::pull::pull;
     use runseal_remote::oci::registry::Access;
@@ -273,8 +273,8 @@ mod remote {
         )
         .map_err(fail)?;
         let place = match &artifact.held {
-            Held::Folder => target,
-            Held::File(name) => target.join(name.as_str()),
+            ArtifactContent::Folder => target,
+            ArtifactContent::File(name) => target.join(name.as_str()),
         };
         Ok((folder, place))
     }
@@ -290,7 +290,7 @@ mod remote {
             OciError::Remote(error) => outcome_of(error),
             _ => Outcome::Unreadable,
         };
-        told(outcome, (error.code(), error.hint()), error, place)
+        error_with_causes(outcome, (error.code(), error.hint()), error, place)
     }
 
     /// Fails where `target` is no address that a run can be put at, or nobody answers there, before
@@ -324,7 +324,7 @@ mod remote {
     /// An error of object storage as the command line reports it.
     pub fn storage_error(error: &RemoteError, place: &str) -> CliError {
         let outcome = outcome_of(error);
-        told(outcome, (error.code(), error.hint()), error, place)
+        error_with_causes(outcome, (error.code(), error.hint()), error, place)
     }
 
     /// What is there and wrong is told from what could not be had.
@@ -337,7 +337,7 @@ mod remote {
     }
 
     /// An error with all that led to it.
-    fn told(
+    fn error_with_causes(
         outcome: Outcome,
         (code, hint): (&'static str, Option<&'static str>),
         error: &dyn std::error::Error,
@@ -349,10 +349,10 @@ mod remote {
             message = format!("{message}: {inner}");
             source = inner.source();
         }
-        let told = CliError::new(outcome, code, message).at(shown_address(place));
+        let reported = CliError::new(outcome, code, message).at(shown_address(place));
         match hint {
-            Some(hint) => told.hint(hint),
-            None => told,
+            Some(hint) => reported.hint(hint),
+            None => reported,
         }
     }
 

@@ -102,11 +102,11 @@ impl Connection {
                 None => Remedy::Reconnect,
             };
             match remedy {
-                Remedy::Tell => return Err(report(self.place(), &error)),
-                Remedy::Again if tries >= TRIES => {
+                Remedy::Report => return Err(report(self.place(), &error)),
+                Remedy::Retry if tries >= TRIES => {
                     return Err(report_given_up(self.place(), &error));
                 }
-                Remedy::Again => {}
+                Remedy::Retry => {}
                 Remedy::Reconnect if begun.elapsed() >= PATIENCE || is_final(&error) => {
                     return Err(report_given_up(self.place(), &error));
                 }

@@ -67,14 +67,14 @@ pub(crate) fn extend_leases(
 }
 
 /// A result that is ready to be written.
-struct Ready<'r> {
+struct ReadyResult<'r> {
     result: &'r StepResult,
     receipt_id: ReceiptId,
     receipt_json: String,
     commit: Commit,
 }
 
-impl<'r> Ready<'r> {
+impl<'r> ReadyResult<'r> {
     fn new(
         result: &'r StepResult,
         outcome: &Outcome,
@@ -122,7 +122,7 @@ pub(crate) fn commit_steps(
         } else {
             let ready = open
                 .iter()
-                .map(|result| Ready::new(result, &result.outcome, describe))
+                .map(|result| ReadyResult::new(result, &result.outcome, describe))
                 .collect::<Result<Vec<_>, _>>()?;
             done.extend(write(client, worker_id, &ready)?);
         }
@@ -166,7 +166,7 @@ fn committed_before(
 fn write(
     client: &mut impl GenericClient,
     worker_id: &str,
-    ready: &[Ready<'_>],
+    ready: &[ReadyResult<'_>],
 ) -> Result<BTreeMap<String, Commit>, DatabaseError> {
     let steps = || ready.iter().map(|ready| &ready.result.step);
     let ids: Vec<_> = steps().map(|step| step.step_id.as_str()).collect();
@@ -248,7 +248,7 @@ fn commit_limited(
                 Err(broken) => outcome = broken,
             }
         }
-        ready.push(Ready::new(result, &outcome, describe)?);
+        ready.push(ReadyResult::new(result, &outcome, describe)?);
     }
     let done = write(&mut transaction, worker_id, &ready)?;
     let (jobs, amounts): (Vec<_>, Vec<_>) = used.iter().unzip();

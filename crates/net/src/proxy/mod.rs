@@ -122,14 +122,14 @@ pub struct Proxy {
 /// Lets further clients into a running proxy. It does not keep the proxy alive: once that has
 /// finished, no more clients are let in.
 #[derive(Debug, Clone)]
-pub struct Entrance {
+pub struct ProxyEntrance {
     runtime: tokio::runtime::Handle,
     shared: Weak<Shared>,
     stopped: watch::Receiver<bool>,
     serving: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-impl Entrance {
+impl ProxyEntrance {
     /// Serves on `listener` until the proxy finishes; returns its address.
     ///
     /// # Errors
@@ -206,8 +206,8 @@ impl Proxy {
     }
 
     /// A handle through which further listeners can be added.
-    pub fn entrance(&self) -> Entrance {
-        Entrance {
+    pub fn entrance(&self) -> ProxyEntrance {
+        ProxyEntrance {
             runtime: self.runtime.handle().clone(),
             shared: Arc::downgrade(&self.shared),
             stopped: self.stop.subscribe(),

@@ -19,7 +19,7 @@ const MOST: usize = 20_000;
 /// twice as large as the next: a new value usually needs only a small matcher to be built, and
 /// rarely a large one.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownSecrets {
     values: BTreeSet<Vec<u8>>,
     levels: Vec<Level>,
     /// The length of the longest encoded form.
@@ -52,7 +52,7 @@ impl Level {
     }
 }
 
-impl Known {
+impl KnownSecrets {
     /// Remembers a value with its placeholder.
     pub(super) fn learn(&mut self, kind: &str, value: &[u8], placeholder: &str) {
         let is_placeholder = value.starts_with(PLACEHOLDER.as_bytes());

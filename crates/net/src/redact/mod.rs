@@ -40,7 +40,7 @@ pub use rules::{RedactionRules, RulesError};
 pub use window::{BodyKind, Released, Window};
 
 use find::{Finder, Found};
-use known::Known;
+use known::KnownSecrets;
 
 /// The hex digits of the HMAC in a placeholder.
 const DIGITS: usize = 16;
@@ -60,7 +60,7 @@ pub struct Redactor {
 
 #[derive(Debug, Default)]
 struct State {
-    known: Known,
+    known: KnownSecrets,
     counts: BTreeMap<String, u64>,
 }
 

@@ -17,7 +17,7 @@ use runseal_engine::stream::BUFFER;
 use runseal_engine::threads::help_with;
 
 use super::OciError;
-use super::artifact::{Artifact, Held};
+use super::artifact::{Artifact, ArtifactContent};
 use super::attached::{all_kinds, file_beside};
 use super::layout::{CopyError, copy};
 use super::leftovers::Leftovers;
@@ -25,7 +25,7 @@ use super::reference::Reference;
 use super::registry::Access;
 use super::repository::Failure;
 use super::unpack::unpack;
-use crate::beside::Written;
+use crate::beside::WrittenFiles;
 use crate::verified::verify_arrived;
 
 /// Buffers in flight between the two threads.
@@ -65,18 +65,18 @@ pub fn pull(
     receive(&artifact, leftovers, &staging)?;
     // A single file has its signatures in the same folder, and is published together with them.
     let beside = match &artifact.held {
-        Held::Folder => target.to_owned(),
-        Held::File(name) => staging.path().join(name.as_str()),
+        ArtifactContent::Folder => target.to_owned(),
+        ArtifactContent::File(name) => staging.path().join(name.as_str()),
     };
     let (files, untold) = match write_attached(&artifact, &beside) {
         Ok(files) => (files?, None),
-        Err(untold) => (Written::default(), Some(untold)),
+        Err(untold) => (WrittenFiles::default(), Some(untold)),
     };
     let how = (Place::Free, Rights::ReadOnly);
     staging.publish(target, how, |staged| {
         let file = match &artifact.held {
-            Held::Folder => None,
-            Held::File(name) => Some(name.as_str()),
+            ArtifactContent::Folder => None,
+            ArtifactContent::File(name) => Some(name.as_str()),
         };
         verify_arrived(staged, target, file, level).map_err(|why| OciError::NotValid {
             path: target.display().to_string(),
@@ -85,8 +85,8 @@ pub fn pull(
     })?;
     let attached = match (untold, &artifact.held) {
         (Some(untold), _) => Err(untold),
-        (None, Held::Folder) => Ok(files.keep()),
-        (None, Held::File(_)) => {
+        (None, ArtifactContent::Folder) => Ok(files.keep()),
+        (None, ArtifactContent::File(_)) => {
             let files = files.keep();
             let names = files.iter().filter_map(|file| file.file_name());
             Ok(names.map(|name| target.join(name)).collect())
@@ -127,8 +127,8 @@ fn receive(artifact: &Artifact, leftovers: Leftovers, staging: &Staging) -> Resu
 /// Stores what `reader` gives: a folder's tar, or one file.
 fn store(mut reader: impl Read, artifact: &Artifact, staging: &Staging) -> Result<(), OciError> {
     match &artifact.held {
-        Held::Folder => unpack(&mut reader, staging).map(|_| ()),
-        Held::File(name) => {
+        ArtifactContent::Folder => unpack(&mut reader, staging).map(|_| ()),
+        ArtifactContent::File(name) => {
             let (mut file, path) = staging.create(name.as_str())?;
             let copied = copy(&mut reader, &mut file);
             copied.map(|_| ()).map_err(|error| match error {
@@ -201,9 +201,12 @@ impl Read for PieceReader {
 }
 
 /// Writes signatures and reports beside `path`. The inner error says why nobody can tell.
-fn write_attached(artifact: &Artifact, path: &Path) -> Result<Result<Written, OciError>, String> {
+fn write_attached(
+    artifact: &Artifact,
+    path: &Path,
+) -> Result<Result<WrittenFiles, OciError>, String> {
     let attached = artifact.attached()?;
-    let mut written = Written::default();
+    let mut written = WrittenFiles::default();
     let mut write_all = || {
         for kind in all_kinds() {
             let Some(bytes) = file_beside(attached, &kind) else {
