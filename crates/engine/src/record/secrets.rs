@@ -151,7 +151,33 @@ pub fn find_secret(name: &str, value: &str) -> Option<&'static str> {
     if PREFIXES.iter().any(|prefix| value.starts_with(prefix)) {
         return Some("it begins as keys of a known service do");
     }
+    if holds_password(value) {
+        return Some("it has a password in it");
+    }
     looks_random(value).then_some("it looks like a key: long, without words, of mixed characters")
+}
+
+/// Names in what a program connects with, such as `Server=…;Password=…`, whose values open something.
+const CONNECTION_SECRETS: [&str; 5] =
+    ["password", "passwd", "pwd", "accountkey", "sharedaccesskey"];
+
+/// Whether a value is what a program connects with and has a password or key in it: pairs, or an address
+/// such as `scheme://user:password@host`.
+fn holds_password(value: &str) -> bool {
+    let mut pairs = value
+        .split([';', '&', '?', ' '])
+        .filter_map(|part| part.split_once('='));
+    let is_secret = |(name, value): (&str, &str)| {
+        let name = name.trim().to_ascii_lowercase();
+        CONNECTION_SECRETS.contains(&name.as_str()) && !value.trim().is_empty()
+    };
+    let in_address = || {
+        let authority = value.split_once("://")?.1.split(['/', '?', '#']).next()?;
+        let (user, _) = authority.rsplit_once('@')?;
+        let (_, password) = user.split_once(':')?;
+        Some(!password.is_empty())
+    };
+    pairs.any(is_secret) || in_address().unwrap_or(false)
 }
 
 /// Whether a text is one long run of mixed letters and digits, like a key and unlike words.
@@ -311,6 +337,9 @@ mod tests {
                 "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             ),
             ("X", "-----BEGIN OPENSSH PRIVATE KEY-----"),
+            ("DATABASE_URL", "postgres://me:abc@db.example/x"),
+            ("DB_CONNECTION_STRING", "Server=db;User Id=me;Password=abc"),
+            ("STORE", "AccountName=a;AccountKey=q83v=="),
         ] {
             assert!(find_secret(name, value).is_some(), "{name}={value}");
         }
@@ -321,6 +350,10 @@ mod tests {
             ("SEED", "42"),
             ("TITLE", "a-rather-long-name-of-an-experiment-with-words-17"),
             ("TOKEN", ""),
+            ("XDG_SESSION_ID", "3"),
+            ("DATABASE_URL", "postgres://me@db.example:5432/x"),
+            ("PAGE", "http://localhost:8080/package@2.0"),
+            ("DB_CONNECTION_STRING", "Server=db;Integrated Security=true"),
         ] {
             assert_eq!(find_secret(name, value), None, "{name}={value}");
         }

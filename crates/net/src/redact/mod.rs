@@ -326,6 +326,7 @@ impl Redactor {
         let is_secret = match names::judge(name) {
             Some(names::Telling::Secret) => !text.is_empty(),
             Some(names::Telling::IfKeyLike) => names::is_key_like(text.as_bytes()),
+            Some(names::Telling::IfHoldsPassword) => names::holds_password(text.as_bytes()),
             Some(names::Telling::InFields) | None => false,
         };
         let is_placeholder = find_placeholders(text.as_bytes()).first() == Some(&(0..text.len()));
