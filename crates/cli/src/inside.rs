@@ -3,18 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use runseal_core::formats::detect::is_sealed_folder;
 use runseal_core::verify::Outcome;
 
 use crate::error::CliError;
 use crate::places::is_elsewhere;
-
-/// Names that a folder has together only where it is a bundle that may hold nothing else.
-const SEALED: [&[&str]; 4] = [
-    &["RUN_META.json", "SHA256SUMS.txt"],
-    &["run.json", "policy.json"],
-    &["bundle.json", "artifacts"],
-    &["REDACTED.json"],
-];
 
 /// Refuses to write the file or folder `output` into a bundle.
 ///
@@ -44,10 +37,7 @@ pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
     let found = above
         .into_iter()
         .find_map(|above| fs::canonicalize(above).ok());
-    let is_sealed = |folder: &&Path| {
-        let has = |names: &&[&str]| names.iter().all(|name| folder.join(name).exists());
-        SEALED.iter().any(has)
-    };
+    let is_sealed = |folder: &&Path| is_sealed_folder(|name| folder.join(name).exists());
     let Some(found) = found else { return Ok(()) };
     match found.ancestors().find(is_sealed) {
         None => Ok(()),

@@ -175,23 +175,21 @@ use remote::{check_target, put};
 
 #[cfg(feature = "remote")]
 mod remote {
-    use std::io::{self, Read};
+    use std::borrow::Cow;
     use std::sync::OnceLock;
 
-    use runseal_core::digest::Digest;
-    use runseal_core::source::{EntryKind, Source, SourceError};
     use runseal_core::verify::{Level, Outcome};
-    use runseal_engine::archive::{Archive, Container};
     use runseal_remote::RemoteError;
     use runseal_remote::error::shown_address;
     use runseal_remote::landing::land;
     use runseal_remote::oci::OciError;
-    use runseal_remote::oci::artifact::Held;
+    use runseal_remote::oci::artifact::ArtifactContent;
     use runseal_remote::oci::files::{OciFiles, is_artifact};
     use runseal_remote::oci::pull::pull;
     use runseal_remote::oci::registry::Access;
     use runseal_remote::place::{PutOptions, RunPlace};
     use runseal_remote::s3::{S3Files, S3Place, replace_object};
+    use runseal_survey::ForwardedFiles;
 
     use super::{CliError, Files, LocalFiles, Path, PathBuf, TempDir};
 
@@ -203,20 +201,20 @@ mod remote {
         path.as_os_str().as_encoded_bytes().starts_with(OBJECTS)
     }
 
+    /// Whether a path leads to something other than plain files of this machine.
+    fn needs_places(path: &Path) -> bool {
+        is_artifact(path) || is_object(path)
+    }
+
     /// The files for these paths, local or elsewhere. An artifact is looked up once per process, so
     /// that showing it, judging it and reading its signatures all concern the same one.
     pub fn files_for<'a>(paths: impl IntoIterator<Item = &'a Path>) -> &'static dyn Files {
         static PLACES: OnceLock<Places> = OnceLock::new();
         let mut files: &'static dyn Files = &LocalFiles;
-        for path in paths {
-            let is_artifact = is_artifact(path);
-            if is_artifact || is_object(path) {
-                let places = PLACES.get_or_init(Places::default);
-                if is_artifact {
-                    places.artifacts.name(path);
-                }
-                files = places;
-            }
+        for path in paths.into_iter().filter(|path| needs_places(path)) {
+            let places = PLACES.get_or_init(Places::default);
+            places.note(path);
+            files = places;
         }
         files
     }
@@ -224,14 +222,11 @@ mod remote {
     /// The files for one path, without any cache: for long-running programs, which must not judge
     /// an artifact or run as it was an hour ago.
     pub fn files_anew(path: &Path) -> Box<dyn Files> {
-        let is_artifact = is_artifact(path);
-        if !is_artifact && !is_object(path) {
+        if !needs_places(path) {
             return Box::new(LocalFiles);
         }
         let places = Places::default();
-        if is_artifact {
-            places.artifacts.name(path);
-        }
+        places.note(path);
         Box::new(places)
     }
 
@@ -278,8 +273,8 @@ mod remote {
         )
         .map_err(fail)?;
         let place = match &artifact.held {
-            Held::Folder => target,
-            Held::File(name) => target.join(name.as_str()),
+            ArtifactContent::Folder => target,
+            ArtifactContent::File(name) => target.join(name.as_str()),
         };
         Ok((folder, place))
     }
@@ -295,7 +290,7 @@ mod remote {
             OciError::Remote(error) => outcome_of(error),
             _ => Outcome::Unreadable,
         };
-        told(outcome, (error.code(), error.hint()), error, place)
+        error_with_causes(outcome, (error.code(), error.hint()), error, place)
     }
 
     /// Fails where `target` is no address that a run can be put at, or nobody answers there, before
@@ -329,7 +324,7 @@ mod remote {
     /// An error of object storage as the command line reports it.
     pub fn storage_error(error: &RemoteError, place: &str) -> CliError {
         let outcome = outcome_of(error);
-        told(outcome, (error.code(), error.hint()), error, place)
+        error_with_causes(outcome, (error.code(), error.hint()), error, place)
     }
 
     /// What is there and wrong is told from what could not be had.
@@ -342,7 +337,7 @@ mod remote {
     }
 
     /// An error with all that led to it.
-    fn told(
+    fn error_with_causes(
         outcome: Outcome,
         (code, hint): (&'static str, Option<&'static str>),
         error: &dyn std::error::Error,
@@ -354,10 +349,10 @@ mod remote {
             message = format!("{message}: {inner}");
             source = inner.source();
         }
-        let told = CliError::new(outcome, code, message).at(shown_address(place));
+        let reported = CliError::new(outcome, code, message).at(shown_address(place));
         match hint {
-            Some(hint) => told.hint(hint),
-            None => told,
+            Some(hint) => reported.hint(hint),
+            None => reported,
         }
     }
 
@@ -377,80 +372,26 @@ mod remote {
     }
 
     impl Places {
-        fn at(&self, path: &Path) -> &dyn Files {
-            match (is_object(path), self.artifacts.holds(path)) {
-                (true, _) => &self.objects,
-                (false, true) => &self.artifacts,
-                (false, false) => &LocalFiles,
+        /// Notes a path that needs places: a layout has no scheme to be known by later.
+        fn note(&self, path: &Path) {
+            if !is_object(path) {
+                self.artifacts.name(path);
             }
         }
     }
 
-    impl Files for Places {
-        fn kind(&self, path: &Path) -> io::Result<EntryKind> {
-            self.at(path).kind(path)
+    impl ForwardedFiles for Places {
+        fn forward<'p>(&self, path: &'p Path) -> (&dyn Files, Cow<'p, Path>) {
+            let files: &dyn Files = match (is_object(path), self.artifacts.holds(path)) {
+                (true, _) => &self.objects,
+                (false, true) => &self.artifacts,
+                (false, false) => &LocalFiles,
+            };
+            (files, path.into())
         }
 
-        fn is_there(&self, path: &Path) -> bool {
-            self.at(path).is_there(path)
-        }
-
-        fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()> {
-            self.at(folder).list(folder, each)
-        }
-
-        fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {
-            LocalFiles.path_of(bytes)
-        }
-
-        fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
-            self.at(path).read(path, limit)
-        }
-
-        fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
-            self.at(path).head(path, limit)
-        }
-
-        fn link_target(&self, path: &Path) -> Option<PathBuf> {
-            self.at(path).link_target(path)
-        }
-
-        fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
-            self.at(path).digest(path)
-        }
-
-        fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
-            self.at(path).read_archive(path)
-        }
-
-        fn judge_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
-            self.at(path).judge_archive(path)
-        }
-
-        fn open_folder(
-            &self,
-            path: &Path,
-            follows_link: bool,
-            threads: Option<usize>,
-        ) -> Result<Box<dyn Source + '_>, SourceError> {
-            self.at(path).open_folder(path, follows_link, threads)
-        }
-
-        fn standard_input(&self) -> Box<dyn Read + '_> {
-            LocalFiles.standard_input()
-        }
-
-        fn read_archive_stream(
-            &self,
-            container: Container,
-            reader: &mut dyn Read,
-            shown: &str,
-        ) -> Result<Archive, SourceError> {
-            LocalFiles.read_archive_stream(container, reader, shown)
-        }
-
-        fn resolved_name(&self, path: &Path) -> Option<String> {
-            self.at(path).resolved_name(path)
+        fn without_path(&self) -> &dyn Files {
+            &LocalFiles
         }
     }
 }

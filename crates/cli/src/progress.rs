@@ -21,7 +21,7 @@ pub fn with_progress<T>(tally: &Tally, work: impl FnOnce() -> T) -> T {
     }
     let (ended, waiting) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        scope.spawn(move || {
+        let show = move || {
             if waiting.recv_timeout(FIRST) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
@@ -31,7 +31,9 @@ pub fn with_progress<T>(tally: &Tally, work: impl FnOnce() -> T) -> T {
                 bar.set_position(tally.done());
             }
             bar.finish_and_clear();
-        });
+        };
+        // Where the system refuses another thread, the work goes on without a bar.
+        let _ = thread::Builder::new().spawn_scoped(scope, show);
         let result = work();
         drop(ended);
         result

@@ -10,29 +10,17 @@
 mod signing_support;
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
 use runseal_testkit::cli::{Bench, Ran};
-use runseal_testkit::project_root;
 
-use signing_support::{bench, keygen, ok, sealed_as};
+use signing_support::{ask_script, bench, keygen, new_log, ok, sealed_as, trust_tools};
 
 /// A log with `count` signed runs in it, checkpointed after each; its verifier key.
 fn filled(bench: &Bench, count: usize) -> String {
-    keygen(bench, "ada", "ed25519", "pem");
-    keygen(bench, "log.key", "ed25519", "pem");
-    let made = ok(bench.run(&[
-        "log",
-        "init",
-        "log",
-        "--origin",
-        "example.com/runs",
-        "--key",
-        "log.key",
-    ]));
-    let vkey = made.lines().nth(1).unwrap().to_owned();
+    let vkey = new_log(bench);
     for at in 0..count {
         let id = format!("r{at}");
         sealed_as(bench, &id);
@@ -45,24 +33,16 @@ fn filled(bench: &Bench, count: usize) -> String {
     vkey
 }
 
-fn python() -> std::path::PathBuf {
-    let venv = project_root().join("target/trust-tools/venv/bin/python");
-    match venv.is_file() {
-        true => venv,
-        false => "python3".into(),
-    }
-}
-
 /// Whether the independent implementation accepts a proof.
 fn python_accepts(bench: &Bench, arguments: &[&str]) -> bool {
-    let script = project_root().join("crates/cli/tests/outside/rfc6962_check.py");
-    let output = Command::new(python())
-        .arg(script.canonicalize().unwrap())
-        .args(arguments)
-        .current_dir(bench.path(""))
-        .output()
-        .unwrap();
-    output.status.success() && output.stdout == b"holds\n"
+    let python = trust_tools().join("venv/bin/python");
+    let python = match python.is_file() {
+        true => python,
+        false => "python3".into(),
+    };
+    let script = (bench.path(""), "rfc6962_check.py");
+    let said = ask_script(&python, (&script.0, script.1), arguments, b"");
+    said.as_deref() == Some("holds\n")
 }
 
 fn refused(ran: &Ran, code: i32, message: &str) {
@@ -74,9 +54,7 @@ fn refused(ran: &Ran, code: i32, message: &str) {
 fn proofs_are_accepted_by_an_implementation_written_from_the_rfc() {
     let (_folder, bench) = bench();
     let vkey = filled(&bench, 6);
-    let has_ed25519 = project_root()
-        .join("target/trust-tools/venv/bin/python")
-        .is_file();
+    let has_ed25519 = trust_tools().join("venv/bin/python").is_file();
     let mut signed = vec![];
     if has_ed25519 {
         signed.push(vkey.as_str());

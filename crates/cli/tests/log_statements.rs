@@ -13,14 +13,11 @@ use std::time::Duration;
 use runseal_engine::log::FolderAppender;
 use runseal_testkit::cli::{Bench, Ran};
 
-use signing_support::{bench, keygen, ok, sealed_as};
+use signing_support::{bench, keygen, new_log, ok, sealed_as};
 
 /// A log with the signed run r1 in it, and a checkpoint.
 fn logged_run(bench: &Bench) {
-    for name in ["ada", "log.key"] {
-        keygen(bench, name, "ed25519", "pem");
-    }
-    ok(bench.run(&["log", "init", "log", "--origin", "example.com/runs"]));
+    new_log(bench);
     sealed_as(bench, "r1");
     ok(bench.run(&["sign", "out/r1", "--key", "ada"]));
     ok(bench.run(&["log", "append", "log", "out/r1", "--key", "log.key"]));

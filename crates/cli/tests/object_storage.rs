@@ -34,7 +34,7 @@ fn run_pushed_and_pulled_is_the_same_and_has_the_same_digest_everywhere() {
         let (_folder, bench) = bench();
         let remote = Remote::new(&bench, &server);
         remote.seal("r1", &[("a.txt", b"first"), ("b/c.bin", &[0, 255, 10])]);
-        let pushed = ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        let pushed = remote.push("r1");
         check("push-answer", &pushed);
         let read = "print(s.get_object(Bucket=a[0],Key='p/runs/r1.manifest.json')['Body'].read().decode())";
         check("run-manifest", &server.python(read, &[&remote.bucket]));
@@ -61,7 +61,7 @@ fn run_pushed_and_pulled_is_the_same_and_has_the_same_digest_everywhere() {
         assert!(refused.stderr.starts_with("EXISTS: "), "{}", refused.stderr);
         // A prefix is searched below like a folder.
         remote.seal("r2", &[("a.txt", b"first")]);
-        ok(remote.run(&["push", "out/r2", &remote.at("p/r2")]));
+        remote.push("r2");
         let said = ok(remote.run(&["verify", &remote.at("p"), "--format", "json"]));
         assert!(said.contains("\"checked\":2,\"invalid\":0"), "{said}");
         assert!(
@@ -90,7 +90,7 @@ fn contents_that_runs_share_are_kept_once_and_others_can_read_them() {
             &[("data", b"shared content"), ("same", b"shared content")],
         );
         for id in ["r1", "r2", "r2"] {
-            ok(remote.run(&["push", &format!("out/{id}"), &remote.at(&format!("p/{id}"))]));
+            remote.push(id);
         }
         let keys = server.keys(&remote.bucket);
         let hex = Digest::of(b"shared content").to_string();
@@ -124,7 +124,7 @@ fn blobs_that_are_changed_cut_or_missing_make_a_run_not_valid() {
             "r1",
             &[("one", b"the first content"), ("two", b"another content..")],
         );
-        ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        remote.push("r1");
         let address = remote.at("p/r1");
         ok(remote.run(&["verify", &address]));
         let hex = Digest::of(b"the first content").to_string();
@@ -402,12 +402,7 @@ fn wrong_credentials_and_missing_places_are_told_apart_and_no_secret_is_shown() 
         remote.seal("r1", &[]);
         let address = remote.at("p/r1");
         let push = |variables: &[(&str, &str)]| {
-            let mut command = remote.command(&["push", "out/r1", &address]);
-            let ran: runseal_testkit::cli::Ran = command
-                .envs(variables.iter().copied())
-                .output()
-                .unwrap()
-                .into();
+            let ran = remote.run_with(&["push", "out/r1", &address], variables);
             let shown = format!("{}{}", ran.stdout, ran.stderr);
             for secret in [SECRET, "wr0ng-secret", "t0ken"] {
                 assert!(!shown.contains(secret), "{shown}");
@@ -498,7 +493,7 @@ fn connection_lost_while_reading_is_taken_up_where_it_broke_off() {
     let remote = Remote::new(&bench, &server);
     let large = random_file(3 << 20);
     remote.seal("r1", &[("large", &large)]);
-    ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+    remote.push("r1");
     let cutting = object_storage_support::cutting_proxy(&server.endpoint(), 600_000);
     let through = Remote::through(&remote, &cutting);
     ok(through.run(&["verify", &remote.at("p/r1")]));

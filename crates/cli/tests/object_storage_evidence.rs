@@ -26,7 +26,7 @@ fn run_that_does_not_verify_is_neither_pushed_nor_pulled() {
         let refused = remote.run(&["push", "out", &remote.at("p/both")]);
         assert_eq!(refused.code, Some(1), "{refused:?}");
         assert!(refused.stderr.contains("holds 2 things"), "{refused:?}");
-        ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        remote.push("r1");
         // A manifest whose contents are all there, and changed places.
         let script = "import json\nk=a[1]\nm=json.loads(s.get_object(Bucket=a[0],Key=k)['Body'].read())\n\
                       f=[x for x in m['files'] if x['path'].startswith('artifacts/')]\n\
@@ -92,7 +92,7 @@ fn signatures_go_along_and_come_back() {
         ok(remote.run(&["verify", "back", "--require-signed"]));
         // Further signatures are added, and none that are there are lost.
         ok(remote.run(&["sign", "out/r1", "--key", "ada", "--meaning", "reviewed"]));
-        ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        remote.push("r1");
         let signatures = fs::read(bench.path("out/r1.intoto.jsonl")).unwrap();
         ok(remote.run(&["pull", &remote.at("p/r1"), "-o", "again"]));
         assert_eq!(
@@ -157,9 +157,9 @@ fn bundle_whose_upload_fails_is_kept_and_nothing_runs_where_nobody_answers() {
         "--run-id",
         "r1",
     ];
-    let mut command = remote.command(&seal);
-    let failed = command.env("TMPDIR", bench.path("tmp")).output().unwrap();
-    let failed = runseal_testkit::cli::Ran::from(failed);
+    let tmp = bench.path("tmp");
+    let tmp = [("TMPDIR", tmp.to_str().unwrap())];
+    let failed = remote.run_with(&seal, &tmp);
     assert_eq!(failed.code, Some(2), "{failed:?}");
     let hint = failed.stderr.split("`runseal push ").nth(1).unwrap();
     let (kept, address) = hint.split('`').next().unwrap().split_once(' ').unwrap();
@@ -167,9 +167,7 @@ fn bundle_whose_upload_fails_is_kept_and_nothing_runs_where_nobody_answers() {
     ok(remote.run(&["verify", kept, "--strict"]));
     let nobody = Remote::at_endpoint(&bench, "http://127.0.0.1:1");
     let record = ["record", "--out", "s3://bucket/p", "--", "touch", "ran"];
-    let mut command = nobody.command(&record);
-    let failed = command.env("TMPDIR", bench.path("tmp")).output().unwrap();
-    let failed = runseal_testkit::cli::Ran::from(failed);
+    let failed = nobody.run_with(&record, &tmp);
     assert!(failed.stderr.starts_with("UNREACHABLE: "), "{failed:?}");
     assert!(!bench.path("ran").exists());
     assert_eq!(fs::read_dir(bench.path("tmp")).unwrap().count(), 1);
@@ -183,8 +181,7 @@ fn runs_in_object_storage_are_queued_worked_and_told() {
         remote.seal("r1", &[("data", b"one")]);
         remote.seal("r2", &[("data", b"two")]);
         for id in ["r1", "r2"] {
-            let path = format!("out/{id}");
-            ok(remote.run(&["push", &path, &remote.at(&format!("p/{id}"))]));
+            remote.push(id);
         }
         ok(remote.run(&["job", "init", "--store", "jobs.db"]));
         let store = ["--store", "jobs.db"];

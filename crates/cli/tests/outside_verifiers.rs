@@ -24,7 +24,7 @@ use runseal_trust::encoding::{decode_armour, decode_base64, encode_armour, encod
 use runseal_trust::sigstore::encode_keyed_bundle;
 use runseal_trust::timestamp::encode_request;
 
-use signing_support::{bench, keygen, ok, sealed, time_authority};
+use signing_support::{bench, keygen, ok, sealed, time_authority, trust_tools};
 
 /// Whether a program is there; outside CI its absence is told and no failure.
 fn has(found: bool, what: &str) -> bool {
@@ -42,13 +42,6 @@ fn has_program(name: &str) -> bool {
         std::env::split_paths(&path).any(|folder| folder.join(name).is_file()),
         name,
     )
-}
-
-fn tools() -> PathBuf {
-    match std::env::var_os("RUNSEAL_TRUST_TOOLS") {
-        Some(path) => PathBuf::from(path),
-        None => project_root().join("target/trust-tools"),
-    }
 }
 
 fn script(name: &str) -> PathBuf {
@@ -163,7 +156,7 @@ fn judge_lines(command: &mut Command, lines: &[Vec<u8>]) -> Vec<bool> {
 
 #[test]
 fn securesystemslib_accepts_our_envelopes_and_no_flipped_byte() {
-    let python = tools().join("venv/bin/python");
+    let python = trust_tools().join("venv/bin/python");
     if !has(python.exists(), "securesystemslib") {
         return;
     }
@@ -190,7 +183,7 @@ fn securesystemslib_accepts_our_envelopes_and_no_flipped_byte() {
 
 #[test]
 fn sigstore_verify_accepts_our_bundles_and_no_flipped_byte() {
-    let modules = tools().join("node_modules");
+    let modules = trust_tools().join("node_modules");
     if !has_program("node")
         || !has(
             modules.join("@sigstore/verify").exists(),
@@ -434,7 +427,7 @@ fn openssl_ts_accepts_replies_to_our_requests_and_no_flipped_byte() {
     };
     assert!(judge(1_000, sig));
     refuses_each("openssl ts", &flips(sig).collect::<Vec<_>>(), judge);
-    let python = tools().join("venv/bin/python");
+    let python = trust_tools().join("venv/bin/python");
     if has(python.exists(), "rfc3161-client") {
         fs::write(bench.path("sig.bin"), sig).unwrap();
         let output = Command::new(&python)

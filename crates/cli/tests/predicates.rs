@@ -12,9 +12,6 @@
 mod signing_support;
 
 use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
@@ -25,7 +22,7 @@ use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::statement::Statement;
 
-use signing_support::{bench, keygen, ok, sealed, trust_ada};
+use signing_support::{ask_script, bench, keygen, ok, sealed, trust_ada, trust_python};
 
 fn payload(bench: &Bench) -> Vec<u8> {
     let line = fs::read(bench.path("out/r1.intoto.jsonl")).unwrap();
@@ -46,26 +43,11 @@ fn members(value: &Value) -> Vec<&str> {
 
 /// Whether in-toto's own types accept a statement; true with a message where they are missing.
 fn in_toto_accepts(statement: &[u8]) -> bool {
-    let tools = match std::env::var_os("RUNSEAL_TRUST_TOOLS") {
-        Some(path) => PathBuf::from(path),
-        None => project_root().join("target/trust-tools"),
-    };
-    let python = tools.join("venv/bin/python");
-    if !python.is_file() {
-        let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!in_ci, "CI must have in-toto-attestation");
-        println!("SKIPPED: in-toto-attestation is not installed; `.ci/trust-tools` does that");
+    let Some(python) = trust_python("in-toto-attestation") else {
         return true;
-    }
-    let script = project_root().join("crates/cli/tests/outside/statement_validate.py");
-    let mut child = Command::new(python)
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(statement).unwrap();
-    child.wait().unwrap().success()
+    };
+    let script = (project_root(), "statement_validate.py");
+    ask_script(&python, (&script.0, script.1), &[], statement).is_some()
 }
 
 /// The signature is one like any other to whoever knows the key; these predicates bring none.

@@ -146,8 +146,7 @@ fn record_as_an_ordinary_user_seals_the_same() {
     project.write("in.txt", "b\na\n");
     let ran = project.record_sh("r1", "sort in.txt > out.txt");
     assert!(ran.stdout.contains("\"run_id\":\"r1\""));
-    let again = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
+    project.assert_reproduced("r1");
 }
 
 #[test]
@@ -161,7 +160,7 @@ fn script_replaced_by_one_that_copies_old_results_is_never_reproduced() {
     let copier = "open('out/sum.txt', 'w').write('3')\nprint('done')\n";
     project.write("analyse.py", copier);
     // The folder with the other script is not the one that was recorded.
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1", "--engine", "."]);
+    let ran = project.replay("r1", &["--engine", "."]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
     assert!(
@@ -174,7 +173,7 @@ fn script_replaced_by_one_that_copies_old_results_is_never_reproduced() {
     let sealed = project.bundle("r1").join("engine/analyse.py");
     fs::set_permissions(&sealed, fs::Permissions::from_mode(0o644)).unwrap();
     fs::write(&sealed, copier).unwrap();
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    let ran = project.replay("r1", &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
     // Nor do right sums help: the input says what was read.
@@ -200,7 +199,7 @@ fn script_replaced_by_one_that_copies_old_results_is_never_reproduced() {
     fs::write(&sums, lines.concat()).unwrap();
     let verified = project.run(&["verify", "--format", "json", "RUN_BUNDLE/r1"]);
     assert!(verified.stdout.contains("RB13"), "{}", verified.stdout);
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    let ran = project.replay("r1", &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
 }
@@ -231,8 +230,7 @@ fn json_of_the_users_is_kept_byte_by_byte_and_stored_as_jcs() {
     assert_eq!(read("artifacts/chat.json"), "{\"big\":1,\"role\":\"user\"}");
     let ran = project.run(&["verify", "--strict", "RUN_BUNDLE/r1"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    project.assert_reproduced("r1");
     // What people see and what is run are the same.
     let copy = bundle.join("engine/config.json");
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o644)).unwrap();
@@ -262,8 +260,7 @@ fn links_listings_modes_appends_and_deletions_come_back_in_a_replay() {
     let output = fs::read_to_string(project.bundle("r1").join("RUN_OUTPUT.json")).unwrap();
     assert!(output.contains("\"deleted\":[\"gone.txt\"]"), "{output}");
     assert!(output.contains("\"folders\":[\"empty\"]"), "{output}");
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    project.assert_reproduced("r1");
     assert_eq!(project.read("log.txt"), "old line\n");
     assert!(project.path("gone.txt").exists());
 }
@@ -302,8 +299,7 @@ fn inputs_elsewhere_are_shown_sealed_and_found_again() {
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     fs::remove_dir_all(&data).unwrap();
     fs::remove_file(project.path("own.csv")).unwrap();
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    project.assert_reproduced("r1");
 }
 
 #[test]
@@ -325,17 +321,17 @@ fn large_inputs_are_referenced_and_asked_for() {
         ],
     );
     assert!(!project.bundle("r1").join("engine/large.bin").exists());
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    let ran = project.replay("r1", &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(
         ran.stdout.contains("`large.bin` is not in the bundle"),
         "{}",
         ran.stdout
     );
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1", "--input", "large.bin"]);
+    let ran = project.replay("r1", &["--input", "large.bin"]);
     assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
     project.write("large.bin", vec![8; 300_000]);
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1", "--input", "large.bin"]);
+    let ran = project.replay("r1", &["--input", "large.bin"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
 }
 
@@ -460,7 +456,7 @@ fn failure_is_shown_and_sealed_only_when_asked_for() {
         "{}",
         shown.stdout
     );
-    let again = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    let again = project.replay("r1", &[]);
     assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
     assert!(again.stdout.contains("FAILED"), "{}", again.stdout);
 }
@@ -487,7 +483,7 @@ fn times_says_what_varies_and_why() {
         ran.stderr
     );
     assert!(ran.stderr.contains("random bytes"), "{}", ran.stderr);
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
+    let ran = project.replay("r1", &[]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(
         ran.stdout.contains("DIVERGED") && ran.stdout.contains("why: python3"),
@@ -714,7 +710,7 @@ fn weaker_levels_are_named_in_the_bundle_and_in_the_verdict() {
         );
         assert!(project.bundle("r1").join("engine/in.txt").exists());
         assert!(!project.path("out.txt").exists());
-        let ran = project.run(&["replay", "RUN_BUNDLE/r1", "--sandbox", level]);
+        let ran = project.replay("r1", &["--sandbox", level]);
         assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
         assert!(
             ran.stdout.contains(&format!("sandbox level {level}")),

@@ -17,16 +17,6 @@ use std::process::Stdio;
 use record_support::{Project, has_isolation};
 use runseal_testkit::cli::Ran;
 
-fn replay(project: &Project, run_id: &str, more: &[&str]) -> Ran {
-    let bundle = format!("RUN_BUNDLE/{run_id}");
-    project.run(&[&["replay", bundle.as_str()], more].concat())
-}
-
-fn assert_reproduced(project: &Project, run_id: &str, what: &str) {
-    let ran = replay(project, run_id, &[]);
-    assert_eq!(ran.code, Some(0), "{what}: {}{}", ran.stdout, ran.stderr);
-}
-
 #[test]
 fn command_that_depends_on_what_is_there_without_reading_it_reproduces() {
     if !has_isolation() {
@@ -63,7 +53,7 @@ fn command_that_depends_on_what_is_there_without_reading_it_reproduces() {
     {
         let run_id = format!("r{at}");
         project.record_sh(&run_id, script);
-        assert_reproduced(&project, &run_id, script);
+        project.assert_reproduced(&run_id);
     }
     // What was only looked at is not sealed.
     assert!(!project.bundle("r9").join("engine/in.txt").exists());
@@ -76,23 +66,10 @@ fn engine_reproduces_at_every_level() {
         return;
     }
     let project = Project::new();
-    let ran = project.run(&["engine", "init", "adder", "--lang", "sh"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    project.init_engine("adder", "sh");
     for level in ["namespaces", "landlock", "none"] {
-        let ran = project.run(&[
-            "engine",
-            "run",
-            "adder",
-            "adder/input.json",
-            "--out",
-            "RUN_BUNDLE",
-            "--run-id",
-            level,
-            "--sandbox",
-            level,
-        ]);
-        assert_eq!(ran.code, Some(0), "{level}: {}{}", ran.stdout, ran.stderr);
-        let ran = replay(&project, level, &["--sandbox", level]);
+        project.run_engine("adder", level, &["--sandbox", level]);
+        let ran = project.replay(level, &["--sandbox", level]);
         assert_eq!(ran.code, Some(0), "{level}: {}{}", ran.stdout, ran.stderr);
     }
 }
@@ -152,7 +129,7 @@ fn value_of_a_secret_is_never_sealed_and_its_absence_is_told() {
     assert!(!project.bundle("r1").exists());
     let ran = record("r2", "echo ${#MY_TOKEN}");
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    let ran = replay(&project, "r2", &[]);
+    let ran = project.replay("r2", &[]);
     assert_eq!(ran.code, Some(1));
     let told = "why: the variable `MY_TOKEN` was given";
     assert!(ran.stdout.contains(told), "{}", ran.stdout);
@@ -209,7 +186,7 @@ fn input_is_shown_where_it_was_named() {
     let file = format!("{given}/in.txt");
     project.record("r1", &["--input", &given, "--", "cat", &file]);
     assert!(project.bundle("r1").join("inputs/link/in.txt").exists());
-    assert_reproduced(&project, "r1", "an input over a link");
+    project.assert_reproduced("r1");
     let ran = project.record("r2", &["--input", &given, "--", "ls", &given]);
     assert!(ran.stderr.contains("was listed"), "{}", ran.stderr);
 }
@@ -251,7 +228,7 @@ fn random_name_is_told_as_randomness_and_a_limit_by_its_option() {
     }
     let project = Project::new();
     project.record_sh("r1", "mktemp -u");
-    let ran = replay(&project, "r1", &[]);
+    let ran = project.replay("r1", &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     assert!(ran.stdout.contains("random bytes"), "{}", ran.stdout);
     let script = "python3 -c \"open('big', 'wb').write(b'x' * 5000000)\"";
@@ -274,7 +251,7 @@ fn copy_of_a_weaker_level_is_named_where_its_path_is_printed() {
     let project = Project::new();
     let level = ["--sandbox", "landlock"];
     project.record("r1", &["--sandbox", "landlock", "--", "pwd"]);
-    let ran = replay(&project, "r1", &level);
+    let ran = project.replay("r1", &level);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     let told = "it printed the path of the copy";
     assert!(ran.stdout.contains(told), "{}", ran.stdout);

@@ -103,8 +103,7 @@ fn interrupt_of_the_group_ends_an_engine_and_leaves_nothing() {
         return;
     }
     let project = Project::new();
-    let made = project.run(&["engine", "init", "own", "--lang", "sh"]);
-    assert_eq!(made.code, Some(0), "{}", made.stderr);
+    project.init_engine("own", "sh");
     let scripts: Vec<String> = list(&project.path("own"))
         .into_iter()
         .filter(|name| name.ends_with(".sh"))
@@ -324,8 +323,7 @@ fn replay_notices_a_file_that_was_not_left_before_also_among_those_not_kept() {
             "echo 1 > kept.csv; echo 2 > scratch.tmp",
         ],
     );
-    let ran = project.run(&["replay", "RUN_BUNDLE/same"]);
-    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    project.assert_reproduced("same");
     assert!(
         !project
             .bundle("same")
@@ -338,7 +336,7 @@ fn replay_notices_a_file_that_was_not_left_before_also_among_those_not_kept() {
             "--keep", "*.csv", "--env", "EXTRA=e-", "--", "sh", "-c", script,
         ],
     );
-    let ran = project.run(&["replay", "RUN_BUNDLE/other"]);
+    let ran = project.replay("other", &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     assert!(ran.stdout.contains("DIVERGED"), "{}", ran.stdout);
     assert!(
@@ -347,7 +345,7 @@ fn replay_notices_a_file_that_was_not_left_before_also_among_those_not_kept() {
         ran.stdout
     );
     project.record("all", &["--env", "EXTRA=e-", "--", "sh", "-c", script]);
-    let ran = project.run(&["replay", "RUN_BUNDLE/all"]);
+    let ran = project.replay("all", &[]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     assert!(ran.stdout.contains("artifacts/e-"), "{}", ran.stdout);
 }
@@ -377,8 +375,7 @@ fn file_that_is_written_in_part_is_sealed_as_it_was() {
     let part = fs::read_to_string(project.bundle("r1").join("artifacts/part.bin"));
     assert_eq!(part.unwrap(), "012XY56789\n");
     fs::remove_file(project.path("part.bin")).unwrap();
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    project.assert_reproduced("r1");
 }
 
 #[test]
@@ -404,8 +401,7 @@ fn fixed_time_stands_still_for_dynamic_programs_and_says_which_see_the_true_one(
     );
     assert!(ran.stderr.contains("linked statically"), "{}", ran.stderr);
     std::thread::sleep(Duration::from_millis(1100));
-    let again = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
+    project.assert_reproduced("r1");
     for bad in ["-5", "soon", "99999999999999"] {
         let ran = project.run(&["record", &format!("--fixed-time={bad}"), "--", "true"]);
         assert_ne!(ran.code, Some(0), "{bad}");
@@ -496,8 +492,7 @@ fn file_that_the_command_made_and_reads_is_no_input() {
         !files.iter().any(|name| name.starts_with("engine/")),
         "{files:?}"
     );
-    let ran = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    project.assert_reproduced("r1");
     // One that is read before it is replaced is.
     project.record_sh(
         "r2",

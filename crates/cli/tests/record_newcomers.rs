@@ -96,8 +96,7 @@ fn links_that_lead_to_links_come_back_in_a_replay() {
     for name in ["text", "latest", "now"] {
         fs::remove_file(project.path(name)).unwrap();
     }
-    let replayed = project.run(&["replay", "RUN_BUNDLE/r1"]);
-    assert_eq!(replayed.code, Some(0), "{}", replayed.stdout);
+    project.assert_reproduced("r1");
 }
 
 #[test]

@@ -154,27 +154,16 @@ fn engine_whose_module_was_replaced_is_not_replayable() {
         return;
     }
     let project = Project::new();
-    let run = |arguments: &[&str]| project.run(arguments);
-    assert_eq!(run(&["engine", "init", "adder"]).code, Some(0));
+    project.init_engine("adder", "python");
     // The work is done in a file that the command does not name.
     let program = project.read("adder/engine.py");
     project.write("adder/work.py", &program);
     project.write("adder/engine.py", "import work\n");
-    let ran = run(&[
-        "engine",
-        "run",
-        "adder",
-        "adder/input.json",
-        "--out",
-        "RUN_BUNDLE",
-        "--run-id",
-        "first",
-    ]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    project.run_engine("adder", "first", &[]);
     assert!(project.path("RUN_BUNDLE/first/engine/work.py").exists());
     let copier = "import os, shutil\nprint('{}')\n";
     project.write("adder/work.py", copier);
-    let ran = run(&["replay", "RUN_BUNDLE/first", "--engine", "adder"]);
+    let ran = project.replay("first", &["--engine", "adder"]);
     assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
     assert!(ran.stdout.contains("NOT REPLAYABLE"), "{}", ran.stdout);
     assert!(
@@ -182,6 +171,5 @@ fn engine_whose_module_was_replaced_is_not_replayable() {
         "{}",
         ran.stdout
     );
-    let ran = run(&["replay", "RUN_BUNDLE/first"]);
-    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    project.assert_reproduced("first");
 }

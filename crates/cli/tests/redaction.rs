@@ -235,6 +235,13 @@ fn value_disclosed_later_is_accepted_only_where_it_was_sealed() {
     ]));
     let city = fs::read_to_string(bench.path("city.json")).unwrap();
     assert!(!city.contains("Mallory"));
+    // What would be put into a sealed bundle, its own or another, breaks that one.
+    for inside in ["two/three", "out/r1/three", "out/r1/artifacts/three"] {
+        let ran = bench.run(&["unredact", "two", "--with", "city.json", "-o", inside]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        assert!(ran.stderr.contains("INSIDE: "), "{}", ran.stderr);
+        assert!(!bench.path(inside).exists());
+    }
     ok(bench.run(&["unredact", "two", "--with", "city.json", "-o", "three"]));
     let said = ok(bench.run(&["verify", "three"]));
     assert!(

@@ -17,10 +17,9 @@ use std::process::Stdio;
 
 use runseal_testkit::cli::Ran;
 use runseal_testkit::folders::files_of;
-use runseal_testkit::project_root;
 
 use redaction_support::{INPUT, OUTPUT, redact, seal};
-use signing_support::{bench, keygen, ok};
+use signing_support::{ask_script, bench, keygen, ok, trust_python};
 
 #[test]
 fn bad_input_is_told_and_nothing_is_written() {
@@ -320,9 +319,7 @@ fn places_are_told_by_their_own_names() {
 fn sd_jwt_of_a_document_is_read_by_another_implementation() {
     let (_folder, bench) = bench();
     seal(&bench, "r1", INPUT, OUTPUT, &[]);
-    let python = project_root().join("target/trust-tools/venv/bin/python");
-    let script = project_root().join("crates/cli/tests/outside/sd_jwt_check.py");
-    let script = script.canonicalize().unwrap();
+    let python = trust_python("sd-jwt");
     for (kind, algorithm) in [("ed25519", "EdDSA"), ("ecdsa-p256", "ES256")] {
         keygen(&bench, kind, kind, "pem");
         let token = format!("{kind}.sdjwt");
@@ -349,28 +346,11 @@ fn sd_jwt_of_a_document_is_read_by_another_implementation() {
         let kept = fs::read_to_string(beside).unwrap();
         let (place, disclosure) = kept.trim().split_once(' ').unwrap();
         assert_eq!(place, "RUN_INPUT.json#/context/name");
-        if !python.is_file() {
-            let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-            assert!(!in_ci, "CI must have sd-jwt");
-            eprintln!("SKIPPED: sd-jwt is not installed; `.ci/trust-tools` does that");
-            continue;
-        }
+        let Some(python) = &python else { continue };
+        let (public, folder) = (format!("{kind}.pub"), bench.path(""));
         let check = |token: String| {
-            let mut child = std::process::Command::new(&python)
-                .arg(&script)
-                .args([format!("{kind}.pub"), algorithm.to_owned()])
-                .current_dir(bench.path(""))
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
-            std::io::Write::write_all(&mut child.stdin.take().unwrap(), token.as_bytes()).unwrap();
-            let output = child.wait_with_output().unwrap();
-            output
-                .status
-                .success()
-                .then(|| String::from_utf8(output.stdout).unwrap())
+            let script = (folder.as_path(), "sd_jwt_check.py");
+            ask_script(python, script, &[&public, algorithm], token.as_bytes())
         };
         let claims = check(text.clone()).unwrap();
         assert!(

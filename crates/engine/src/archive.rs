@@ -21,6 +21,7 @@ use runseal_survey::name_fault;
 
 use crate::input::open_regular;
 use crate::stream::{BUFFER, digest_through};
+use crate::threads::help_with;
 
 /// Reads the archive in the file at `path`; `None` if it is not an archive.
 ///
@@ -106,8 +107,11 @@ fn read_container(
             let unpacked = Unpacked::new(container, file);
             thread::scope(|scope| {
                 let (pieces, mut reader) = pipe();
-                scope.spawn(move || send_all(unpacked, &pieces));
-                read_tar(&mut reader, packed, digester)
+                let send = move |unpacked| send_all(unpacked, &pieces);
+                match help_with(scope, unpacked, send) {
+                    Ok(_) => read_tar(&mut reader, packed, digester),
+                    Err(mut unpacked) => read_tar(&mut unpacked, packed, digester),
+                }
             })
         }
     }

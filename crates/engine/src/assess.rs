@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use runseal_core::canon::{Node, Value};
@@ -60,13 +61,13 @@ pub fn ask_assessor(
         .process_group(0)
         .spawn()
         .map_err(AssessError::NotRun)?;
-    if let Some(mut pipe) = child.stdin.take() {
-        let prompt = prompt.to_owned();
-        // A command may answer without reading the whole prompt.
-        std::thread::spawn(move || pipe.write_all(prompt.as_bytes()));
-    }
-    let answer = collect(child.stdout.take(), MAX_RESPONSE_BYTES as u64 + 1);
-    let stderr = collect(child.stderr.take(), MOST_STDERR);
+    let (answer, stderr) = match attend(&mut child, prompt) {
+        Ok(pipes) => pipes,
+        Err(error) => {
+            end_group(&mut child);
+            return Err(AssessError::NotRun(error));
+        }
+    };
     let deadline = Instant::now() + patience;
     let status = match wait_until(&mut child, deadline) {
         Ok(Some(status)) => status,
@@ -102,18 +103,36 @@ pub fn ask_assessor(
     String::from_utf8(answer).map_err(|_| AssessError::NotText)
 }
 
+/// Writes the prompt and reads what comes back, all in the background.
+///
+/// # Errors
+/// When the system refuses a thread.
+fn attend(child: &mut Child, prompt: &str) -> std::io::Result<(Collected, Collected)> {
+    if let Some(mut pipe) = child.stdin.take() {
+        let prompt = prompt.to_owned();
+        // A command may answer without reading the whole prompt.
+        Builder::new().spawn(move || pipe.write_all(prompt.as_bytes()))?;
+    }
+    let answer = collect(child.stdout.take(), MAX_RESPONSE_BYTES as u64 + 1)?;
+    let stderr = collect(child.stderr.take(), MOST_STDERR)?;
+    Ok((answer, stderr))
+}
+
+/// What a pipe gave, once it has ended.
+type Collected = mpsc::Receiver<Vec<u8>>;
+
 /// Reads a pipe to its end in the background; keeps at most `most` bytes and drops the rest.
-fn collect(pipe: Option<impl Read + Send + 'static>, most: u64) -> mpsc::Receiver<Vec<u8>> {
+fn collect(pipe: Option<impl Read + Send + 'static>, most: u64) -> std::io::Result<Collected> {
     let (sender, receiver) = mpsc::channel();
     if let Some(mut pipe) = pipe {
-        std::thread::spawn(move || {
+        Builder::new().spawn(move || {
             let mut bytes = Vec::new();
             let _ = pipe.by_ref().take(most).read_to_end(&mut bytes);
             let _ = sender.send(bytes);
             let _ = std::io::copy(&mut pipe, &mut std::io::sink());
-        });
+        })?;
     }
-    receiver
+    Ok(receiver)
 }
 
 fn wait_until(child: &mut Child, deadline: Instant) -> std::io::Result<Option<ExitStatus>> {

@@ -22,6 +22,7 @@ use rustix::io::Errno;
 
 use crate::content::{SMALL, read_content};
 use crate::stream::BUFFER;
+use crate::threads::{Task, help_out};
 
 /// The flags for opening files: a pipe does not block, a terminal does not become ours.
 const OPEN_FILE: OFlags = OFlags::RDONLY
@@ -229,8 +230,11 @@ impl Source for DirectorySource {
             return second();
         }
         thread::scope(|scope| {
-            scope.spawn(&mut *first);
+            let task = Task::begin(scope, &mut *first);
             second();
+            if let Task::Refused(first) = task {
+                first();
+            }
         });
     }
 
@@ -254,9 +258,7 @@ impl Source for DirectorySource {
             }
         };
         thread::scope(|scope| {
-            for _ in 1..self.threads_for(files.len()) {
-                scope.spawn(work);
-            }
+            help_out(scope, self.threads_for(files.len()) - 1, work);
             work();
         });
     }

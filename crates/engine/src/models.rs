@@ -8,10 +8,13 @@
 use std::fmt::Debug;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runseal_sandbox::{Isolation, Loopback, Spec};
+
+use crate::staged_files::{UnreadableFile, visit_files};
 
 /// The port on the command's own loopback interface.
 pub const MODEL_PORT: u16 = 4100;
@@ -70,35 +73,20 @@ pub(crate) fn search_staged(
     session: &dyn ModelSession,
     folder: &Path,
 ) -> Result<(), SecretSearchError> {
-    let mut waiting = vec![folder.to_owned()];
-    while let Some(place) = waiting.pop() {
-        let file = || {
-            let name = place.strip_prefix(folder).unwrap_or(&place);
-            name.display().to_string()
-        };
-        let fault = |source| SecretSearchError::Read {
-            file: file(),
-            source,
-        };
-        let kind = std::fs::symlink_metadata(&place)
-            .map_err(fault)?
-            .file_type();
-        if kind.is_dir() {
-            let mut entries = Vec::new();
-            for entry in std::fs::read_dir(&place).map_err(fault)? {
-                entries.push(entry.map_err(fault)?.path());
-            }
-            // The first by name is told, whatever order the folder lists them in.
-            entries.sort_by(|a, b| b.cmp(a));
-            waiting.extend(entries);
-        } else if kind.is_file() {
-            let mut content = std::fs::File::open(&place).map_err(fault)?;
-            if let Some(kind) = session.find_secret(&mut content).map_err(fault)? {
-                return Err(SecretSearchError::Found { file: file(), kind });
-            }
-        }
+    let found = visit_files(folder, |file, content| {
+        Ok(match session.find_secret(content)? {
+            Some(kind) => ControlFlow::Break(SecretSearchError::Found {
+                file: file.to_owned(),
+                kind,
+            }),
+            None => ControlFlow::Continue(()),
+        })
+    });
+    match found {
+        Ok(None) => Ok(()),
+        Ok(Some(found)) => Err(found),
+        Err(UnreadableFile { file, source }) => Err(SecretSearchError::Read { file, source }),
     }
-    Ok(())
 }
 
 /// The result of a session.

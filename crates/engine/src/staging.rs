@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::atomic::{WriteError, folder_of, sync_folder};
+use crate::threads::Task;
 use crate::unfinished::UnfinishedFolder;
 
 /// Up to this many files are flushed one by one; beyond that, one call flushes the file system,
@@ -174,11 +175,12 @@ impl Staging {
         if rights == Rights::ReadOnly && !has_rights {
             set_rights(&staged, 0o755, 0o444).map_err(StagingError::from)?;
         }
+        let files = self.files.load(Ordering::Relaxed);
         let (verified, flushed) = std::thread::scope(|scope| {
-            let flushing = scope.spawn(|| flush(&staged, self.files.load(Ordering::Relaxed)));
+            let flushing = Task::begin(scope, || flush(&staged, files));
             let verified = verify(&staged);
             let gone = |_| Err(io::Error::other("the thread that flushes ended by itself"));
-            (verified, flushing.join().unwrap_or_else(gone))
+            (verified, flushing.finish().unwrap_or_else(gone))
         });
         let verified = verified?;
         flushed.map_err(failed)?;
@@ -261,11 +263,13 @@ fn flush(path: &Path, files: u64) -> io::Result<()> {
         let (own, others) = files.split_at(some.min(files.len()));
         let others: Vec<_> = others
             .chunks(some)
-            .map(|files| scope.spawn(move || sync(files)))
+            .map(|files| Task::begin(scope, move || sync(files)))
             .collect();
         let gone = |_| Err(io::Error::other("a thread that flushes ended by itself"));
         let own = sync(own);
-        let others = others.into_iter().map(|it| it.join().unwrap_or_else(gone));
+        let others = others
+            .into_iter()
+            .map(|it| it.finish().unwrap_or_else(gone));
         others.fold(own, io::Result::and)
     })
 }

@@ -4,13 +4,15 @@
 //! Every reader of file contents goes through here: job bundles, run bundles, archives and sealing.
 //! A small file is one read on the caller's thread. From 8 MiB on, hashing moves to a thread of its
 //! own, so that it alone sets the pace. With only one processor it stays: handing the bytes over
-//! would only evict them from the cache.
+//! would only evict them from the cache. It stays, too, where the system refuses a thread.
 
 use std::io::{self, Read};
 use std::sync::mpsc;
 use std::thread;
 
 use runseal_core::digest::{Digest, Hasher};
+
+use crate::threads::help_with;
 
 /// The size of a buffer: large enough for cheap reads, small enough to stay in the cache.
 pub const BUFFER: usize = 256 << 10;
@@ -35,7 +37,14 @@ pub fn digest_through(
     let mut hasher = Hasher::new();
     let mut total = 0;
     let mut is_alone = None;
-    while total.max(expected) < LARGE || *is_alone.get_or_insert_with(is_one_processor) {
+    loop {
+        if total.max(expected) >= LARGE && !*is_alone.get_or_insert_with(is_one_processor) {
+            match digest_rest(reader, hasher, &mut see) {
+                Ok(rest) => return rest.map(|(digest, rest)| (digest, total + rest)),
+                Err(unchanged) => hasher = unchanged,
+            }
+            is_alone = Some(true);
+        }
         let count = read_some(reader, buffer)?;
         hasher.update(&buffer[..count]);
         see(&buffer[..count])?;
@@ -46,8 +55,6 @@ pub fn digest_through(
             return Ok((hasher.finish(), total));
         }
     }
-    let (digest, rest) = digest_rest(reader, hasher, see)?;
-    Ok((digest, total + rest))
 }
 
 /// Whether a second thread would only take turns with this one.
@@ -55,12 +62,13 @@ fn is_one_processor() -> bool {
     thread::available_parallelism().is_ok_and(|count| count.get() == 1)
 }
 
-/// The caller's thread reads and shows; the other one hashes.
+/// The caller's thread reads and shows; the other one hashes. Returns the hasher, before anything is
+/// read, where the system refuses another thread.
 fn digest_rest(
     reader: &mut (impl Read + ?Sized),
-    mut hasher: Hasher,
-    mut see: impl FnMut(&[u8]) -> io::Result<()>,
-) -> io::Result<(Digest, u64)> {
+    hasher: Hasher,
+    see: impl FnMut(&[u8]) -> io::Result<()>,
+) -> Result<io::Result<(Digest, u64)>, Hasher> {
     let (full, filled) = mpsc::sync_channel::<(Vec<u8>, usize)>(IN_FLIGHT);
     let (empty, emptied) = mpsc::channel::<Vec<u8>>();
     for _ in 0..IN_FLIGHT {
@@ -68,34 +76,42 @@ fn digest_rest(
         let _ = empty.send(vec![0; BUFFER]);
     }
     thread::scope(|scope| {
-        let hashing = scope.spawn(move || {
+        let hashing = help_with(scope, hasher, move |mut hasher: Hasher| {
             for (buffer, count) in &filled {
                 hasher.update(&buffer[..count]);
                 // Fails only after everything was read, when the buffer is no longer needed.
                 let _ = empty.send(buffer);
             }
             hasher.finish()
-        });
-        let mut total = 0;
-        // Moved into the scope, so that leaving it early also ends the hashing thread.
-        let (full, emptied) = (full, emptied);
-        while let Ok(mut buffer) = emptied.recv() {
-            let count = read_some(reader, &mut buffer)?;
-            if count == 0 {
-                break;
-            }
-            see(&buffer[..count])?;
-            total += count as u64;
-            if full.send((buffer, count)).is_err() {
-                break;
-            }
-        }
-        drop(full);
-        let digest = hashing
-            .join()
-            .map_err(|_| io::Error::other("the hashing thread broke down"))?;
-        Ok((digest, total))
+        })?;
+        let total = pass_on(reader, see, full, emptied);
+        let broken = |_| io::Error::other("the hashing thread broke down");
+        let digest = hashing.join().map_err(broken);
+        Ok(total.and_then(|total| Ok((digest?, total))))
     })
+}
+
+/// Reads to the end, shows every piece and passes it on. Takes the channels, so that coming back, even
+/// early, ends the thread at their other ends.
+fn pass_on(
+    reader: &mut (impl Read + ?Sized),
+    mut see: impl FnMut(&[u8]) -> io::Result<()>,
+    full: mpsc::SyncSender<(Vec<u8>, usize)>,
+    emptied: mpsc::Receiver<Vec<u8>>,
+) -> io::Result<u64> {
+    let mut total = 0;
+    while let Ok(mut buffer) = emptied.recv() {
+        let count = read_some(reader, &mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        see(&buffer[..count])?;
+        total += count as u64;
+        if full.send((buffer, count)).is_err() {
+            break;
+        }
+    }
+    Ok(total)
 }
 
 fn read_some(reader: &mut (impl Read + ?Sized), buffer: &mut [u8]) -> io::Result<usize> {

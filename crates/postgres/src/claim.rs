@@ -11,7 +11,7 @@ use runseal_engine::store::{
     ClaimedStep, JobId, JobLimits, JobRunId, ServerFault, StepId, StoreError,
 };
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 use crate::jobs::storable;
 
 /// The most jobs that are cached; beyond that the cache is emptied.
@@ -65,7 +65,7 @@ pub(crate) struct KnownJobs(BTreeMap<String, KnownJob>);
 
 impl KnownJobs {
     /// Loads those of `ids` that are not cached yet.
-    fn learn(&mut self, client: &mut Client, ids: BTreeSet<String>) -> Result<(), Trouble> {
+    fn learn(&mut self, client: &mut Client, ids: BTreeSet<String>) -> Result<(), DatabaseError> {
         let unknown = |id: &String| !self.0.contains_key(id);
         let ids: Vec<String> = ids.into_iter().filter(unknown).collect();
         if ids.is_empty() {
@@ -100,7 +100,7 @@ pub(crate) fn claim_steps(
     known: &mut KnownJobs,
     place: &str,
     claim: Claim<'_>,
-) -> Result<Vec<ClaimedStep>, Trouble> {
+) -> Result<Vec<ClaimedStep>, DatabaseError> {
     storable("the worker's name", claim.worker_id)?;
     let (ready, expired) = match claim.run_id {
         None => (READY, EXPIRED),
@@ -130,24 +130,26 @@ pub(crate) fn claim_steps(
     )?;
     // If this fails, the claimed steps become available again when their leases expire.
     known.learn(client, rows.iter().map(|row| row.get(1)).collect())?;
-    let claimed = rows.iter().map(|row| -> Result<ClaimedStep, Trouble> {
-        let job_id: String = row.get(1);
-        let job = known.0.get(&job_id).ok_or_else(|| StoreError::Server {
-            place: place.to_owned(),
-            fault: ServerFault::Failed,
-            problem: "has steps of a job that it does not have",
-            source: format!("job `{job_id}`").into(),
-        })?;
-        Ok(ClaimedStep {
-            step_id: StepId::from(row.get::<_, String>(0)),
-            run_id: job.run_id.clone(),
-            idempotency_key: job.idempotency_key.clone(),
-            limits: job.limits,
-            ordinal: row.get(2),
-            payload_json: row.get(3),
-            fencing_token: row.get(4),
-            job_id: JobId::from(job_id),
-        })
-    });
+    let claimed = rows
+        .iter()
+        .map(|row| -> Result<ClaimedStep, DatabaseError> {
+            let job_id: String = row.get(1);
+            let job = known.0.get(&job_id).ok_or_else(|| StoreError::Server {
+                place: place.to_owned(),
+                fault: ServerFault::Failed,
+                problem: "has steps of a job that it does not have",
+                source: format!("job `{job_id}`").into(),
+            })?;
+            Ok(ClaimedStep {
+                step_id: StepId::from(row.get::<_, String>(0)),
+                run_id: job.run_id.clone(),
+                idempotency_key: job.idempotency_key.clone(),
+                limits: job.limits,
+                ordinal: row.get(2),
+                payload_json: row.get(3),
+                fencing_token: row.get(4),
+                job_id: JobId::from(job_id),
+            })
+        });
     claimed.collect()
 }

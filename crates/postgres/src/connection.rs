@@ -13,7 +13,7 @@ use postgres::fallible_iterator::FallibleIterator;
 use runseal_engine::store::StoreError;
 
 use crate::address::Address;
-use crate::error::{Remedy, Trouble, remedy, report, report_given_up};
+use crate::error::{DatabaseError, Remedy, remedy, report, report_given_up};
 use crate::tls::connector;
 
 /// How long to wait for a lost server, and how often to retry when others are in the way.
@@ -43,7 +43,7 @@ impl Connection {
                     *connection.lock() = Some(client);
                     return Ok(connection);
                 }
-                Err(Trouble::Sql(error))
+                Err(DatabaseError::Sql(error))
                     if error.code().is_some()
                         && remedy(&error) == Remedy::Reconnect
                         && begun.elapsed() < PATIENCE =>
@@ -51,8 +51,8 @@ impl Connection {
                     thread::sleep(pause);
                     pause = (pause * 2).min(PAUSES.1);
                 }
-                Err(Trouble::Sql(error)) => return Err(report(connection.place(), &error)),
-                Err(Trouble::Store(error)) => return Err(error),
+                Err(DatabaseError::Sql(error)) => return Err(report(connection.place(), &error)),
+                Err(DatabaseError::Store(error)) => return Err(error),
             }
         }
     }
@@ -67,7 +67,7 @@ impl Connection {
         self.address.shown()
     }
 
-    fn connect(&self) -> Result<Client, Trouble> {
+    fn connect(&self) -> Result<Client, DatabaseError> {
         let tls = connector(&self.address)?;
         Ok(self.address.config.connect(tls)?)
     }
@@ -80,20 +80,20 @@ impl Connection {
     /// Calls `work`, and calls it again if that may help. It gets the number of earlier tries.
     pub(crate) fn run<T>(
         &self,
-        mut work: impl FnMut(&mut Client, u32) -> Result<T, Trouble>,
+        mut work: impl FnMut(&mut Client, u32) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
         let mut slot = self.lock();
         let begun = Instant::now();
         let mut pause = PAUSES.0;
         let mut tries = 0;
         loop {
-            let trouble = match self.attempt(&mut slot, tries, &mut work) {
+            let error = match self.attempt(&mut slot, tries, &mut work) {
                 Ok(done) => return Ok(done),
-                Err(trouble) => trouble,
+                Err(error) => error,
             };
-            let error = match trouble {
-                Trouble::Store(error) => return Err(error),
-                Trouble::Sql(error) => error,
+            let error = match error {
+                DatabaseError::Store(error) => return Err(error),
+                DatabaseError::Sql(error) => error,
             };
             let remedy = match slot.as_ref() {
                 Some(client) if client.is_closed() => Remedy::Reconnect,
@@ -102,11 +102,11 @@ impl Connection {
                 None => Remedy::Reconnect,
             };
             match remedy {
-                Remedy::Tell => return Err(report(self.place(), &error)),
-                Remedy::Again if tries >= TRIES => {
+                Remedy::Report => return Err(report(self.place(), &error)),
+                Remedy::Retry if tries >= TRIES => {
                     return Err(report_given_up(self.place(), &error));
                 }
-                Remedy::Again => {}
+                Remedy::Retry => {}
                 Remedy::Reconnect if begun.elapsed() >= PATIENCE || is_final(&error) => {
                     return Err(report_given_up(self.place(), &error));
                 }
@@ -121,14 +121,14 @@ impl Connection {
     /// Calls `work` only once: a failure is returned even if a second try could succeed.
     pub(crate) fn run_once<T>(
         &self,
-        work: impl FnOnce(&mut Client) -> Result<T, Trouble>,
+        work: impl FnOnce(&mut Client) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
         let mut slot = self.lock();
         if slot.as_ref().is_none_or(Client::is_closed) {
-            *slot = Some(self.connect().map_err(|trouble| self.tell(trouble))?);
+            *slot = Some(self.connect().map_err(|error| self.tell(error))?);
         }
         match slot.as_mut() {
-            Some(client) => work(client).map_err(|trouble| self.tell(trouble)),
+            Some(client) => work(client).map_err(|error| self.tell(error)),
             None => Err(StoreError::NoStore(self.place().to_owned())),
         }
     }
@@ -137,8 +137,8 @@ impl Connection {
         &self,
         slot: &mut Option<Client>,
         tries: u32,
-        work: &mut impl FnMut(&mut Client, u32) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
+        work: &mut impl FnMut(&mut Client, u32) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
         if let Some(client) = slot.as_mut()
             && !client.is_closed()
         {
@@ -168,10 +168,10 @@ impl Connection {
         thread::sleep(at_most.saturating_sub(begun.elapsed()));
     }
 
-    fn tell(&self, trouble: Trouble) -> StoreError {
-        match trouble {
-            Trouble::Sql(error) => report(self.place(), &error),
-            Trouble::Store(error) => error,
+    fn tell(&self, error: DatabaseError) -> StoreError {
+        match error {
+            DatabaseError::Sql(error) => report(self.place(), &error),
+            DatabaseError::Store(error) => error,
         }
     }
 }

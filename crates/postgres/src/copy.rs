@@ -4,7 +4,7 @@ use postgres::types::{ToSql, Type};
 use postgres::{Client, Transaction};
 use runseal_engine::store::{Cell, ColumnKind, Copied, StoreError, StoreReader, TABLES, Table};
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 /// Rows per request.
 const CHUNK: usize = 1000;
@@ -14,7 +14,7 @@ pub(crate) fn rows_page(
     client: &mut Client,
     table: &Table,
     last: Option<&[String]>,
-) -> Result<Vec<Vec<Cell>>, Trouble> {
+) -> Result<Vec<Vec<Cell>>, DatabaseError> {
     let columns: Vec<String> = table
         .columns
         .iter()
@@ -69,7 +69,7 @@ pub(crate) fn key_of(table: &Table, row: &[Cell]) -> Vec<String> {
 }
 
 /// Imports every row of another store in one transaction.
-pub(crate) fn import(client: &mut Client, from: &dyn StoreReader) -> Result<Copied, Trouble> {
+pub(crate) fn import(client: &mut Client, from: &dyn StoreReader) -> Result<Copied, DatabaseError> {
     let mut transaction = client.transaction()?;
     let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
     transaction.batch_execute(&format!(
@@ -79,7 +79,7 @@ pub(crate) fn import(client: &mut Client, from: &dyn StoreReader) -> Result<Copi
     for table in &TABLES {
         let any = format!("SELECT EXISTS(SELECT 1 FROM {})", table.name);
         if transaction.query_typed_one(&any, &[])?.get(0) {
-            return Err(Trouble::Store(StoreError::NotEmpty(table.name)));
+            return Err(DatabaseError::Store(StoreError::NotEmpty(table.name)));
         }
     }
     // The triggers enforce how steps change, but imported steps arrive in their final state. The
@@ -103,17 +103,17 @@ fn import_table(
     transaction: &mut Transaction<'_>,
     table: &Table,
     from: &dyn StoreReader,
-) -> Result<u64, Trouble> {
+) -> Result<u64, DatabaseError> {
     let mut count = 0;
     let mut waiting = Vec::with_capacity(CHUNK);
-    let mut trouble = None;
+    let mut refused = None;
     let visited = from.visit_rows(table, &mut |row| {
         count += 1;
         waiting.push(row);
         if waiting.len() == CHUNK
             && let Err(error) = insert(transaction, table, &waiting)
         {
-            trouble = Some(error);
+            refused = Some(error);
             return Err(StoreError::NotEmpty(table.name));
         }
         if waiting.len() == CHUNK {
@@ -121,8 +121,8 @@ fn import_table(
         }
         Ok(())
     });
-    if let Some(trouble) = trouble {
-        return Err(trouble);
+    if let Some(error) = refused {
+        return Err(error);
     }
     visited?;
     if !waiting.is_empty() {
@@ -141,7 +141,7 @@ fn insert(
     transaction: &mut Transaction<'_>,
     table: &Table,
     rows: &[Vec<Cell>],
-) -> Result<(), Trouble> {
+) -> Result<(), DatabaseError> {
     let columns: Vec<Column> = table
         .columns
         .iter()

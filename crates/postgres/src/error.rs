@@ -9,20 +9,20 @@ use thiserror::Error as ThisError;
 
 /// What can go wrong during work on the server.
 #[derive(Debug)]
-pub(crate) enum Trouble {
+pub(crate) enum DatabaseError {
     /// An error of the server, which may be worth a retry.
     Sql(Error),
     /// An error of ours, which is not.
     Store(StoreError),
 }
 
-impl From<Error> for Trouble {
+impl From<Error> for DatabaseError {
     fn from(error: Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for DatabaseError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
@@ -32,9 +32,9 @@ impl From<StoreError> for Trouble {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
     /// Report it: it would be the same next time.
-    Tell,
+    Report,
     /// Try again on the same connection: others were in the way.
-    Again,
+    Retry,
     /// Try again on a new connection.
     Reconnect,
 }
@@ -44,17 +44,17 @@ pub(crate) fn remedy(error: &Error) -> Remedy {
     let Some(code) = error.code() else {
         return match error.is_closed() || is_broken(error) {
             true => Remedy::Reconnect,
-            false => Remedy::Tell,
+            false => Remedy::Report,
         };
     };
     match code.code() {
         // Serialization failure, deadlock, lock not available in time.
-        "40001" | "40P01" | "55P03" => Remedy::Again,
+        "40001" | "40P01" | "55P03" => Remedy::Retry,
         // Shut down, crashed, starting; terminated for idling in a transaction; too many
         // connections at the moment.
         "57P01" | "57P02" | "57P03" | "57P05" | "25P03" | "53300" => Remedy::Reconnect,
         code if code.starts_with("08") => Remedy::Reconnect,
-        _ => Remedy::Tell,
+        _ => Remedy::Report,
     }
 }
 
@@ -73,7 +73,7 @@ fn is_broken(error: &Error) -> bool {
 /// The server's message on one line, without the data that we sent.
 #[derive(Debug, ThisError)]
 #[error("{0}")]
-struct Said(String);
+struct ServerMessage(String);
 
 /// Converts an error to a store's error.
 pub(crate) fn report(place: &str, error: &Error) -> StoreError {
@@ -82,14 +82,14 @@ pub(crate) fn report(place: &str, error: &Error) -> StoreError {
         place: place.to_owned(),
         fault,
         problem,
-        source: Box::new(Said(said(error))),
+        source: Box::new(ServerMessage(said(error))),
     }
 }
 
 /// The same for an error that persisted through all tries.
 pub(crate) fn report_given_up(place: &str, error: &Error) -> StoreError {
     let (fault, problem) = match meaning(error) {
-        (ServerFault::Failed, _) if remedy(error) == Remedy::Again => (
+        (ServerFault::Failed, _) if remedy(error) == Remedy::Retry => (
             ServerFault::Busy,
             "is busy: others kept what is needed, try after try",
         ),
@@ -103,7 +103,7 @@ pub(crate) fn report_given_up(place: &str, error: &Error) -> StoreError {
         place: place.to_owned(),
         fault,
         problem,
-        source: Box::new(Said(said(error))),
+        source: Box::new(ServerMessage(said(error))),
     }
 }
 

@@ -6,7 +6,7 @@ use runseal_engine::store::{
     JobId, JobRecord, JobRunId, MessageId, NewJob, NewSteps, Posted, StepId, StepRecord, StoreError,
 };
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 /// Steps per insert.
 const CHUNK: usize = 2000;
@@ -32,7 +32,7 @@ pub(crate) fn job(
     client: &mut Client,
     run_id: &JobRunId,
     job_id: &JobId,
-) -> Result<Option<JobRecord>, Trouble> {
+) -> Result<Option<JobRecord>, DatabaseError> {
     let row = client.query_typed_opt(
         "SELECT j.job_id, m.run_id, m.message_id
          FROM cassette_jobs j JOIN cassette_messages m USING (message_id)
@@ -54,7 +54,7 @@ pub(crate) fn steps_page(
     client: &mut Client,
     job_id: &JobId,
     last: Option<&(i64, String)>,
-) -> Result<Vec<StepRecord>, Trouble> {
+) -> Result<Vec<StepRecord>, DatabaseError> {
     let (ordinal, step_id) = match last {
         Some((ordinal, step_id)) => (*ordinal, step_id.as_str()),
         None => (i64::MIN, ""),
@@ -85,7 +85,10 @@ fn step_from_row(row: &Row) -> StepRecord {
     }
 }
 
-pub(crate) fn failure_of(client: &mut Client, step_id: &StepId) -> Result<Option<String>, Trouble> {
+pub(crate) fn failure_of(
+    client: &mut Client,
+    step_id: &StepId,
+) -> Result<Option<String>, DatabaseError> {
     let row = client.query_typed_opt(
         "SELECT receipt_json FROM cassette_receipts WHERE step_id = $1 AND outcome <> 'SUCCESS'",
         &[(&step_id.as_str(), Type::TEXT)],
@@ -98,7 +101,7 @@ pub(crate) fn posted(
     client: &mut impl GenericClient,
     (run_id, idempotency_key): (&JobRunId, &str),
     payload_json: &str,
-) -> Result<Option<Posted>, Trouble> {
+) -> Result<Option<Posted>, DatabaseError> {
     let row = client.query_typed(
         "SELECT m.message_id, j.job_id, m.payload_json = $3,
              (SELECT count(*) FROM cassette_steps s WHERE s.job_id = j.job_id)
@@ -125,7 +128,7 @@ pub(crate) fn post_job(
     client: &mut Client,
     job: &NewJob<'_>,
     steps: NewSteps<'_>,
-) -> Result<Posted, Trouble> {
+) -> Result<Posted, DatabaseError> {
     storable("the run id", job.run_id.as_str())?;
     storable("the idempotency key", &job.idempotency_key)?;
     storable("the intent", &job.intent)?;
@@ -199,7 +202,7 @@ fn add_steps(
     job_id: &str,
     range: std::ops::Range<usize>,
     steps: NewSteps<'_>,
-) -> Result<(), Trouble> {
+) -> Result<(), DatabaseError> {
     let mut ids = Vec::with_capacity(range.len());
     let mut ordinals = Vec::with_capacity(range.len());
     let mut payloads = Vec::with_capacity(range.len());
@@ -235,7 +238,7 @@ fn add_steps(
         // The plan itself contains a step id twice.
         None => (first_repeated(&ids), job_id.to_owned()),
     };
-    Err(Trouble::Store(StoreError::StepTaken {
+    Err(DatabaseError::Store(StoreError::StepTaken {
         step_id: StepId::from(step_id),
         job_id: JobId::from(owner),
     }))

@@ -7,7 +7,7 @@ use runseal_engine::store::{
     TaskId, TaskKind, TaskRecord, TaskResult, TaskState, pause_after,
 };
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 use crate::jobs::{CHANNEL, storable};
 
 /// Tasks per request.
@@ -17,7 +17,10 @@ fn names(kinds: &[TaskKind]) -> Vec<&'static str> {
     kinds.iter().map(|kind| kind.name()).collect()
 }
 
-pub(crate) fn post_tasks(client: &mut Client, tasks: &[NewTask]) -> Result<PostedTasks, Trouble> {
+pub(crate) fn post_tasks(
+    client: &mut Client,
+    tasks: &[NewTask],
+) -> Result<PostedTasks, DatabaseError> {
     let mut posted = PostedTasks::default();
     let mut transaction = client.transaction()?;
     for tasks in tasks.chunks(CHUNK) {
@@ -63,7 +66,7 @@ pub(crate) fn claim_tasks(
     worker_id: &str,
     lease_seconds: f64,
     limit: usize,
-) -> Result<Vec<ClaimedTask>, Trouble> {
+) -> Result<Vec<ClaimedTask>, DatabaseError> {
     storable("the worker's name", worker_id)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let at_work = at_work();
@@ -122,7 +125,7 @@ pub(crate) fn extend_task(
     worker_id: &str,
     task: &ClaimedTask,
     lease_seconds: f64,
-) -> Result<bool, Trouble> {
+) -> Result<bool, DatabaseError> {
     let extended = client.execute_typed(
         "UPDATE queue_tasks SET lease_expires_at = clock_timestamp() + $4 * interval '1 second'
          WHERE task_id = $1 AND state = 'LEASED' AND fencing_token = $2 AND lease_owner = $3",
@@ -144,7 +147,7 @@ pub(crate) fn end_task(
     task: &ClaimedTask,
     end: &TaskEnd,
     tries: u32,
-) -> Result<Finished, Trouble> {
+) -> Result<Finished, DatabaseError> {
     let finished = match end {
         TaskEnd::Result(result) => end_with(client, worker_id, task, result)?,
         TaskEnd::GivenBack { reason } => give_back(client, worker_id, task, reason)?,
@@ -177,7 +180,7 @@ fn end_with(
     worker_id: &str,
     task: &ClaimedTask,
     result: &TaskResult,
-) -> Result<Finished, Trouble> {
+) -> Result<Finished, DatabaseError> {
     let row = client.query_typed_one(
         "WITH held AS (
              SELECT task_id, kind FROM queue_tasks
@@ -234,7 +237,7 @@ fn give_back(
     worker_id: &str,
     task: &ClaimedTask,
     reason: &str,
-) -> Result<Finished, Trouble> {
+) -> Result<Finished, DatabaseError> {
     let is_last = task.attempts >= MOST_ATTEMPTS;
     let reason = reason.replace('\0', "\u{fffd}");
     let at_work = at_work();
@@ -271,7 +274,10 @@ fn give_back(
     })
 }
 
-pub(crate) fn queue_status(client: &mut Client, seconds: f64) -> Result<QueueStatus, Trouble> {
+pub(crate) fn queue_status(
+    client: &mut Client,
+    seconds: f64,
+) -> Result<QueueStatus, DatabaseError> {
     let mut status = QueueStatus::default();
     let count = |row: &Row, at: usize| row.get::<_, i64>(at).unsigned_abs();
     let mut transaction = client
@@ -326,7 +332,7 @@ pub(crate) fn tasks_page(
     client: &mut Client,
     with_reports: bool,
     last: Option<&(String, String, String)>,
-) -> Result<Vec<TaskRecord>, Trouble> {
+) -> Result<Vec<TaskRecord>, DatabaseError> {
     let report = match with_reports {
         true => "r.report_json",
         false => "''",
@@ -377,7 +383,7 @@ pub(crate) fn known_result(
     kind: TaskKind,
     done: &str,
     content: &str,
-) -> Result<Option<TaskResult>, Trouble> {
+) -> Result<Option<TaskResult>, DatabaseError> {
     let row = client.query_typed_opt(
         "SELECT content, outcome, report_json FROM queue_results
          WHERE kind = $1 AND options = $2 AND content = $3",
@@ -395,7 +401,10 @@ pub(crate) fn known_result(
     }))
 }
 
-pub(crate) fn has_open_tasks(client: &mut Client, kinds: &[TaskKind]) -> Result<bool, Trouble> {
+pub(crate) fn has_open_tasks(
+    client: &mut Client,
+    kinds: &[TaskKind],
+) -> Result<bool, DatabaseError> {
     let row = client.query_typed_one(
         "SELECT EXISTS(SELECT 1 FROM queue_tasks WHERE state = 'PENDING' AND kind = ANY($1))
              OR EXISTS(SELECT 1 FROM queue_tasks WHERE state = 'LEASED' AND kind = ANY($1))",

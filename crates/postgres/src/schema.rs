@@ -12,7 +12,7 @@
 use postgres::Client;
 use runseal_engine::store::StoreError;
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 /// One entry a schema version, in order.
 const MIGRATIONS: [&str; 4] = [V1, V2, V3, V4];
@@ -21,7 +21,7 @@ const MIGRATIONS: [&str; 4] = [V1, V2, V3, V4];
 const LOCK: i64 = 0x7275_6e73_6561_6c31;
 
 /// Creates the tables, or applies the missing migrations.
-pub(crate) fn migrate(client: &mut Client) -> Result<(), Trouble> {
+pub(crate) fn migrate(client: &mut Client) -> Result<(), DatabaseError> {
     if version(client)? == Some(known()) {
         return Ok(());
     }
@@ -50,7 +50,7 @@ pub(crate) fn migrate(client: &mut Client) -> Result<(), Trouble> {
 }
 
 /// Fails unless there is a store of a version that this program knows.
-pub(crate) fn check(client: &mut Client, place: &str) -> Result<(), Trouble> {
+pub(crate) fn check(client: &mut Client, place: &str) -> Result<(), DatabaseError> {
     match version(client)? {
         None | Some(0) => Err(StoreError::NoStore(place.to_owned()).into()),
         Some(found) => Ok(refuse_newer(found)?),
@@ -70,7 +70,7 @@ fn refuse_newer(found: i64) -> Result<(), StoreError> {
 }
 
 /// The version that was applied last; `None` if our tables do not exist.
-fn version(client: &mut Client) -> Result<Option<i64>, Trouble> {
+fn version(client: &mut Client) -> Result<Option<i64>, DatabaseError> {
     let table = client.query_typed_one("SELECT to_regclass('runseal_schema') IS NOT NULL", &[])?;
     if !table.get::<_, bool>(0) {
         return Ok(None);

@@ -7,7 +7,7 @@ use postgres::{Client, Row};
 use runseal_core::digest::{Digest, Hasher};
 use runseal_engine::store::{IndexedFile, SectionRecord};
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 use crate::jobs::storable;
 
 /// Rows per insert.
@@ -26,7 +26,10 @@ fn section_from_row(row: &Row) -> SectionRecord {
     }
 }
 
-pub(crate) fn sections(client: &mut Client, ids: &[&str]) -> Result<Vec<SectionRecord>, Trouble> {
+pub(crate) fn sections(
+    client: &mut Client,
+    ids: &[&str],
+) -> Result<Vec<SectionRecord>, DatabaseError> {
     let rows = client.query_typed(
         "SELECT section_id, file_path, heading_path, line_start, line_end, content_hash
          FROM sections WHERE section_id = ANY($1)",
@@ -38,7 +41,7 @@ pub(crate) fn sections(client: &mut Client, ids: &[&str]) -> Result<Vec<SectionR
 pub(crate) fn sections_of_file(
     client: &mut Client,
     path: &str,
-) -> Result<Vec<SectionRecord>, Trouble> {
+) -> Result<Vec<SectionRecord>, DatabaseError> {
     let rows = client.query_typed(
         "SELECT s.section_id, s.file_path, i.heading_path, s.line_start, s.line_end,
              s.content_hash
@@ -50,7 +53,9 @@ pub(crate) fn sections_of_file(
     Ok(rows.iter().map(section_from_row).collect())
 }
 
-pub(crate) fn indexed_files(client: &mut Client) -> Result<BTreeMap<String, IndexedFile>, Trouble> {
+pub(crate) fn indexed_files(
+    client: &mut Client,
+) -> Result<BTreeMap<String, IndexedFile>, DatabaseError> {
     let rows = client.query_typed("SELECT file_path, stamp, file_hash FROM index_files", &[])?;
     let files = rows.iter().map(|row| {
         let file = IndexedFile {
@@ -62,7 +67,7 @@ pub(crate) fn indexed_files(client: &mut Client) -> Result<BTreeMap<String, Inde
     Ok(files.collect())
 }
 
-pub(crate) fn section_counts(client: &mut Client) -> Result<BTreeMap<String, u64>, Trouble> {
+pub(crate) fn section_counts(client: &mut Client) -> Result<BTreeMap<String, u64>, DatabaseError> {
     let rows = client.query_typed(
         "SELECT file_path, count(*) FROM index_sections GROUP BY file_path",
         &[],
@@ -73,7 +78,7 @@ pub(crate) fn section_counts(client: &mut Client) -> Result<BTreeMap<String, u64
     Ok(counts.collect())
 }
 
-pub(crate) fn compute_index_hash(client: &mut Client) -> Result<Digest, Trouble> {
+pub(crate) fn compute_index_hash(client: &mut Client) -> Result<Digest, DatabaseError> {
     let rows = client.query_typed(
         "SELECT DISTINCT section_id FROM index_sections ORDER BY section_id",
         &[],
@@ -90,7 +95,7 @@ pub(crate) fn record_index(
     client: &mut Client,
     read: &[(String, IndexedFile, Vec<SectionRecord>)],
     gone: &[String],
-) -> Result<(), Trouble> {
+) -> Result<(), DatabaseError> {
     let mut transaction = client.transaction()?;
     let stale: Vec<&str> = gone
         .iter()
@@ -128,7 +133,7 @@ pub(crate) fn record_index(
 fn add_sections(
     transaction: &mut postgres::Transaction<'_>,
     sections: &[&SectionRecord],
-) -> Result<(), Trouble> {
+) -> Result<(), DatabaseError> {
     let line = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let all = || sections.iter();
     let ids: Vec<_> = all().map(|section| &section.section_id).collect();

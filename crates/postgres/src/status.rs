@@ -6,13 +6,13 @@ use postgres::Client;
 use postgres::types::Type;
 use runseal_engine::store::{FailedStep, JobId, JobRunId, JobStatus, StateCounts, StepId};
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 pub(crate) fn job_status(
     client: &mut Client,
     run_id: Option<&JobRunId>,
     job_id: Option<&JobId>,
-) -> Result<Vec<JobStatus>, Trouble> {
+) -> Result<Vec<JobStatus>, DatabaseError> {
     // Read everything at the same moment.
     let mut transaction = client
         .build_transaction()
@@ -50,7 +50,7 @@ pub(crate) fn job_status(
                 note(job, &row);
             }
         }
-        Ok::<_, Trouble>(())
+        Ok::<_, DatabaseError>(())
     };
     let count = |row: &postgres::Row, at: usize| row.get::<_, i64>(at).unsigned_abs();
     each(

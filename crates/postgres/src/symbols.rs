@@ -4,7 +4,7 @@ use postgres::types::Type;
 use postgres::{Client, Row};
 use runseal_engine::store::SymbolRecord;
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 use crate::jobs::storable;
 
 fn symbol_from_row(row: &Row) -> SymbolRecord {
@@ -18,7 +18,7 @@ fn symbol_from_row(row: &Row) -> SymbolRecord {
 pub(crate) fn symbols_named(
     client: &mut Client,
     names: &[&str],
-) -> Result<Vec<SymbolRecord>, Trouble> {
+) -> Result<Vec<SymbolRecord>, DatabaseError> {
     let rows = client.query_typed(
         "SELECT symbol_id, target_ref, default_slice FROM symbols WHERE symbol_id = ANY($1)",
         &[(&names, Type::TEXT_ARRAY)],
@@ -26,7 +26,7 @@ pub(crate) fn symbols_named(
     Ok(rows.iter().map(symbol_from_row).collect())
 }
 
-pub(crate) fn symbols(client: &mut Client) -> Result<Vec<SymbolRecord>, Trouble> {
+pub(crate) fn symbols(client: &mut Client) -> Result<Vec<SymbolRecord>, DatabaseError> {
     let rows = client.query_typed(
         "SELECT symbol_id, target_ref, default_slice FROM symbols ORDER BY symbol_id",
         &[],
@@ -34,7 +34,7 @@ pub(crate) fn symbols(client: &mut Client) -> Result<Vec<SymbolRecord>, Trouble>
     Ok(rows.iter().map(symbol_from_row).collect())
 }
 
-pub(crate) fn put_symbol(client: &mut Client, symbol: &SymbolRecord) -> Result<(), Trouble> {
+pub(crate) fn put_symbol(client: &mut Client, symbol: &SymbolRecord) -> Result<(), DatabaseError> {
     storable("the symbol's name", &symbol.symbol_id)?;
     client.execute_typed(
         "INSERT INTO symbols(symbol_id, target_type, target_ref, default_slice)
@@ -50,7 +50,7 @@ pub(crate) fn put_symbol(client: &mut Client, symbol: &SymbolRecord) -> Result<(
     Ok(())
 }
 
-pub(crate) fn remove_symbol(client: &mut Client, symbol_id: &str) -> Result<bool, Trouble> {
+pub(crate) fn remove_symbol(client: &mut Client, symbol_id: &str) -> Result<bool, DatabaseError> {
     let removed = client.execute_typed(
         "DELETE FROM symbols WHERE symbol_id = $1",
         &[(&symbol_id, Type::TEXT)],

@@ -31,7 +31,7 @@ pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreErr
         .with_safe_default_protocol_versions()
         .map_err(|error| insecure(error.into()))?;
     let verifier: Arc<dyn ServerCertVerifier> = match address.proof {
-        Proof::None => Arc::new(LessProof::Nothing(provider)),
+        Proof::None => Arc::new(LenientVerifier::Nothing(provider)),
         Proof::Authority | Proof::Host => {
             let roots = roots(address).map_err(insecure)?;
             let strict =
@@ -39,7 +39,7 @@ pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreErr
             let strict = strict.build().map_err(|error| insecure(error.into()))?;
             match address.proof {
                 Proof::Host => strict,
-                _ => Arc::new(LessProof::AnyHost(strict, provider)),
+                _ => Arc::new(LenientVerifier::AnyHost(strict, provider)),
             }
         }
     };
@@ -70,21 +70,21 @@ fn roots(address: &Address) -> Result<RootCertStore, Box<dyn std::error::Error +
 
 /// Verifiers that demand less than a certificate from a known root for this very host.
 #[derive(Debug)]
-enum LessProof {
+enum LenientVerifier {
     /// Encrypts without any proof of identity: `sslmode=require` as libpq defines it.
     Nothing(Arc<CryptoProvider>),
     /// Demands a certificate from a known root, but for any host: `sslmode=verify-ca`.
     AnyHost(Arc<WebPkiServerVerifier>, Arc<CryptoProvider>),
 }
 
-impl LessProof {
+impl LenientVerifier {
     fn algorithms(&self) -> &WebPkiSupportedAlgorithms {
         let (Self::Nothing(provider) | Self::AnyHost(_, provider)) = self;
         &provider.signature_verification_algorithms
     }
 }
 
-impl ServerCertVerifier for LessProof {
+impl ServerCertVerifier for LenientVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,

@@ -14,12 +14,12 @@ use runseal_engine::store::{
     ClaimedStep, Commit, DescribeReceipt, JobRunId, Outcome, ReceiptId, StepResult,
 };
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 pub(crate) fn has_open_steps(
     client: &mut Client,
     run_id: Option<&JobRunId>,
-) -> Result<bool, Trouble> {
+) -> Result<bool, DatabaseError> {
     // Query each status through its own partial index; one query for both may scan the whole table.
     let row = match run_id {
         None => client.query_typed_one(
@@ -45,7 +45,7 @@ pub(crate) fn extend_leases(
     worker_id: &str,
     steps: &[ClaimedStep],
     lease_seconds: f64,
-) -> Result<Vec<bool>, Trouble> {
+) -> Result<Vec<bool>, DatabaseError> {
     let ids: Vec<_> = steps.iter().map(|step| step.step_id.as_str()).collect();
     let tokens: Vec<_> = steps.iter().map(|step| step.fencing_token).collect();
     let rows = client.query_typed(
@@ -67,21 +67,22 @@ pub(crate) fn extend_leases(
 }
 
 /// A result that is ready to be written.
-struct Ready<'r> {
+struct ReadyResult<'r> {
     result: &'r StepResult,
     receipt_id: ReceiptId,
     receipt_json: String,
     commit: Commit,
 }
 
-impl<'r> Ready<'r> {
+impl<'r> ReadyResult<'r> {
     fn new(
         result: &'r StepResult,
         outcome: &Outcome,
         describe: DescribeReceipt<'_>,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, DatabaseError> {
         let described = describe(result, outcome);
-        let (receipt_id, receipt_json) = described.map_err(|error| Trouble::Store(error.into()))?;
+        let (receipt_id, receipt_json) =
+            described.map_err(|error| DatabaseError::Store(error.into()))?;
         let commit = match outcome {
             Outcome::Success { .. } => Commit::Succeeded,
             Outcome::Failure { .. } => Commit::Failed,
@@ -103,7 +104,7 @@ pub(crate) fn commit_steps(
     results: &[StepResult],
     describe: DescribeReceipt<'_>,
     tries: u32,
-) -> Result<Vec<Commit>, Trouble> {
+) -> Result<Vec<Commit>, DatabaseError> {
     let limited = results.iter().any(|result| {
         !result.step.limits.is_none() && matches!(result.outcome, Outcome::Success { .. })
     });
@@ -121,7 +122,7 @@ pub(crate) fn commit_steps(
         } else {
             let ready = open
                 .iter()
-                .map(|result| Ready::new(result, &result.outcome, describe))
+                .map(|result| ReadyResult::new(result, &result.outcome, describe))
                 .collect::<Result<Vec<_>, _>>()?;
             done.extend(write(client, worker_id, &ready)?);
         }
@@ -138,7 +139,7 @@ fn committed_before(
     client: &mut Client,
     worker_id: &str,
     results: &[StepResult],
-) -> Result<BTreeMap<String, Commit>, Trouble> {
+) -> Result<BTreeMap<String, Commit>, DatabaseError> {
     let steps = results.iter().map(|result| &result.step);
     let ids: Vec<_> = steps.clone().map(|step| step.step_id.as_str()).collect();
     let tokens: Vec<_> = steps.map(|step| step.fencing_token).collect();
@@ -165,8 +166,8 @@ fn committed_before(
 fn write(
     client: &mut impl GenericClient,
     worker_id: &str,
-    ready: &[Ready<'_>],
-) -> Result<BTreeMap<String, Commit>, Trouble> {
+    ready: &[ReadyResult<'_>],
+) -> Result<BTreeMap<String, Commit>, DatabaseError> {
     let steps = || ready.iter().map(|ready| &ready.result.step);
     let ids: Vec<_> = steps().map(|step| step.step_id.as_str()).collect();
     let tokens: Vec<_> = steps().map(|step| step.fencing_token).collect();
@@ -216,7 +217,7 @@ fn commit_limited(
     worker_id: &str,
     results: &[&StepResult],
     describe: DescribeReceipt<'_>,
-) -> Result<BTreeMap<String, Commit>, Trouble> {
+) -> Result<BTreeMap<String, Commit>, DatabaseError> {
     let mut transaction = client.transaction()?;
     // The server ends this transaction if the worker stops in the middle, so that others can go on.
     transaction.batch_execute("SET LOCAL idle_in_transaction_session_timeout = '5s'")?;
@@ -247,7 +248,7 @@ fn commit_limited(
                 Err(broken) => outcome = broken,
             }
         }
-        ready.push(Ready::new(result, &outcome, describe)?);
+        ready.push(ReadyResult::new(result, &outcome, describe)?);
     }
     let done = write(&mut transaction, worker_id, &ready)?;
     let (jobs, amounts): (Vec<_>, Vec<_>) = used.iter().unzip();
@@ -272,7 +273,7 @@ fn live_steps(
     transaction: &mut postgres::Transaction<'_>,
     worker_id: &str,
     results: &[&StepResult],
-) -> Result<BTreeSet<String>, Trouble> {
+) -> Result<BTreeSet<String>, DatabaseError> {
     let steps = || results.iter().map(|result| &result.step);
     let ids: Vec<_> = steps().map(|step| step.step_id.as_str()).collect();
     let tokens: Vec<_> = steps().map(|step| step.fencing_token).collect();

@@ -8,9 +8,9 @@ use runseal_engine::staging::StagingError;
 
 /// Files that were written; gone when dropped.
 #[derive(Debug, Default)]
-pub(crate) struct Written(Vec<PathBuf>);
+pub(crate) struct WrittenFiles(Vec<PathBuf>);
 
-impl Written {
+impl WrittenFiles {
     /// Writes one, unless what an interrupted pull left is the same. Nothing else is replaced.
     pub(crate) fn write(&mut self, place: PathBuf, bytes: &[u8]) -> Result<(), StagingError> {
         match fs::read(&place) {
@@ -33,7 +33,7 @@ impl Written {
     }
 }
 
-impl Drop for Written {
+impl Drop for WrittenFiles {
     fn drop(&mut self) {
         for path in &self.0 {
             // What stays is beside nothing and in nobody's way.

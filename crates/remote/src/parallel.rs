@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use runseal_engine::threads::help_out;
+
 /// Calls `work` with every item, on up to `threads` threads. After a failure no further item is
 /// started. Of several failures, that of the first item in order is returned, so that the message
 /// does not depend on timing.
@@ -32,9 +34,7 @@ pub(crate) fn for_each<T: Sync, E: Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads.min(items.len()) {
-            scope.spawn(run);
-        }
+        help_out(scope, threads.min(items.len()).saturating_sub(1), run);
         run();
     });
     match first.into_inner().unwrap_or_else(PoisonError::into_inner) {

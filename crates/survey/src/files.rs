@@ -113,6 +113,96 @@ pub trait Files: Sync {
     }
 }
 
+/// Files that are reached through others: a path leads to some of them, as it is or under another name.
+/// Whatever implements this is [`Files`], and every question is passed on.
+pub trait ForwardedFiles: Sync {
+    /// The files that a path leads to, and its name there.
+    fn forward<'p>(&self, path: &'p Path) -> (&dyn Files, Cow<'p, Path>);
+
+    /// The files that answer where there is no path.
+    fn without_path(&self) -> &dyn Files;
+}
+
+impl<F: ForwardedFiles> Files for F {
+    fn kind(&self, path: &Path) -> io::Result<EntryKind> {
+        let (files, path) = self.forward(path);
+        files.kind(&path)
+    }
+
+    fn is_there(&self, path: &Path) -> bool {
+        let (files, path) = self.forward(path);
+        files.is_there(&path)
+    }
+
+    fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()> {
+        let (files, folder) = self.forward(folder);
+        files.list(&folder, each)
+    }
+
+    fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {
+        self.without_path().path_of(bytes)
+    }
+
+    fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let (files, path) = self.forward(path);
+        files.read(&path, limit)
+    }
+
+    fn head(&self, path: &Path, limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
+        let (files, path) = self.forward(path);
+        files.head(&path, limit)
+    }
+
+    fn link_target(&self, path: &Path) -> Option<PathBuf> {
+        let (files, path) = self.forward(path);
+        files.link_target(&path)
+    }
+
+    fn digest(&self, path: &Path) -> Result<Digest, SourceError> {
+        let (files, path) = self.forward(path);
+        files.digest(&path)
+    }
+
+    fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        let (files, path) = self.forward(path);
+        files.read_archive(&path)
+    }
+
+    fn judge_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
+        let (files, path) = self.forward(path);
+        files.judge_archive(&path)
+    }
+
+    fn open_folder(
+        &self,
+        path: &Path,
+        follows_link: bool,
+        threads: Option<usize>,
+    ) -> Result<Box<dyn Source + '_>, SourceError> {
+        let (files, path) = self.forward(path);
+        files.open_folder(&path, follows_link, threads)
+    }
+
+    fn standard_input(&self) -> Box<dyn Read + '_> {
+        self.without_path().standard_input()
+    }
+
+    fn read_archive_stream(
+        &self,
+        container: Container,
+        reader: &mut dyn Read,
+        shown: &str,
+    ) -> Result<Archive, SourceError> {
+        self.without_path()
+            .read_archive_stream(container, reader, shown)
+    }
+
+    fn resolved_name(&self, path: &Path) -> Option<String> {
+        let (files, path) = self.forward(path);
+        files.resolved_name(&path)
+    }
+}
+
 /// The folder that a document lies in, opened when a file of it is asked for.
 #[derive(Clone, Copy)]
 pub struct FolderFiles<'a> {

@@ -40,7 +40,9 @@ use judge::Judge;
 use walk::{Start, walk_below};
 
 pub use archived::{detect_in_archive, find_in_archive};
-pub use files::{AddError, Files, FolderFiles, MemoryFiles, name_fault, read_archive_bytes};
+pub use files::{
+    AddError, Files, FolderFiles, ForwardedFiles, MemoryFiles, name_fault, read_archive_bytes,
+};
 pub use inside::InsidePath;
 pub use walk::{detect_path, is_unfinished};
 pub use witness::{Nobody, Noted, Onlooker};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runseal_engine::models::{Fork, ModelSession, ModelTraffic};
 use runseal_net::NetError;
-use runseal_net::proxy::{Entrance, Keys, Mode, OnMiss, Proxy, ProxyOptions, Upstream};
+use runseal_net::proxy::{Keys, Mode, OnMiss, Proxy, ProxyEntrance, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 use runseal_net::redact::Redactor;
 
@@ -148,7 +148,7 @@ impl ForkArgs {
 #[derive(Debug)]
 struct ProxySession {
     proxy: Mutex<Option<Proxy>>,
-    entrance: Entrance,
+    entrance: ProxyEntrance,
     /// What knows the secrets that went through, until everything is sealed.
     redactor: Arc<Redactor>,
     /// Where the answers of the recording end, if they do.

@@ -10,9 +10,8 @@ use runseal_core::verify::Outcome;
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::input::read_file;
 use runseal_engine::redact::{
-    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, check_outside,
-    disclose_values, is_redactable, new_seed, plan_redaction, read_seed, redact_bundle,
-    seed_beside, write_private,
+    Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, disclose_values,
+    is_redactable, new_seed, plan_redaction, read_seed, redact_bundle, seed_beside, write_private,
 };
 use runseal_engine::signing::{SignatureForm, path_beside};
 use runseal_engine::staging::{Place, StagingError, check_place};
@@ -169,11 +168,6 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
             "FITS_NOTHING",
             "a place is PATH or PATH#/pointer as in the bundle; `runseal inspect` lists the files",
         ),
-        RedactError::Inside(_) => (
-            Outcome::Unreadable,
-            "INSIDE",
-            "name a place outside the bundle with -o; nothing was written",
-        ),
         RedactError::Pattern { .. } => (Outcome::Usage, "USAGE", "nothing was written"),
         RedactError::Stays { .. } => (
             Outcome::Invalid,
@@ -282,7 +276,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         other => other.map_err(|error| redact_error(error, &seed.display().to_string()))?,
     };
     if let Some(out) = &args.output {
-        check_outside(bundle, out).map_err(fail)?;
+        refuse_inside(out)?;
     }
     let original = Original::open(bundle, seed).map_err(fail)?;
     if let (false, Some(out)) = (args.disclose.is_empty(), &args.output) {

@@ -7,13 +7,14 @@ use runseal_core::formats::redacted::documents::REDACTED;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
 use runseal_engine::input::read_file;
-use runseal_engine::redact::{check_outside, unredact_copy};
+use runseal_engine::redact::unredact_copy;
 use runseal_engine::signing::{SignatureForm, path_beside};
 use runseal_trust::dsse::Envelope;
 use runseal_trust::statement::Statement;
 
 use super::redact::{free_beside, redact_error};
 use crate::error::CliError;
+use crate::inside::refuse_inside;
 use crate::places::{Outgoing, bring_here, files_for, write_beside};
 use crate::ui;
 
@@ -45,10 +46,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let here = bring_here(&args.copy)?;
     let copy = here.as_ref().map_or(&args.copy, |(_, copy)| copy);
     let signatures = signatures_for(args)?;
+    refuse_inside(&args.output)?;
     let outgoing = Outgoing::begin(&args.output)?;
     let place = outgoing.place();
-    let (withheld, all) = check_outside(copy, &args.output)
-        .and_then(|()| unredact_copy(copy, &values, &place))
+    let (withheld, all) = unredact_copy(copy, &values, &place)
         .map_err(|error| redact_error(error, &args.copy.display().to_string()))?;
     outgoing.finish(&place)?;
     if let Some((to, bytes)) = signatures {

@@ -174,8 +174,16 @@ fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
     };
     let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
     thread::scope(|scope| {
-        let out = scope.spawn(|| read_all(out.as_mut()));
-        let err = scope.spawn(|| read_all(err.as_mut()));
+        let out = thread::Builder::new().spawn_scoped(scope, || read_all(out.as_mut()));
+        let err = thread::Builder::new().spawn_scoped(scope, || read_all(err.as_mut()));
+        let (out, err) = match (out, err) {
+            (Ok(out), Ok(err)) => (out, err),
+            (Err(error), _) | (_, Err(error)) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return not_here(error);
+            }
+        };
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break Ok(status),

@@ -85,6 +85,19 @@ impl<'a> Remote<'a> {
         self.command(arguments).output().unwrap().into()
     }
 
+    /// The same with variables that differ.
+    pub fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        command.output().unwrap().into()
+    }
+
+    /// Pushes the run at `out/<id>` to `p/<id>` in the bucket, which has to work; what that prints.
+    pub fn push(&self, id: &str) -> String {
+        let address = self.at(&format!("p/{id}"));
+        ok(self.run(&["push", &format!("out/{id}"), &address]))
+    }
+
     /// Seals a run with these artifacts at `out/<id>`.
     pub fn seal(&self, id: &str, artifacts: &[(&str, &[u8])]) {
         let bench = self.bench;

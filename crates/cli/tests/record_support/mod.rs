@@ -108,6 +108,32 @@ impl Project {
         self.record(run_id, &["--", "sh", "-c", script])
     }
 
+    /// Replays the run of this id.
+    pub fn replay(&self, run_id: &str, more: &[&str]) -> Ran {
+        let bundle = format!("RUN_BUNDLE/{run_id}");
+        self.run(&[&["replay", bundle.as_str()], more].concat())
+    }
+
+    /// Replays the run of this id, which has to give the same.
+    pub fn assert_reproduced(&self, run_id: &str) {
+        let ran = self.replay(run_id, &[]);
+        assert_eq!(ran.code, Some(0), "{run_id}: {}{}", ran.stdout, ran.stderr);
+    }
+
+    /// Makes a working engine in this language.
+    pub fn init_engine(&self, name: &str, language: &str) {
+        let ran = self.run(&["engine", "init", name, "--lang", language]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+
+    /// Runs an engine on its example, which has to work.
+    pub fn run_engine(&self, name: &str, run_id: &str, more: &[&str]) {
+        let input = format!("{name}/input.json");
+        let arguments = ["engine", "run", name, &input, "--out", "RUN_BUNDLE"];
+        let ran = self.run(&[&arguments[..], &["--run-id", run_id], more].concat());
+        assert_eq!(ran.code, Some(0), "{run_id}: {}{}", ran.stdout, ran.stderr);
+    }
+
     pub fn bundle(&self, run_id: &str) -> PathBuf {
         self.path("RUN_BUNDLE").join(run_id)
     }

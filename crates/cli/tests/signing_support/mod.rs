@@ -1,8 +1,16 @@
 //! What the tests of signatures share: a sealed run, keys, and a time stamping authority.
 
-#![allow(dead_code, clippy::unwrap_used, clippy::panic, reason = "test code")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code"
+)]
 
 use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use runseal_testkit::cli::{Bench, Ran};
@@ -58,6 +66,59 @@ pub fn keygen(bench: &Bench, name: &str, kind: &str, format: &str) {
         "keygen", "-o", name, "--type", kind, "--format", format, "--public",
     ];
     ok(bench.run(&arguments));
+}
+
+/// The keys `ada` and `log.key`, and an empty log signed with the second; the log's verifier key.
+pub fn new_log(bench: &Bench) -> String {
+    for name in ["ada", "log.key"] {
+        keygen(bench, name, "ed25519", "pem");
+    }
+    let init = ["log", "init", "log", "--origin", "example.com/runs"];
+    let made = ok(bench.run(&[&init[..], &["--key", "log.key"]].concat()));
+    made.lines().nth(1).unwrap().to_owned()
+}
+
+/// The folder of the implementations by others that `.ci/trust-tools` installs.
+pub fn trust_tools() -> PathBuf {
+    match std::env::var_os("RUNSEAL_TRUST_TOOLS") {
+        Some(path) => PathBuf::from(path),
+        None => project_root().join("target/trust-tools"),
+    }
+}
+
+/// The Python that has `package`; none where it is not installed, which CI must not be.
+pub fn trust_python(package: &str) -> Option<PathBuf> {
+    let python = trust_tools().join("venv/bin/python");
+    if python.is_file() {
+        return Some(python);
+    }
+    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(!in_ci, "CI must have {package}");
+    println!("SKIPPED: {package} is not installed; `.ci/trust-tools` does that");
+    None
+}
+
+/// What a script of `tests/outside` prints when it is given `input`; none where it fails.
+pub fn ask_script(
+    python: &Path,
+    (folder, script): (&Path, &str),
+    arguments: &[&str],
+    input: &[u8],
+) -> Option<String> {
+    let outside = project_root().join("crates/cli/tests/outside");
+    let mut child = Command::new(python)
+        .arg(outside.join(script).canonicalize().unwrap())
+        .args(arguments)
+        .current_dir(folder)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let succeeded = output.status.success();
+    succeeded.then(|| String::from_utf8(output.stdout).unwrap())
 }
 
 /// Makes the policy `trust.toml`, which trusts ada's key for everything.

@@ -243,6 +243,12 @@ pub trait FormatDefinition: Sync {
         Coverage::Everything
     }
 
+    /// Names that a folder has together only where it is a finished one of this format, in which nothing
+    /// else may lie. None where its folders may hold other files, or are no folders.
+    fn sealed_by(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether a folder of this format may be reached by a link.
     fn follows_root_link(&self) -> bool {
         true

@@ -101,6 +101,16 @@ pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Clai
     (Detected::Unknown, Claim::No)
 }
 
+/// Whether a folder is finished and may hold nothing else, so that another file in it breaks its seal.
+/// This asks for more than [`detect_folder`] does: that a folder has some of a format's names makes it
+/// worth judging, but it takes the names of a finished one to forbid writing into it.
+pub fn is_sealed_folder(has: impl Fn(&str) -> bool) -> bool {
+    REGISTRY.iter().any(|definition| {
+        let names = definition.sealed_by();
+        !names.is_empty() && names.iter().all(|name| has(name))
+    })
+}
+
 /// What the folder with these names is where a weak claim on it turned out wrong.
 pub fn detect_leftover(names: &FolderNames) -> Detected {
     let claims = |definition: &&&dyn FormatDefinition| {
@@ -207,6 +217,27 @@ mod tests {
         );
         assert_eq!(of("{", "bundle.json"), Detected::Is(Format::ContextBundle));
         assert_eq!(of("{", "x.json"), Detected::Unknown);
+    }
+
+    #[test]
+    fn folder_is_sealed_only_with_the_names_of_a_finished_one() {
+        let is_sealed = |names: &[&str]| is_sealed_folder(|name| names.contains(&name));
+        for names in [
+            &["RUN_META.json", "SHA256SUMS.txt", "other"][..],
+            &["run.json", "policy.json"],
+            &["bundle.json", "artifacts"],
+            &["REDACTED.json"],
+        ] {
+            assert!(is_sealed(names), "{names:?}");
+        }
+        for names in [
+            &[][..],
+            &["SHA256SUMS.txt", "artifacts"],
+            &["run.json", "artifacts"],
+            &["bagit.txt", "data"],
+        ] {
+            assert!(!is_sealed(names), "{names:?}");
+        }
     }
 
     #[test]

@@ -106,11 +106,12 @@ pub fn add_paths(
     };
     let mut report = AddReport::default();
     let (survey, written) = thread::scope(|scope| {
-        let survey = scope.spawn(move || {
+        let survey = thread::Builder::new().spawn_scoped(scope, move || {
             let survey = survey_files_seen(files, paths, survey_options, tally, &collector);
             let refusals = collector.refusals.into_inner();
             (survey, refusals.unwrap_or_else(PoisonError::into_inner))
         });
+        let survey = survey.map_err(CatalogError::Thread)?;
         let mut batch = Vec::new();
         let mut written = Ok(());
         // After a write has failed, drain the channel so that no sender blocks.
@@ -128,10 +129,10 @@ pub fn add_paths(
             written = write(catalog, &mut batch, options, &mut report);
         }
         match survey.join() {
-            Ok(survey) => (survey, written),
+            Ok(survey) => Ok::<_, CatalogError>((survey, written)),
             Err(panic) => std::panic::resume_unwind(panic),
         }
-    });
+    })?;
     written?;
     let (survey, refusals) = survey;
     report.refused = refused_of(&survey, refusals);

@@ -63,6 +63,9 @@ pub enum CatalogError {
     /// A server refused or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The system refused the thread that looks for units while others are being added.
+    #[error("no thread could be had to look for units")]
+    Thread(#[source] std::io::Error),
     /// A row that this program cannot have written.
     #[error("the catalogue is damaged: {0}")]
     Damaged(&'static str),
@@ -185,7 +188,7 @@ pub trait Catalog: CatalogReader + Send {
 /// The fewest digits of a digest that may name a unit.
 const FEWEST_DIGITS: usize = 4;
 /// How many units an error about an ambiguous name lists.
-const TOLD: usize = 4;
+const MOST_LISTED: usize = 4;
 /// The longest tag, in characters.
 const LONGEST_TAG: usize = 100;
 
@@ -196,13 +199,13 @@ const LONGEST_TAG: usize = 100;
 pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, CatalogError> {
     let is_hex = name.len() >= FEWEST_DIGITS && sql::digest_range(name).is_some();
     let mut found = match is_hex {
-        true => catalog.digests(name, TOLD)?,
+        true => catalog.digests(name, MOST_LISTED)?,
         false => Vec::new(),
     };
     let tagged = catalog.tagged(name)?;
     if found.len() > 1 || (!found.is_empty() && !tagged.is_empty()) {
         found.extend(tagged);
-        found.truncate(TOLD);
+        found.truncate(MOST_LISTED);
         return Err(CatalogError::Ambiguous {
             name: name.to_owned(),
             digests: found,

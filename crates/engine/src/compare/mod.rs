@@ -80,7 +80,7 @@ pub struct Change {
 /// Why two things cannot be compared: they have different formats.
 #[derive(Debug, thiserror::Error)]
 #[error("the first is a {}, the second a {}", .before.title(), .after.title())]
-pub struct NotAlike {
+pub struct FormatMismatch {
     /// What the first one is.
     pub before: Format,
     /// What the second one is.
@@ -88,9 +88,9 @@ pub struct NotAlike {
 }
 
 /// Compares two things; returns the differences in order.
-pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, NotAlike> {
+pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMismatch> {
     if before.format != after.format {
-        return Err(NotAlike {
+        return Err(FormatMismatch {
             before: before.format,
             after: after.format,
         });

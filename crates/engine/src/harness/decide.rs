@@ -6,7 +6,7 @@ use runseal_kernel::Bundle;
 use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
 
 use super::execute::{Executed, OutputFile, Status, Step};
-use super::plan::Planned;
+use super::plan::PlanOutcome;
 use super::{Options, PlanExecution};
 
 /// Characters of a target that a reason shows.
@@ -15,12 +15,14 @@ const LONGEST_TARGET: usize = 60;
 /// Whether the run is accepted, and the reasons: each begins with accept, reject or review.
 pub(super) fn decide(
     options: &Options,
-    planned: &Planned,
+    planned: &PlanOutcome,
     execution: Option<&PlanExecution>,
 ) -> (bool, Vec<String>) {
     let bundle = match planned {
-        Planned::Refused(_) => return (false, vec!["reject: the intent was refused".to_owned()]),
-        Planned::Made { bundle, .. } => bundle,
+        PlanOutcome::Refused(_) => {
+            return (false, vec!["reject: the intent was refused".to_owned()]);
+        }
+        PlanOutcome::Made { bundle, .. } => bundle,
     };
     if !bundle.questions.is_empty() {
         let count = bundle.questions.len();

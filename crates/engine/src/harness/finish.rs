@@ -18,7 +18,7 @@ use runseal_kernel::proposal::{Proposal, make_patch};
 use runseal_sandbox::Sandbox;
 
 use super::ledger::{LedgerError, LockedLedger};
-use super::plan::{Planned, first_finding};
+use super::plan::{PlanOutcome, first_finding};
 use super::record::{self, RunRecord, RunnerFacts, Times};
 use super::summary::summarize;
 use super::{Finished, HarnessError, Options, PlanExecution, export, now, versions};
@@ -32,7 +32,7 @@ pub(super) fn finish(
     options: &Options,
     started: i64,
     intent_hash: ContentHash,
-    planned: &Planned,
+    planned: &PlanOutcome,
     outcome: Option<PlanExecution>,
     accepted: bool,
     reasons: &[String],
@@ -66,16 +66,16 @@ pub(super) fn finish(
         None => derive_run_id(times, intent_hash, options.redactable.as_ref())?,
     };
     let questions: Vec<String> = match planned {
-        Planned::Made { bundle, .. } => bundle
+        PlanOutcome::Made { bundle, .. } => bundle
             .questions
             .iter()
             .map(|question| question.text.clone())
             .collect(),
-        Planned::Refused(_) => Vec::new(),
+        PlanOutcome::Refused(_) => Vec::new(),
     };
     let (kind, bundle, refusal) = match planned {
-        Planned::Refused(reason) => (ResultKind::Refuse, None, Some(reason.as_str())),
-        Planned::Made { bundle, hash, .. } => {
+        PlanOutcome::Refused(reason) => (ResultKind::Refuse, None, Some(reason.as_str())),
+        PlanOutcome::Made { bundle, hash, .. } => {
             let is_open = !bundle.questions.is_empty();
             let kind = if is_open {
                 ResultKind::Clarify
@@ -125,7 +125,7 @@ pub(super) fn finish(
             ("ledger.jsonl", &entry),
             ("runner.json", &runner),
         ];
-        if let Planned::Made { bundle, .. } = planned {
+        if let PlanOutcome::Made { bundle, .. } = planned {
             files.push(("bundle.json", bundle.value()));
         }
         files.extend(patch.as_ref().map(|patch| ("patch.json", patch)));

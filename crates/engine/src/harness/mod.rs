@@ -40,7 +40,7 @@ use runseal_sandbox::{Isolation, Missing, Sandbox, SandboxError};
 use crate::models::ModelSession;
 use execute::{Executed, Surroundings, execute};
 use model::{Answers, Identity, ModelServer, parse_recording};
-use plan::{Planned, check_proposal, first_finding, plan, read_input, take_proposal};
+use plan::{PlanOutcome, check_proposal, first_finding, plan, read_input, take_proposal};
 use proxied::finish_recording;
 
 use crate::redact::SealingSeed;
@@ -167,7 +167,7 @@ pub fn run_intent(options: &Options) -> Result<Finished, HarnessError> {
     };
     let mut outcome = None;
     if let (
-        Planned::Made {
+        PlanOutcome::Made {
             bundle,
             hash,
             extras,

@@ -105,14 +105,14 @@ impl ModelServer {
         let state = Arc::new(Mutex::new(State::default()));
         let is_over = Arc::new(AtomicBool::new(false));
         let (shared, over) = (Arc::clone(&state), Arc::clone(&is_over));
-        let worker = std::thread::spawn(move || {
+        let worker = std::thread::Builder::new().spawn(move || {
             while !over.load(Ordering::Acquire) {
                 match listener.accept() {
                     Ok((stream, _)) => serve(stream, &answers, &shared),
                     Err(_) => std::thread::sleep(PAUSE),
                 }
             }
-        });
+        })?;
         Ok(Self {
             folder,
             state,
@@ -297,8 +297,13 @@ fn ask_command(command: &str, prompt: &str) -> Result<String, String> {
         .map_err(fail)?;
     let feeder = child.stdin.take().map(|mut pipe| {
         let prompt = prompt.to_owned();
-        std::thread::spawn(move || pipe.write_all(prompt.as_bytes()))
+        std::thread::Builder::new().spawn(move || pipe.write_all(prompt.as_bytes()))
     });
+    let feeder = feeder.transpose().map_err(|error| {
+        let _ = child.kill();
+        let _ = child.wait();
+        fail(error)
+    })?;
     let mut answer = Vec::new();
     if let Some(pipe) = child.stdout.take() {
         let most = MAX_RESPONSE_BYTES as u64 + 1;

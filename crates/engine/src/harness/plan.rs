@@ -15,7 +15,7 @@ use super::{HarnessError, Options};
 use crate::input::Input;
 
 /// What the kernel derived from the intent.
-pub(super) enum Planned {
+pub(super) enum PlanOutcome {
     Refused(String),
     Made {
         bundle: Box<Bundle>,
@@ -32,7 +32,7 @@ pub(super) fn read_input(path: &Path) -> Result<Vec<u8>, HarnessError> {
     })
 }
 
-pub(super) fn plan(bytes: &[u8], path: &Path) -> Result<Planned, HarnessError> {
+pub(super) fn plan(bytes: &[u8], path: &Path) -> Result<PlanOutcome, HarnessError> {
     let options = ReadOptions {
         strip_bom: true,
         ..ReadOptions::default()
@@ -47,7 +47,7 @@ pub(super) fn plan(bytes: &[u8], path: &Path) -> Result<Planned, HarnessError> {
     })?;
     let intent: Intent = match parse_intent(&document) {
         Ok(intent) => intent,
-        Err(refusal) => return Ok(Planned::Refused(refusal.to_string())),
+        Err(refusal) => return Ok(PlanOutcome::Refused(refusal.to_string())),
     };
     match transform(&intent) {
         Ok(bundle) => {
@@ -55,13 +55,13 @@ pub(super) fn plan(bytes: &[u8], path: &Path) -> Result<Planned, HarnessError> {
                 .compute_hash()
                 .map_err(|error| HarnessError::Internal(error.to_string()))?;
             let extras = intent.context().get("proposal").cloned();
-            Ok(Planned::Made {
+            Ok(PlanOutcome::Made {
                 bundle: Box::new(bundle),
                 hash: hash.into(),
                 extras,
             })
         }
-        Err(KernelError::Refused(refusal)) => Ok(Planned::Refused(refusal.to_string())),
+        Err(KernelError::Refused(refusal)) => Ok(PlanOutcome::Refused(refusal.to_string())),
         Err(error) => Err(HarnessError::Internal(error.to_string())),
     }
 }

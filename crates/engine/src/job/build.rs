@@ -70,7 +70,7 @@ struct Artifact {
     /// The first step that reads it, and how many artifacts are read before it.
     step_id: StepId,
     order: usize,
-    written: Option<Written>,
+    written: Option<WrittenFile>,
 }
 
 /// A section that steps read, and where its text is.
@@ -85,7 +85,7 @@ struct Section {
 
 /// What the manifest says about an artifact's file.
 #[derive(Clone, Copy)]
-struct Written {
+struct WrittenFile {
     sha256: Digest,
     bytes: u64,
 }
@@ -364,7 +364,7 @@ fn write_artifacts(
 }
 
 /// Writes a slice, and adds a final newline if it lacks one (001 §3.3).
-fn write_artifact(staging: &Staging, name: &str, text: &str) -> Result<Written, StagingError> {
+fn write_artifact(staging: &Staging, name: &str, text: &str) -> Result<WrittenFile, StagingError> {
     let ended;
     let content = if text.ends_with('\n') {
         text
@@ -373,7 +373,7 @@ fn write_artifact(staging: &Staging, name: &str, text: &str) -> Result<Written, 
         &ended
     };
     staging.put(name, content.as_bytes())?;
-    Ok(Written {
+    Ok(WrittenFile {
         sha256: Digest::of(content.as_bytes()),
         bytes: content.len() as u64,
     })

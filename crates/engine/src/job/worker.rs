@@ -23,6 +23,7 @@ use super::source::{ReadFailure, Resolved, Resolver, SourceTree, cut_slice, sect
 use crate::store::{
     ClaimedStep, Commit, JobRunId, Outcome, ReceiptId, StepResult, Store, StoreError, StoreReader,
 };
+use crate::threads::Task;
 
 /// The first and the longest pause of a worker that found nothing to do.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
@@ -89,10 +90,11 @@ pub fn run_workers(
                 };
                 let store = &connections[number % connections.len()];
                 let tree = &tree;
-                scope.spawn(move || work(store, tree, options, &name))
+                Task::begin(scope, move || work(store, tree, options, &name))
             })
             .collect();
-        let ended = workers.into_iter().map(|worker| worker.join());
+        // A worker without a thread works here, in turn.
+        let ended = workers.into_iter().map(Task::finish);
         ended
             .map(|ended| ended.map_err(|_| WorkError::Lost)?)
             .collect::<Result<Vec<_>, _>>()

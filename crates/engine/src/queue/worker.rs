@@ -18,6 +18,7 @@ use thiserror::Error;
 use super::level_of;
 use super::verify::{Examined, examine};
 use crate::store::{ClaimedTask, Finished, Store, StoreError, TaskEnd, TaskKind, TaskResult};
+use crate::threads::Task;
 
 /// The first and the longest pause of a worker that found nothing to do.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(20), Duration::from_millis(500));
@@ -107,10 +108,11 @@ pub fn run_task_workers(
                     _ => format!("{}-{number}", options.worker_id),
                 };
                 let store = &connections[number % connections.len()];
-                scope.spawn(move || work(store, options, &name, tools))
+                Task::begin(scope, move || work(store, options, &name, tools))
             })
             .collect();
-        let ended = workers.into_iter().map(|worker| worker.join());
+        // A worker without a thread works here, in turn.
+        let ended = workers.into_iter().map(Task::finish);
         ended
             .map(|ended| ended.map_err(|_| TaskWorkError::Lost)?)
             .collect::<Result<Vec<_>, _>>()
@@ -181,7 +183,7 @@ fn keep_lease<T: Send>(
     let between = Duration::from_secs_f64(options.lease_seconds / 3.0);
     thread::scope(|scope| {
         let lost = &lost;
-        scope.spawn(move || {
+        let renew = move || {
             while waiting.recv_timeout(between) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let held = lock(store).and_then(|mut store| {
                     Ok(store.extend_task(name, task, options.lease_seconds)?)
@@ -192,7 +194,9 @@ fn keep_lease<T: Send>(
                     return;
                 }
             }
-        });
+        };
+        // Where the system refuses the thread, the lease may run out; ending the task will tell.
+        let _ = thread::Builder::new().spawn_scoped(scope, renew);
         let result = work(lost);
         drop(done);
         result

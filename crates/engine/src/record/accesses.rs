@@ -26,7 +26,7 @@ use super::program::normalize;
 use super::run::CommandRun;
 pub(crate) use gaps::{observed_gaps, refused_network};
 pub(crate) use places::{Places, is_of_the_machine};
-pub(crate) use present::Present;
+pub(crate) use present::PresentEntry;
 
 /// What recording never sees or keeps, beside what no observation sees.
 const NEVER_KEPT: [&str; 2] = [
@@ -66,12 +66,12 @@ pub(crate) struct ReadFile {
     /// Where it goes below `engine/` or `inputs/`.
     pub(crate) place: SafePath,
     /// What it was when it was opened; nothing where it was not opened.
-    pub(crate) when_opened: Option<Opened>,
+    pub(crate) when_opened: Option<OpenedState>,
 }
 
 /// What tells whether a file is still the one that was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedState {
     pub(crate) bytes: u64,
     pub(crate) modified_ns: i128,
     pub(crate) status_changed_ns: i128,
@@ -88,7 +88,7 @@ pub(crate) struct Link {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ListedName {
     pub(crate) name: String,
-    pub(crate) what: Present,
+    pub(crate) what: PresentEntry,
 }
 
 /// Everything that a run read.
@@ -103,7 +103,7 @@ pub(crate) struct Accesses {
     /// Folders that were listed, by path below the folder; empty for the folder itself.
     pub(crate) listed: BTreeMap<String, Vec<ListedName>>,
     /// What else was there and counted, by path below the folder.
-    pub(crate) present: BTreeMap<String, Present>,
+    pub(crate) present: BTreeMap<String, PresentEntry>,
     /// Files of the machine.
     pub(crate) outside: Vec<ObservedFile>,
     /// What was not observed.
@@ -273,7 +273,7 @@ impl Accesses {
                 InputPlace::Elsewhere { absolute, .. } => text_of(absolute)?.to_owned(),
             },
             place,
-            when_opened: Some(Opened {
+            when_opened: Some(OpenedState {
                 bytes: file.bytes,
                 modified_ns: file.modified_ns,
                 status_changed_ns: file.status_changed_ns,
@@ -386,7 +386,7 @@ impl Accesses {
             };
             if metadata.is_symlink() {
                 self.add_link(&place, places);
-            } else if let Some(what) = Present::of(&metadata) {
+            } else if let Some(what) = PresentEntry::of(&metadata) {
                 names.push(ListedName { name, what });
             }
         }

@@ -85,7 +85,7 @@ pub fn apply_changes(
     if !changed.is_empty() {
         return Err(ApplyError::Changed(changed));
     }
-    let mut written = Written::default();
+    let mut written = StagedChanges::default();
     for change in &changes {
         let target = folder.join(&change.path);
         match &change.now {
@@ -115,13 +115,13 @@ pub fn apply_changes(
 /// What is to be put into place: all of it lies beside its targets before the first one is touched.
 /// What is still there when this goes is taken away.
 #[derive(Debug, Default)]
-struct Written {
+struct StagedChanges {
     files: Vec<(tempfile::TempPath, PathBuf)>,
     /// Folders that were made on the way, each after the one that it lies in.
     folders: Vec<PathBuf>,
 }
 
-impl Written {
+impl StagedChanges {
     fn make_folders(&mut self, folder: &Path) -> io::Result<()> {
         let missing: Vec<&Path> = folder.ancestors().take_while(|it| !it.exists()).collect();
         for folder in missing.into_iter().rev() {
@@ -187,7 +187,7 @@ fn stopped(applied: Vec<String>, of: usize, source: WriteError) -> ApplyError {
     }
 }
 
-impl Drop for Written {
+impl Drop for StagedChanges {
     fn drop(&mut self) {
         // Files first, which go by themselves: a folder has to be empty.
         self.files.clear();
@@ -226,10 +226,10 @@ fn remove(target: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn written(folder: &Path, names: &[&str]) -> Written {
+    fn written(folder: &Path, names: &[&str]) -> StagedChanges {
         let content = folder.join("content");
         fs::write(&content, "new").unwrap();
-        let mut written = Written::default();
+        let mut written = StagedChanges::default();
         for name in names {
             let file = fs::File::open(&content).unwrap();
             let target = folder.join(name);

@@ -52,7 +52,7 @@ pub(crate) fn list_texts(map: &BTreeMap<String, String>) -> Value {
 
 /// The input of a command.
 #[derive(Debug)]
-pub(crate) struct TakenIn<'a> {
+pub(crate) struct RecordedInput<'a> {
     pub(crate) command: &'a Command,
     pub(crate) files: &'a [FileEntry],
     pub(crate) inputs: &'a [FileEntry],
@@ -64,7 +64,7 @@ pub(crate) struct TakenIn<'a> {
 }
 
 /// RUN_INPUT.json.
-pub(crate) fn make_input(taken: &TakenIn<'_>) -> Value {
+pub(crate) fn make_input(taken: &RecordedInput<'_>) -> Value {
     let command = taken.command;
     let mut input = Value::object([(
         "argv",
@@ -101,7 +101,7 @@ pub(crate) fn make_input(taken: &TakenIn<'_>) -> Value {
 
 /// The output of a command.
 #[derive(Debug)]
-pub(crate) struct Given {
+pub(crate) struct RecordedOutput {
     pub(crate) ending: Ending,
     pub(crate) stdout: FileEntry,
     pub(crate) stderr: FileEntry,
@@ -113,7 +113,7 @@ pub(crate) struct Given {
 }
 
 /// RUN_OUTPUT.json, without its two hashes.
-pub(crate) fn make_output(given: &Given) -> Value {
+pub(crate) fn make_output(given: &RecordedOutput) -> Value {
     let mut output = Value::object([("semantics", "RAW_TRUTH")]);
     output.insert(
         "engine",

@@ -18,7 +18,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_sandbox::{Isolation, Observation, ObservedFile};
 
-use super::accesses::{ListedName, Present};
+use super::accesses::{ListedName, PresentEntry};
 use super::ahead::FilesAhead;
 use super::documents::{FileEntry, list_files, list_texts};
 use super::packages::{Package, PackageLists};
@@ -255,7 +255,7 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) program: Option<PathBuf>,
     pub(crate) listed: &'a BTreeMap<String, Vec<ListedName>>,
     /// What else was there and counted.
-    pub(crate) present: &'a BTreeMap<String, Present>,
+    pub(crate) present: &'a BTreeMap<String, PresentEntry>,
     /// Files of an engine that it read; those of a recorded command are in its input.
     pub(crate) engine_files: Option<&'a [FileEntry]>,
 }
@@ -335,13 +335,13 @@ fn listed_value(path: &str, names: &[ListedName]) -> Value {
 }
 
 /// What stood at a name, which the member `key` says.
-fn present_value(key: &'static str, name: &str, what: Present) -> Value {
+fn present_value(key: &'static str, name: &str, what: PresentEntry) -> Value {
     let mut value = Value::object([(key, name)]);
     match what {
-        Present::Folder => {
+        PresentEntry::Folder => {
             value.insert("folder", true);
         }
-        Present::File {
+        PresentEntry::File {
             bytes,
             is_executable,
         } => {

@@ -10,6 +10,8 @@ use std::thread;
 
 use memchr::{memchr_iter, memmem};
 
+use crate::threads::Task;
+
 const DPKG: &str = "/var/lib/dpkg";
 const RPM: &str = "/usr/bin/rpm";
 
@@ -164,9 +166,9 @@ impl PackageLists {
             .collect();
         let halves = lists.split_at(lists.len() / 2);
         let (mut owners, others) = thread::scope(|scope| {
-            let second = scope.spawn(|| self.find_owners(halves.1, &wanted));
+            let second = Task::begin(scope, || self.find_owners(halves.1, &wanted));
             let first = self.find_owners(halves.0, &wanted);
-            (first, second.join().unwrap_or_default())
+            (first, second.finish().unwrap_or_default())
         });
         // Take the first list that has it, so that the result does not depend on threads.
         for (path, list) in others {

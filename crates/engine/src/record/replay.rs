@@ -30,7 +30,7 @@ use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left}
 use crate::models::{ModelTraffic, StartReplay};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
-use crate::run::withheld::Unsaid;
+use crate::run::withheld::WithheldResults;
 
 /// The path of the command's folder if the bundle does not say where it was.
 const SOMEWHERE: &str = "/home/recorded";
@@ -71,7 +71,8 @@ pub(crate) fn replay_recorded(
     mut replay: Replay,
 ) -> Result<Replay, RecordError> {
     let sealed = SealedCommandRun::read(run);
-    replay.has_failed = !sealed.unsaid.ending && sealed.snapshot.ending != Ending::Exited(0);
+    replay.has_failed =
+        !sealed.withheld_results.ending && sealed.snapshot.ending != Ending::Exited(0);
     if sealed.says_nothing() {
         replay.rules[0].push(
             "of what the run gave, every file is withheld: there is nothing to compare with"
@@ -241,9 +242,9 @@ struct SealedCommandRun {
     /// Which files were kept; `None` for all.
     keep: Option<Keep>,
     /// Whether the names of the files that were not kept are complete.
-    names_left_out: bool,
+    has_all_unkept_names: bool,
     /// What a redacted copy withholds.
-    unsaid: Unsaid,
+    withheld_results: WithheldResults,
 }
 
 impl SealedCommandRun {
@@ -267,8 +268,8 @@ impl SealedCommandRun {
             folders: texts_of(member("folders")),
             not_kept: BTreeSet::new(),
         };
-        let unsaid = output.map_or_else(Unsaid::default, |output| {
-            Unsaid::read(&output.to_value(), STREAMS)
+        let withheld_results = output.map_or_else(WithheldResults::default, |output| {
+            WithheldResults::read(&output.to_value(), STREAMS)
         });
         let mut stored = BTreeMap::new();
         let mut add = |place: String, file: ListedFile| {
@@ -295,15 +296,15 @@ impl SealedCommandRun {
         });
         let names = texts_of(member("not_kept"));
         // At that many names the list was cut off, so missing ones cannot be detected.
-        let names_left_out = names.len() < MOST_LEFT_OUT;
+        let has_all_unkept_names = names.len() < MOST_LEFT_OUT;
         snapshot.not_kept = names;
         Self {
             files,
             snapshot,
             stored,
             keep: patterns,
-            names_left_out,
-            unsaid,
+            has_all_unkept_names,
+            withheld_results,
         }
     }
 
@@ -314,20 +315,24 @@ impl SealedCommandRun {
 
     /// Removes from `now` whatever the copy withholds.
     fn leave_out_withheld(&self, now: &mut Snapshot) {
-        let (sealed, unsaid) = (&self.snapshot, &self.unsaid);
+        let (sealed, withheld_results) = (&self.snapshot, &self.withheld_results);
         now.files.retain(|place, _| {
-            !unsaid.places.contains(place)
-                && (!unsaid.has_unnamed || sealed.files.contains_key(place))
+            !withheld_results.places.contains(place)
+                && (!withheld_results.has_unnamed || sealed.files.contains_key(place))
         });
-        if unsaid.ending {
+        if withheld_results.ending {
             now.ending = sealed.ending;
         }
-        for (is_unsaid, before, now) in [
-            (unsaid.deleted, &sealed.deleted, &mut now.deleted),
-            (unsaid.folders, &sealed.folders, &mut now.folders),
-            (unsaid.not_kept, &sealed.not_kept, &mut now.not_kept),
+        for (is_withheld, before, now) in [
+            (withheld_results.deleted, &sealed.deleted, &mut now.deleted),
+            (withheld_results.folders, &sealed.folders, &mut now.folders),
+            (
+                withheld_results.not_kept,
+                &sealed.not_kept,
+                &mut now.not_kept,
+            ),
         ] {
-            if is_unsaid {
+            if is_withheld {
                 now.clone_from(before);
             }
         }
@@ -355,7 +360,7 @@ impl SealedCommandRun {
             }
             Err(error) => return Err(error),
         };
-        if !self.names_left_out {
+        if !self.has_all_unkept_names {
             now.not_kept.clone_from(&self.snapshot.not_kept);
         }
         self.leave_out_withheld(&mut now);

@@ -20,7 +20,7 @@ use runseal_sandbox::{CancelToken, Ending, Limit, Observation, Sandbox};
 use super::accesses::{Accesses, Places, is_of_the_machine, refused_network, sort_accesses};
 use super::ahead::{FilesAhead, Reader};
 use super::contracts::make_contracts;
-use super::documents::{TakenIn, make_input, make_output};
+use super::documents::{RecordedInput, make_input, make_output};
 use super::environment::{
     Circumstances, MachineFile, PackageReader, list_machine, make_environment,
 };
@@ -270,7 +270,7 @@ impl Sealing<'_> {
                 detail: gap.clone(),
             });
         }
-        let taken = TakenIn {
+        let taken = RecordedInput {
             command,
             files: &files,
             inputs: &named,

@@ -2,14 +2,16 @@
 //! none gets into a bundle unasked.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use memchr::memmem::Finder;
+use aho_corasick::AhoCorasick;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::source::SourceError;
 
 use super::error::{RecordError, work_error};
+use crate::staged_files::{UnreadableFile, visit_files};
 use crate::stream::BUFFER;
 
 /// Shorter values stand in files by chance.
@@ -21,66 +23,81 @@ pub(crate) fn can_be_found(value: &str) -> bool {
 }
 
 /// Refuses a bundle of which a file holds the value of a secret variable, as it is or as JSON writes it.
-/// What was packed, encoded or cut up is not found.
+/// What was packed, encoded or cut up is not found. Each file is read once, whatever the number of
+/// secrets.
 pub(crate) fn check_secrets(
     secrets: &BTreeMap<String, String>,
     bundle: &Path,
 ) -> Result<(), RecordError> {
-    for (name, value) in secrets.iter().filter(|(_, value)| can_be_found(value)) {
-        let mut texts = BTreeSet::from([value.as_bytes().to_vec()]);
-        let json = canonical_bytes(&Value::from(value.as_str()), Dialect::Jcs)?;
-        texts.extend(json.get(1..json.len() - 1).map(<[u8]>::to_vec));
-        let mut files = Vec::new();
-        find_below(bundle, bundle, &texts, &mut files).map_err(work_error)?;
-        if !files.is_empty() {
-            files.sort();
-            let name = name.clone();
-            return Err(RecordError::Secret { name, files });
+    let Some(texts) = SecretTexts::of(secrets)? else {
+        return Ok(());
+    };
+    let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let visited = visit_files(bundle, |file, content| {
+        for name in texts.find_in(content)? {
+            files.entry(name).or_default().push(file.to_owned());
         }
+        Ok(ControlFlow::<()>::Continue(()))
+    });
+    visited.map_err(|UnreadableFile { file, source }| SourceError::Io { path: file, source })?;
+    match files.pop_first() {
+        None => Ok(()),
+        Some((name, files)) => Err(RecordError::Secret {
+            name: name.to_owned(),
+            files,
+        }),
     }
-    Ok(())
 }
 
-fn find_below(
-    folder: &Path,
-    bundle: &Path,
-    texts: &BTreeSet<Vec<u8>>,
-    found: &mut Vec<String>,
-) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            find_below(&path, bundle, texts, found)?;
-            continue;
+/// The values of secret variables in every spelling that is looked for.
+struct SecretTexts<'s> {
+    matcher: AhoCorasick,
+    /// The variable that each text of the matcher belongs to.
+    names: Vec<&'s str>,
+    /// The length of the longest text.
+    longest: usize,
+}
+
+impl<'s> SecretTexts<'s> {
+    /// The texts of all secrets that can be told from chance; `None` if there are none.
+    fn of(secrets: &'s BTreeMap<String, String>) -> Result<Option<Self>, RecordError> {
+        let (mut texts, mut names) = (Vec::new(), Vec::new());
+        for (name, value) in secrets.iter().filter(|(_, value)| can_be_found(value)) {
+            let mut spellings = BTreeSet::from([value.as_bytes().to_vec()]);
+            let json = canonical_bytes(&Value::from(value.as_str()), Dialect::Jcs)?;
+            spellings.extend(json.get(1..json.len() - 1).map(<[u8]>::to_vec));
+            names.extend(spellings.iter().map(|_| name.as_str()));
+            texts.extend(spellings);
         }
-        for text in texts {
-            if holds(&mut File::open(&path)?, text)? {
-                let name = path.strip_prefix(bundle).unwrap_or(&path);
-                found.push(name.display().to_string());
-                break;
+        let Some(longest) = texts.iter().map(Vec::len).max() else {
+            return Ok(None);
+        };
+        let matcher =
+            AhoCorasick::new(&texts).map_err(|error| work_error(io::Error::other(error)))?;
+        Ok(Some(Self {
+            matcher,
+            names,
+            longest,
+        }))
+    }
+
+    /// The variables whose values stand in what `reader` gives. A value may begin within another.
+    fn find_in(&self, reader: &mut impl io::Read) -> io::Result<BTreeSet<&'s str>> {
+        let mut found = BTreeSet::new();
+        let mut buffer = vec![0; BUFFER.max(2 * self.longest)];
+        // What may be the beginning of a text at the end of a piece is looked at again with the next.
+        let mut kept = 0;
+        loop {
+            let count = runseal_archive::fill(reader, &mut buffer[kept..])?;
+            let end = kept + count;
+            let hits = self.matcher.find_overlapping_iter(&buffer[..end]);
+            found.extend(hits.filter_map(|hit| self.names.get(hit.pattern().as_usize())));
+            if end < buffer.len() {
+                return Ok(found);
             }
+            kept = self.longest - 1;
+            buffer.copy_within(end - kept..end, 0);
         }
-    }
-    Ok(())
-}
-
-/// Whether a text stands in what `reader` gives.
-fn holds(reader: &mut impl io::Read, text: &[u8]) -> io::Result<bool> {
-    let finder = Finder::new(text);
-    let mut buffer = vec![0; BUFFER.max(2 * text.len())];
-    // What may be the beginning of the text at the end of a piece is looked at again with the next.
-    let mut kept = 0;
-    loop {
-        let count = runseal_archive::fill(reader, &mut buffer[kept..])?;
-        let end = kept + count;
-        if finder.find(&buffer[..end]).is_some() {
-            return Ok(true);
-        }
-        if end < buffer.len() {
-            return Ok(false);
-        }
-        kept = text.len() - 1;
-        buffer.copy_within(end - kept..end, 0);
     }
 }
 
@@ -134,7 +151,33 @@ pub fn find_secret(name: &str, value: &str) -> Option<&'static str> {
     if PREFIXES.iter().any(|prefix| value.starts_with(prefix)) {
         return Some("it begins as keys of a known service do");
     }
+    if holds_password(value) {
+        return Some("it has a password in it");
+    }
     looks_random(value).then_some("it looks like a key: long, without words, of mixed characters")
+}
+
+/// Names in what a program connects with, such as `Server=…;Password=…`, whose values open something.
+const CONNECTION_SECRETS: [&str; 5] =
+    ["password", "passwd", "pwd", "accountkey", "sharedaccesskey"];
+
+/// Whether a value is what a program connects with and has a password or key in it: pairs, or an address
+/// such as `scheme://user:password@host`.
+fn holds_password(value: &str) -> bool {
+    let mut pairs = value
+        .split([';', '&', '?', ' '])
+        .filter_map(|part| part.split_once('='));
+    let is_secret = |(name, value): (&str, &str)| {
+        let name = name.trim().to_ascii_lowercase();
+        CONNECTION_SECRETS.contains(&name.as_str()) && !value.trim().is_empty()
+    };
+    let in_address = || {
+        let authority = value.split_once("://")?.1.split(['/', '?', '#']).next()?;
+        let (user, _) = authority.rsplit_once('@')?;
+        let (_, password) = user.split_once(':')?;
+        Some(!password.is_empty())
+    };
+    pairs.any(is_secret) || in_address().unwrap_or(false)
 }
 
 /// Whether a text is one long run of mixed letters and digits, like a key and unlike words.
@@ -173,19 +216,91 @@ fn count_runs(value: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
     use super::*;
 
+    fn variables(values: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        values.iter().map(own).collect()
+    }
+
     #[test]
-    fn text_is_found_wherever_it_stands_in_the_pieces() {
-        let text = b"a secret of some length";
+    fn find_in_text_is_found_wherever_it_stands_in_the_pieces() {
+        let text = "a secret of some length";
+        let secrets = variables(&[
+            ("KEY", text),
+            ("OTHER", "one that is longer than the first"),
+        ]);
+        let texts = SecretTexts::of(&secrets).unwrap().unwrap();
         for before in [0, 1, BUFFER - 10, BUFFER, 2 * BUFFER - 1, 2 * BUFFER + 7] {
             let mut bytes = vec![b'a'; before];
-            bytes.extend_from_slice(text);
+            bytes.extend_from_slice(text.as_bytes());
             bytes.extend_from_slice(b"rest");
-            assert!(holds(&mut &bytes[..], text).unwrap(), "{before}");
+            let found = texts.find_in(&mut &bytes[..]).unwrap();
+            assert_eq!(found, BTreeSet::from(["KEY"]), "{before}");
             bytes[before + 3] = b'x';
-            assert!(!holds(&mut &bytes[..], text).unwrap(), "{before}");
+            let found = texts.find_in(&mut &bytes[..]).unwrap();
+            assert_eq!(found, BTreeSet::new(), "{before}");
         }
+    }
+
+    #[test]
+    fn find_in_secrets_that_are_equal_overlap_or_hold_each_other_are_all_found() {
+        let secrets = variables(&[
+            ("EQUAL", "abcdefgh"),
+            ("INNER", "cdefgh"),
+            ("NEXT", "ghijklmn"),
+            ("OUTER", "abcdefgh"),
+            ("SHORT", "abc"),
+        ]);
+        let texts = SecretTexts::of(&secrets).unwrap().unwrap();
+        let found = texts.find_in(&mut "..abcdefghijklmn..".as_bytes()).unwrap();
+        assert_eq!(found, BTreeSet::from(["EQUAL", "INNER", "NEXT", "OUTER"]));
+    }
+
+    #[test]
+    fn check_secrets_first_variable_is_named_with_every_file_that_holds_it() {
+        let bundle = tempfile::tempdir().unwrap();
+        fs::create_dir(bundle.path().join("artifacts")).unwrap();
+        let across = format!("{}first value", "x".repeat(BUFFER - 4));
+        for (name, content) in [
+            ("z", "first value and second value"),
+            ("artifacts/b", &across),
+            ("artifacts/a", "second value"),
+        ] {
+            fs::write(bundle.path().join(name), content).unwrap();
+        }
+        let secrets = variables(&[("B", "second value"), ("A", "first value")]);
+        match check_secrets(&secrets, bundle.path()) {
+            Err(RecordError::Secret { name, files }) => {
+                assert_eq!(
+                    (name.as_str(), files.join(" ").as_str()),
+                    ("A", "artifacts/b z")
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn check_secrets_what_was_packed_or_encoded_is_not_found() {
+        let bundle = tempfile::tempdir().unwrap();
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(b"a secret value").unwrap();
+        for (name, content) in [
+            ("a.gz", packed.finish().unwrap()),
+            ("base64", b"YSBzZWNyZXQgdmFsdWU=".to_vec()),
+            ("hex", b"61207365637265742076616c7565".to_vec()),
+        ] {
+            fs::write(bundle.path().join(name), content).unwrap();
+        }
+        let secrets = variables(&[("KEY", "a secret value")]);
+        check_secrets(&secrets, bundle.path()).unwrap();
     }
 
     #[test]
@@ -198,7 +313,7 @@ mod tests {
         )
         .unwrap();
         fs::write(bundle.path().join("fine"), "password").unwrap();
-        let given = |value: &str| BTreeMap::from([("KEY".to_owned(), value.to_owned())]);
+        let given = |value: &str| variables(&[("KEY", value)]);
         let error = check_secrets(&given("pass\"word"), bundle.path()).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -222,6 +337,9 @@ mod tests {
                 "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
             ),
             ("X", "-----BEGIN OPENSSH PRIVATE KEY-----"),
+            ("DATABASE_URL", "postgres://me:abc@db.example/x"),
+            ("DB_CONNECTION_STRING", "Server=db;User Id=me;Password=abc"),
+            ("STORE", "AccountName=a;AccountKey=q83v=="),
         ] {
             assert!(find_secret(name, value).is_some(), "{name}={value}");
         }
@@ -232,6 +350,10 @@ mod tests {
             ("SEED", "42"),
             ("TITLE", "a-rather-long-name-of-an-experiment-with-words-17"),
             ("TOKEN", ""),
+            ("XDG_SESSION_ID", "3"),
+            ("DATABASE_URL", "postgres://me@db.example:5432/x"),
+            ("PAGE", "http://localhost:8080/package@2.0"),
+            ("DB_CONNECTION_STRING", "Server=db;Integrated Security=true"),
         ] {
             assert_eq!(find_secret(name, value), None, "{name}={value}");
         }

@@ -107,7 +107,7 @@ fn show(
 }
 
 /// The replacement of a file's piece in a copy, by the piece's number.
-pub(super) type Instead<'a> = &'a dyn Fn(usize) -> Option<&'a [u8]>;
+pub(super) type PieceReplacements<'a> = &'a dyn Fn(usize) -> Option<&'a [u8]>;
 
 /// The replacement of a withheld piece.
 static BLANK: [u8; CHUNK as usize] = [0; CHUNK as usize];
@@ -153,7 +153,7 @@ impl CopyFiles {
         &mut self,
         source: &dyn Source,
         (from, to): (&str, &str),
-        instead: Instead<'_>,
+        instead: PieceReplacements<'_>,
     ) -> Result<(), RedactError> {
         let mut file = source.open(&safe(from)?)?;
         let (mut out, _) = self.staging.create(to)?;

@@ -137,7 +137,7 @@ fn reveal(
 }
 
 /// A copy to which values are being added.
-struct Revealing {
+struct DisclosingCopy {
     source: DirectorySource,
     stored: Vec<u8>,
     redaction: Redaction,
@@ -148,7 +148,7 @@ struct Revealing {
     pieces: BTreeMap<String, BTreeMap<usize, Vec<u8>>>,
 }
 
-impl Revealing {
+impl DisclosingCopy {
     fn open(path: &Path) -> Result<Self, RedactError> {
         let source = DirectorySource::open(path, RootLink::Follow)?;
         if let Err(SourceError::NotFound { .. }) = source.open(&safe(REDACTED)?) {
@@ -323,7 +323,7 @@ pub fn unredact_copy(
         let fault = "it is no disclosure of version 1.0.0".to_owned();
         return Err(RedactError::Disclosure(fault));
     };
-    let mut revealing = Revealing::open(copy)?;
+    let mut revealing = DisclosingCopy::open(copy)?;
     for entry in values {
         revealing.add(entry)?;
     }

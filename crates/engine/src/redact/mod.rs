@@ -12,8 +12,8 @@ mod repeated;
 mod sealing;
 mod select;
 
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::io;
+use std::path::PathBuf;
 
 use runseal_core::source::SourceError;
 use thiserror::Error;
@@ -77,9 +77,6 @@ pub enum RedactError {
         /// What is wrong with it.
         fault: String,
     },
-    /// The copy would be inside the bundle that it is a copy of.
-    #[error("`{}` lies inside the bundle, which it would break", .0.display())]
-    Inside(PathBuf),
     /// A place that must be visible in every copy.
     #[error("`{place}` must stay: it {conflict}")]
     Stays {
@@ -114,30 +111,4 @@ pub enum RedactError {
         /// The system's error.
         source: io::Error,
     },
-}
-
-/// Refuses to put a copy into the bundle itself: anything added there breaks the seal.
-///
-/// # Errors
-/// When it would be inside, or the bundle does not exist.
-pub fn check_outside(bundle: &Path, out: &Path) -> Result<(), RedactError> {
-    let found = |path: &Path| {
-        fs::canonicalize(path).map_err(|source| SourceError::Io {
-            path: path.display().to_string(),
-            source,
-        })
-    };
-    let bundle = found(bundle)?;
-    // Folders on the path that do not exist yet cannot be links.
-    let above = out.ancestors().skip(1).map(|above| match above {
-        above if above.as_os_str().is_empty() => Path::new("."),
-        above => above,
-    });
-    let Some(folder) = above.into_iter().find(|above| above.exists()) else {
-        return Ok(());
-    };
-    match found(folder)?.starts_with(&bundle) {
-        true => Err(RedactError::Inside(out.to_owned())),
-        false => Ok(()),
-    }
 }

@@ -19,7 +19,7 @@ use runseal_sandbox::{
 
 use super::command::{INSIDE_ENGINE, command_files};
 use super::contracts::Engine;
-use super::execute::Ran;
+use super::execute::EngineRun;
 use super::seal::{RUN, SealError};
 use super::staging::RunFiles;
 use super::verify::VerifiedRun;
@@ -35,7 +35,7 @@ use crate::record::environment::{
 pub(super) fn seal_what_was_read(
     files: &mut RunFiles,
     engine: &Engine,
-    ran: &Ran,
+    ran: &EngineRun,
     isolation: Isolation,
     (packages, ahead): (PackageReader, &FilesAhead),
 ) -> Result<(), SealError> {

@@ -31,7 +31,7 @@ const SHOWN_CHARACTERS: usize = 2000;
 
 /// What an engine is given.
 #[derive(Debug, Clone)]
-pub struct Given<'a> {
+pub struct EngineInputs<'a> {
     /// RUN_INPUT.json as it is sealed.
     pub input: &'a [u8],
     /// The folder of artifacts from other engines.
@@ -71,7 +71,7 @@ pub enum ExecuteError {
 
 /// The result of a run.
 #[derive(Debug)]
-pub struct Ran {
+pub struct EngineRun {
     /// Standard output, captured whole.
     pub stdout: Vec<u8>,
     /// The paths of its artifacts, below the artifacts folder.
@@ -87,7 +87,7 @@ pub struct Ran {
     work: WorkFolder,
 }
 
-impl Ran {
+impl EngineRun {
     /// Opens the artifacts folder, which exists until this value is dropped.
     pub fn source(&self) -> Result<DirectorySource, SourceError> {
         DirectorySource::open(&self.work.artifacts(), RootLink::Refuse)
@@ -131,9 +131,9 @@ fn make_removable(folder: &Path) {
 pub fn execute(
     sandbox: &Sandbox,
     engine: &Engine,
-    given: Given<'_>,
+    given: EngineInputs<'_>,
     policy: &Limits,
-) -> Result<Ran, ExecuteError> {
+) -> Result<EngineRun, ExecuteError> {
     let work = WorkFolder::make().map_err(ExecuteError::Work)?;
     let root = fs::canonicalize(work.0.path()).map_err(ExecuteError::Work)?;
     let mut spec = Spec::new(command_inside(engine.source(), engine.command()), root);
@@ -195,7 +195,7 @@ pub fn execute(
         return Err(ExecuteError::Ended(format!("the engine {how}{said}")));
     }
     let artifacts = list_artifacts(&work)?;
-    Ok(Ran {
+    Ok(EngineRun {
         stdout: outcome.stdout.bytes,
         artifacts,
         observation,

@@ -14,7 +14,7 @@ use runseal_sandbox::{CancelToken, Isolation, Limits, Sandbox};
 use self::compare::{SealedRun, compare, failed};
 use self::rules::{check_engine, rules_of_report};
 use super::contracts::Engine;
-use super::execute::{ExecuteError, Given, execute};
+use super::execute::{EngineInputs, ExecuteError, execute};
 use super::seal::SealError;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 use crate::models::Fork;
@@ -251,7 +251,7 @@ pub(crate) fn replay_engine(
         replay.outputs_hash = hash.to_lossy();
     }
     for _ in 0..options.times.max(1) {
-        let given = Given {
+        let given = EngineInputs {
             input: &sealed.input,
             upstream: sealed.upstream.as_deref(),
             parameters: sealed.parameters.as_deref(),

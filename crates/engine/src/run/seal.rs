@@ -26,7 +26,7 @@ use super::command::{compute_executable, find_bare_program};
 use super::complete::{complete_input, complete_output, refuse_changed_integers, reject};
 use super::contracts::Engine;
 use super::engine_files::seal_what_was_read;
-use super::execute::{ExecuteError, Given, execute};
+use super::execute::{EngineInputs, ExecuteError, execute};
 use super::staging::{RunFiles, RunFilesError};
 use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
@@ -112,7 +112,7 @@ pub fn seal_run(
     }
     let packages = PackageReader::start();
     let reader = Reader::start();
-    let given = Given {
+    let given = EngineInputs {
         input: &prepared.input_bytes,
         upstream: Some(upstream.as_path()).filter(|path| path.exists()),
         parameters: Some(parameters.as_path()).filter(|path| path.exists()),

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 use runseal_core::canon::{CanonError, NoCanonicalForm, Value};
 use runseal_core::digest::{Digest, Hasher};
@@ -24,6 +24,7 @@ use crate::atomic::WriteError;
 use crate::redact::{Committing, RedactError};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place, set_rights};
 use crate::stream::BUFFER;
+use crate::threads::Task;
 use crate::unfinished::ClaimedName;
 
 /// Why a file could not be added to the bundle.
@@ -163,12 +164,14 @@ impl RunFiles {
         };
         let parts = thread::scope(|scope| {
             let parts = items.chunks(items.len().div_ceil(threads));
-            let parts: Vec<_> = parts.map(|items| scope.spawn(|| work(items))).collect();
-            let join = |part: ScopedJoinHandle<'_, _>| match part.join() {
+            let work = &work;
+            let begin = |items| Task::begin(scope, move || work(items));
+            let parts: Vec<_> = parts.map(begin).collect();
+            let parts = parts.into_iter().map(|part| match part.finish() {
                 Ok(part) => part,
                 Err(panic) => std::panic::resume_unwind(panic),
-            };
-            parts.into_iter().map(join).collect::<Vec<_>>()
+            });
+            parts.collect::<Vec<_>>()
         });
         let mut all = Vec::with_capacity(items.len());
         for part in parts {

@@ -245,7 +245,7 @@ pub(super) fn shows_results(output: &Value) -> bool {
 
 /// The results of a recorded command that a copy withholds.
 #[derive(Debug, Default)]
-pub(crate) struct Unsaid {
+pub(crate) struct WithheldResults {
     /// Files, by their places in the bundle.
     pub(crate) places: BTreeSet<String>,
     /// Whether they may include files that are not named.
@@ -260,11 +260,11 @@ pub(crate) struct Unsaid {
     pub(crate) not_kept: bool,
 }
 
-impl Unsaid {
+impl WithheldResults {
     /// Determines what is withheld of RUN_OUTPUT.json of a recorded command.
     pub(crate) fn read(output: &Value, streams: [&str; 2]) -> Self {
         let hides = |name: &str| output.get(name).is_some_and(has_marker);
-        let mut unsaid = Self {
+        let mut withheld_results = Self {
             ending: hides("exit_status") || hides("signal"),
             deleted: hides("deleted"),
             folders: hides("folders"),
@@ -273,7 +273,7 @@ impl Unsaid {
         };
         for (name, place) in ["stdout", "stderr"].into_iter().zip(streams) {
             if hides(name) {
-                unsaid.places.insert(place.to_owned());
+                withheld_results.places.insert(place.to_owned());
             }
         }
         match output.get("outputs") {
@@ -281,14 +281,14 @@ impl Unsaid {
                 for entry in outputs.iter().filter(|entry| has_marker(entry)) {
                     match entry.get("path").and_then(Value::as_str) {
                         Some(path) => {
-                            unsaid.places.insert(format!("artifacts/{path}"));
+                            withheld_results.places.insert(format!("artifacts/{path}"));
                         }
-                        None => unsaid.has_unnamed = true,
+                        None => withheld_results.has_unnamed = true,
                     }
                 }
             }
-            _ => unsaid.has_unnamed = hides("outputs"),
+            _ => withheld_results.has_unnamed = hides("outputs"),
         }
-        unsaid
+        withheld_results
     }
 }

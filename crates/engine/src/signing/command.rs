@@ -39,11 +39,11 @@ pub fn run_filter(command: &str, input: &[u8]) -> Result<Vec<u8>, CommandError> 
         .spawn()?;
     let stdin = child.stdin.take();
     let mut output = Vec::new();
-    thread::scope(|scope| -> io::Result<()> {
-        scope.spawn(move || {
+    let read = thread::scope(|scope| -> io::Result<()> {
+        thread::Builder::new().spawn_scoped(scope, move || {
             // A command may choose not to read all of its input.
             let _ = stdin.map(|mut stdin| stdin.write_all(input));
-        });
+        })?;
         match child.stdout.take() {
             Some(stdout) => {
                 let mut bounded = stdout.take(MAX_OUTPUT + 1);
@@ -51,7 +51,12 @@ pub fn run_filter(command: &str, input: &[u8]) -> Result<Vec<u8>, CommandError> 
             }
             None => Ok(()),
         }
-    })?;
+    });
+    if let Err(error) = read {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(error.into());
+    }
     if output.len() as u64 > MAX_OUTPUT {
         let _ = child.kill();
         let _ = child.wait();

@@ -15,6 +15,8 @@ use runseal_core::source::SourceError;
 use runseal_core::verify::{Finding, Survey};
 use runseal_survey::{Crew, Files, Nobody, Take, Unit, UnitResults, add_results};
 
+use crate::threads::help_out;
+
 pub use digest::compute_content_digest;
 pub use local::{LocalFiles, without_climbing};
 pub use renamed::RenamedFiles;
@@ -111,10 +113,12 @@ impl Crew for Threads {
         };
         let mut all = Vec::new();
         thread::scope(|scope| {
-            let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(work)).collect();
-            find(&mut |at, unit| {
+            let workers = help_out(scope, jobs.max(1), work);
+            find(&mut |at, unit| match workers.is_empty() {
+                // No thread was granted, so that each is judged where it is found.
+                true => add_results(&mut all, at, judge(unit)),
                 // Cannot fail: the receiver lives as long as this function.
-                let _ = sender.send((at, unit));
+                false => drop(sender.send((at, unit))),
             });
             drop(sender);
             for worker in workers {

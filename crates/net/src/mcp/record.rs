@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use runseal_engine::threads::check_granted;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
@@ -58,6 +59,7 @@ pub fn record(options: &StdioOptions) -> Result<Finished, NetError> {
         redactor.learn(kind, value.as_bytes());
     }
     let redactor = Arc::new(redactor);
+    check_granted().map_err(system)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -73,7 +75,7 @@ pub fn record(options: &StdioOptions) -> Result<Finished, NetError> {
         parent: None,
     };
     let journal = Journal::create(&journal_path(output), &session)?;
-    let recorder = Recorder::start(journal, Arc::clone(&redactor));
+    let recorder = Recorder::start(journal, Arc::clone(&redactor))?;
     let notes = recorder.notes();
     runtime.block_on(attend(child, notes))?;
     // A read of standard input may still be blocked; do not wait for it.

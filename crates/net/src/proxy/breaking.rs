@@ -14,9 +14,9 @@ const BEFORE_BREAK: Duration = Duration::from_millis(20);
 /// The end of an aborted body. An error closes the connection at once and discards what was not
 /// sent yet, so it is delayed a moment while the connection sends its data.
 #[derive(Debug)]
-pub(super) struct Break(Pin<Box<Sleep>>);
+pub(super) struct DelayedAbort(Pin<Box<Sleep>>);
 
-impl Break {
+impl DelayedAbort {
     /// Starts the wait.
     pub(super) fn begin() -> Self {
         Self(Box::pin(tokio::time::sleep(BEFORE_BREAK)))

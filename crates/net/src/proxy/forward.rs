@@ -13,7 +13,7 @@ use runseal_core::formats::model_io::MAX_INTERACTIONS;
 use super::allowed;
 use super::answer::{self, AnswerBody};
 use super::headers;
-use super::passing::{Answer, Passing, milliseconds};
+use super::passing::{Answer, PassedBody, milliseconds};
 use super::server::{Active, Received, Shared};
 use super::upstream::Upstream;
 use crate::recording::{End, Note, RequestNote};
@@ -104,8 +104,8 @@ pub(super) async fn forward(
         return recording_failed();
     }
     let passing = match is_empty {
-        true => Passing::empty(body, answer),
-        false => Passing::new(body, length, answer),
+        true => PassedBody::empty(body, answer),
+        false => PassedBody::new(body, length, answer),
     };
     let mut response = Response::new(passing.boxed_unsync());
     *response.status_mut() = parts.status;

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use runseal_engine::threads::check_granted;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -121,14 +122,14 @@ pub struct Proxy {
 /// Lets further clients into a running proxy. It does not keep the proxy alive: once that has
 /// finished, no more clients are let in.
 #[derive(Debug, Clone)]
-pub struct Entrance {
+pub struct ProxyEntrance {
     runtime: tokio::runtime::Handle,
     shared: Weak<Shared>,
     stopped: watch::Receiver<bool>,
     serving: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-impl Entrance {
+impl ProxyEntrance {
     /// Serves on `listener` until the proxy finishes; returns its address.
     ///
     /// # Errors
@@ -159,8 +160,9 @@ impl Proxy {
     /// Starts the proxy; it is not reachable before [`Proxy::listen`].
     ///
     /// # Errors
-    /// When the recording cannot be read or written.
+    /// When the recording cannot be read or written, or the system grants no threads.
     pub fn start(options: ProxyOptions) -> Result<Self, NetError> {
+        check_granted().map_err(|error| NetError::System(error.to_string()))?;
         let redactor = Redactor::new(options.rules.clone())
             .ok_or_else(|| NetError::System("no random bytes".to_owned()))?;
         for (kind, value) in &options.secrets {
@@ -204,8 +206,8 @@ impl Proxy {
     }
 
     /// A handle through which further listeners can be added.
-    pub fn entrance(&self) -> Entrance {
-        Entrance {
+    pub fn entrance(&self) -> ProxyEntrance {
+        ProxyEntrance {
             runtime: self.runtime.handle().clone(),
             shared: Arc::downgrade(&self.shared),
             stopped: self.stop.subscribe(),
@@ -377,5 +379,5 @@ fn start_recorder(
         parent,
     };
     let journal = Journal::create(&journal_path(output), &session)?;
-    Ok(Some(Recorder::start(journal, Arc::clone(redactor))))
+    Recorder::start(journal, Arc::clone(redactor)).map(Some)
 }

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming};
 use tokio::sync::{oneshot, watch};
 
-use super::breaking::Break;
+use super::breaking::DelayedAbort;
 use super::server::Active;
 use crate::recording::{End, Note, Notes};
 
@@ -69,7 +69,7 @@ impl Answer {
 }
 
 /// The body of a response that is being passed on.
-pub(super) struct Passing {
+pub(super) struct PassedBody {
     upstream: Incoming,
     answer: Answer,
     /// The length that the upstream declared, if any.
@@ -95,11 +95,11 @@ enum Step {
         breaks: bool,
     },
     /// The connection is aborted, a moment after the last piece.
-    Breaking(Break),
+    Breaking(DelayedAbort),
     Over,
 }
 
-impl Passing {
+impl PassedBody {
     pub(super) fn new(upstream: Incoming, length: Option<u64>, answer: Answer) -> Self {
         Self {
             upstream,
@@ -169,10 +169,10 @@ impl Passing {
 }
 
 fn breaking() -> Step {
-    Step::Breaking(Break::begin())
+    Step::Breaking(DelayedAbort::begin())
 }
 
-impl Body for Passing {
+impl Body for PassedBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -244,7 +244,7 @@ impl Body for Passing {
     }
 }
 
-impl Drop for Passing {
+impl Drop for PassedBody {
     /// The client disconnected, or the proxy stops and records this response as unfinished.
     fn drop(&mut self) {
         if self.has_ended || self.answer.active.is_cut_off() {

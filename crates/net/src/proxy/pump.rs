@@ -12,7 +12,7 @@ use hyper::{Response, StatusCode};
 use tokio::sync::{mpsc, watch};
 
 use super::answer::AnswerBody;
-use super::breaking::Break;
+use super::breaking::DelayedAbort;
 use super::server::{Active, Received, Shared};
 use super::{headers, rpc};
 use crate::recording::{Adapter, End, Recorded};
@@ -23,7 +23,7 @@ const PIECES: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a pump sends to the client's side.
-enum Pumped {
+enum PumpEvent {
     Piece(Bytes),
     /// The recorded response was aborted here.
     BrokenOff,
@@ -31,8 +31,8 @@ enum Pumped {
 
 /// The client's side of a pump.
 struct Pieces {
-    receiver: mpsc::Receiver<Pumped>,
-    end: Option<Break>,
+    receiver: mpsc::Receiver<PumpEvent>,
+    end: Option<DelayedAbort>,
 }
 
 impl Body for Pieces {
@@ -47,8 +47,8 @@ impl Body for Pieces {
             Some(end) => end,
             None => match ready!(self.receiver.poll_recv(context)) {
                 None => return Poll::Ready(None),
-                Some(Pumped::Piece(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
-                Some(Pumped::BrokenOff) => Break::begin(),
+                Some(PumpEvent::Piece(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
+                Some(PumpEvent::BrokenOff) => DelayedAbort::begin(),
             },
         };
         match end.poll(context) {
@@ -105,7 +105,7 @@ pub(super) fn replay(
             if let (Some(started), Some(after)) = (waits.clone(), after.get(at)) {
                 wait_for(started, *after).await;
             }
-            if sender.send(Pumped::Piece(chunk)).await.is_err() {
+            if sender.send(PumpEvent::Piece(chunk)).await.is_err() {
                 return;
             }
         }
@@ -114,7 +114,7 @@ pub(super) fn replay(
             // A client that stays longer than the recorded one did gets nothing more.
             End::ClientGone if is_mcp => sender.closed().await,
             _ => {
-                let _ = sender.send(Pumped::BrokenOff).await;
+                let _ = sender.send(PumpEvent::BrokenOff).await;
             }
         }
     });

@@ -62,7 +62,7 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
         redactor,
     } = finishing;
     let mut reader = JournalReader::open(journal)?;
-    let mut making = Making {
+    let mut making = DocumentDraft {
         output,
         redactor,
         session: reader.session().clone(),
@@ -139,7 +139,7 @@ impl Drop for PartFile {
     }
 }
 
-pub(super) struct Making<'a> {
+pub(super) struct DocumentDraft<'a> {
     pub(super) output: &'a Path,
     pub(super) redactor: Option<&'a Redactor>,
     pub(super) session: Session,
@@ -153,7 +153,7 @@ pub(super) struct Making<'a> {
     pub(super) gaps: Gaps,
 }
 
-impl Making<'_> {
+impl DocumentDraft<'_> {
     fn read_parent(&mut self) -> Result<Option<Recording>, NetError> {
         let Some(parent) = &self.session.parent else {
             return Ok(None);

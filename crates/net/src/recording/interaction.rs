@@ -7,7 +7,7 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::model_io::{MAX_RESPONSE_BYTES, MAX_SESSION_BYTES};
 use runseal_core::formats::run_bundle::outputs::find_changed_integers;
 
-use super::document::Making;
+use super::document::DocumentDraft;
 use super::exchange::{End, Exchange, headers_value};
 use crate::NetError;
 use crate::matching::{Asked, BodyForm, compute_key, name_request};
@@ -16,7 +16,7 @@ use runseal_core::formats::model_io::reading::{Api, LARGEST_READ, Reading};
 
 /// The most bytes of a request that the document itself holds.
 const LARGEST_REQUEST: usize = 1_000_000;
-impl Making<'_> {
+impl DocumentDraft<'_> {
     pub(super) fn interaction(&mut self, exchange: &Exchange) -> Result<Value, NetError> {
         let content_type = exchange.request_header("content-type").unwrap_or_default();
         let asked = Asked {

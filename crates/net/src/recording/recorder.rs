@@ -30,10 +30,13 @@ pub struct Recorder {
 
 impl Recorder {
     /// Starts writing to `journal`.
-    pub fn start(journal: Journal, redactor: Arc<Redactor>) -> Self {
+    ///
+    /// # Errors
+    /// When the system refuses a thread.
+    pub fn start(journal: Journal, redactor: Arc<Redactor>) -> Result<Self, NetError> {
         let notes = Notes::new();
         let queue = notes.clone();
-        let worker = std::thread::spawn(move || {
+        let worker = std::thread::Builder::new().spawn(move || {
             let mut writer = Writer {
                 journal,
                 redactor,
@@ -46,7 +49,8 @@ impl Recorder {
             queue.abandon();
             written.map_err(NetError::write(writer.journal.path()))
         });
-        Self { notes, worker }
+        let worker = worker.map_err(|error| NetError::System(error.to_string()))?;
+        Ok(Self { notes, worker })
     }
 
     /// The queue for notes.

@@ -325,6 +325,7 @@ impl Value {
         match name.telling {
             Telling::InFields if !is_parameter => return false,
             Telling::InFields | Telling::IfKeyLike => return names::is_key_like(value),
+            Telling::IfHoldsPassword => return names::holds_password(value),
             Telling::Secret if self.is_quoted => return true,
             Telling::Secret => {}
         }

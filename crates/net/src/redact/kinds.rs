@@ -139,8 +139,10 @@ pub static KINDS: &[Kind] = &[
 /// Whether a header's value is a secret as a whole.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    // What is left of an allowance of tokens is no token, and not every key opens something.
+    // What is left of an allowance of tokens is no token, and not every key opens something. A session of
+    // MCP is continued by its id, also when it is replayed.
     let is_open = [
+        "mcp-session-id",
         "ratelimit",
         "rate-limit",
         "idempotency-key",
@@ -155,7 +157,10 @@ pub fn is_secret_header(name: &str) -> bool {
     let is_word = name
         .split('-')
         .any(|word| matches!(word, "auth" | "passphrase"));
+    // What a header is called that holds nothing but what gives access.
+    let is_access = matches!(name.as_str(), "access" | "x-access");
     is_word
+        || is_access
         || names::judge(&name).is_some()
         || [
             "authorization",
@@ -189,6 +194,8 @@ mod tests {
             "x-goog-api-key",
             "x-amz-security-token",
             "Set-Cookie",
+            "X-Session-Id",
+            "X-Access",
         ] {
             assert!(is_secret_header(name), "{name}");
         }
@@ -196,7 +203,9 @@ mod tests {
             "Idempotency-Key",
             "x-ratelimit-remaining-tokens",
             "content-type",
-            "mcp-session-id",
+            "Mcp-Session-Id",
+            "Access-Control-Allow-Origin",
+            "X-Access-Level",
             "www-authenticate",
             "x-stainless-retry-count",
         ] {

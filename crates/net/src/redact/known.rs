@@ -8,6 +8,8 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
 use runseal_core::formats::model_io::asked::PLACEHOLDER;
 
+use super::names::{Telling, holds_password, judge};
+
 /// The shortest value that is searched for everywhere: shorter ones occur by chance.
 const LEAST: usize = 8;
 /// The most values that are remembered. Stops a stream of tokens that would fill memory.
@@ -19,7 +21,7 @@ const MOST: usize = 20_000;
 /// twice as large as the next: a new value usually needs only a small matcher to be built, and
 /// rarely a large one.
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(super) struct KnownSecrets {
     values: BTreeSet<Vec<u8>>,
     levels: Vec<Level>,
     /// The length of the longest encoded form.
@@ -52,7 +54,7 @@ impl Level {
     }
 }
 
-impl Known {
+impl KnownSecrets {
     /// Remembers a value with its placeholder.
     pub(super) fn learn(&mut self, kind: &str, value: &[u8], placeholder: &str) {
         let is_placeholder = value.starts_with(PLACEHOLDER.as_bytes());
@@ -192,9 +194,15 @@ pub fn known_values_in_environment(
         .iter()
         .any(|ending| name.ends_with(ending))
     };
+    let is_secret = |name: &str, value: &str| {
+        let is_connection = judge(name) == Some(Telling::IfHoldsPassword);
+        is_telling(name) || is_connection && holds_password(value.as_bytes())
+    };
     variables
         .into_iter()
-        .filter(|(name, value)| is_telling(name) && value.len() >= LEAST && !value.starts_with('/'))
+        .filter(|(name, value)| {
+            is_secret(name, value) && value.len() >= LEAST && !value.starts_with('/')
+        })
         .map(|(name, value)| {
             let kind = name.to_ascii_lowercase().replace('_', "-");
             (format!("env-{kind}"), value)

@@ -40,7 +40,7 @@ pub use rules::{RedactionRules, RulesError};
 pub use window::{BodyKind, Released, Window};
 
 use find::{Finder, Found};
-use known::Known;
+use known::KnownSecrets;
 
 /// The hex digits of the HMAC in a placeholder.
 const DIGITS: usize = 16;
@@ -60,7 +60,7 @@ pub struct Redactor {
 
 #[derive(Debug, Default)]
 struct State {
-    known: Known,
+    known: KnownSecrets,
     counts: BTreeMap<String, u64>,
 }
 
@@ -326,6 +326,7 @@ impl Redactor {
         let is_secret = match names::judge(name) {
             Some(names::Telling::Secret) => !text.is_empty(),
             Some(names::Telling::IfKeyLike) => names::is_key_like(text.as_bytes()),
+            Some(names::Telling::IfHoldsPassword) => names::holds_password(text.as_bytes()),
             Some(names::Telling::InFields) | None => false,
         };
         let is_placeholder = find_placeholders(text.as_bytes()).first() == Some(&(0..text.len()));
@@ -478,14 +479,21 @@ mod tests {
         let redactor = redactor();
         redactor.learn("mine", b"opaque value/of+mine");
         let scanned = usize::try_from(SCANNED).unwrap();
+        let forms = [
+            "opaque value/of+mine",
+            "b3BhcXVlIHZhbHVlL29mK21pbmU=",
+            "6f70617175652076616c75652f6f662b6d696e65",
+        ];
         for at in [0, 5, scanned - 7, scanned, 2 * scanned - 1, 3 * scanned] {
-            let mut text = vec![b'.'; at];
-            text.extend_from_slice(b"opaque value/of+mine");
-            text.extend(vec![b'.'; 100]);
-            let found = redactor.find_known_in(text.as_slice()).unwrap();
-            assert_eq!(found, Some(("mine".to_owned(), at)));
-            text.drain(at..at + 1);
-            assert_eq!(redactor.find_known_in(text.as_slice()).unwrap(), None);
+            for form in forms {
+                let mut text = vec![b'.'; at];
+                text.extend_from_slice(form.as_bytes());
+                text.extend(vec![b'.'; 100]);
+                let found = redactor.find_known_in(text.as_slice()).unwrap();
+                assert_eq!(found, Some(("mine".to_owned(), at)), "{form}");
+                text.drain(at..at + 1);
+                assert_eq!(redactor.find_known_in(text.as_slice()).unwrap(), None);
+            }
         }
     }
 

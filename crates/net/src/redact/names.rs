@@ -15,13 +15,19 @@ pub(super) enum Telling {
     /// Its value is a secret in a header or as a parameter of an address: a member called `key`
     /// or `signature` mostly holds something else.
     InFields,
+    /// Its value is a secret where it holds a password or key: what a program connects with often has
+    /// one in it, and often none.
+    IfHoldsPassword,
 }
 
 /// The words that telling names end with.
-pub(super) const LAST_WORDS: [&str; 14] = [
+pub(super) const LAST_WORDS: [&str; 21] = [
     "assertion",
     "auth",
     "authorization",
+    "connection-string",
+    "connection_string",
+    "connectionstring",
     "credential",
     "credentials",
     "key",
@@ -30,6 +36,10 @@ pub(super) const LAST_WORDS: [&str; 14] = [
     "password",
     "pwd",
     "secret",
+    "sessid",
+    "session-id",
+    "session_id",
+    "sessionid",
     "sig",
     "signature",
     "token",
@@ -101,7 +111,17 @@ pub(super) fn judge(name: &str) -> Option<Telling> {
                 .any(|word| front.ends_with(word) || front.strip_suffix('s') == Some(word))
         })
     };
+    if last.ends_with("connectionstring") {
+        return Some(Telling::IfHoldsPassword);
+    }
+    // `JSESSIONID`, `PHPSESSID`. Who has a session's id is its owner to the server, but members of that
+    // name mostly number conversations.
+    if last.ends_with("sessionid") || last.ends_with("sessid") {
+        return Some(Telling::InFields);
+    }
     match (last.as_str(), before) {
+        ("string", Some("connection")) => Some(Telling::IfHoldsPassword),
+        ("id", Some("session")) => Some(Telling::InFields),
         ("secret" | "clientsecret" | "pwd" | "authorization", _) => Some(Telling::Secret),
         ("key", Some(word)) if SECRET_KEYS.contains(&word) => Some(Telling::Secret),
         ("token", Some(word)) if SECRET_TOKENS.contains(&word) => Some(Telling::Secret),
@@ -152,6 +172,27 @@ pub(super) fn is_key_like(value: &[u8]) -> bool {
     value.len() >= LEAST_KEY
         && value.iter().all(u8::is_ascii_graphic)
         && value.iter().any(u8::is_ascii_digit)
+}
+
+/// Whether what a program connects with has a password or key in it: `Server=…;Password=…`, `host=…
+/// password=…`, or `scheme://user:password@host`.
+pub(super) fn holds_password(value: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(value);
+    let mut parts = text.split([';', '&', '?', ' ']);
+    let is_secret_part = |part: &str| {
+        let pair = part.split_once('=');
+        pair.is_some_and(|(name, value)| {
+            let value = value.trim();
+            !value.is_empty() && judge(name).is_some() && !is_reference(name, value.as_bytes())
+        })
+    };
+    let has_address = || {
+        let authority = text.split_once("://")?.1.split(['/', '?', '#']).next()?;
+        let (user, _) = authority.rsplit_once('@')?;
+        let (_, password) = user.split_once(':')?;
+        Some(!password.is_empty() && !is_reference("password", password.as_bytes()))
+    };
+    parts.any(is_secret_part) || has_address().unwrap_or(false)
 }
 
 /// Whether a value stands for one that is elsewhere: a variable, or a working directory by the
@@ -225,8 +266,22 @@ mod tests {
             "X-Goog-Signature",
             "prompt_cache_key",
             "client_assertion",
+            "x-session-id",
+            "session_id",
+            "sessionId",
+            "JSESSIONID",
+            "PHPSESSID",
         ] {
             assert_eq!(judge(name), Some(Telling::InFields), "{name}");
+        }
+        for name in [
+            "connectionString",
+            "ConnectionString",
+            "connection_string",
+            "DB-Connection-String",
+            "dbconnectionstring",
+        ] {
+            assert_eq!(judge(name), Some(Telling::IfHoldsPassword), "{name}");
         }
     }
 
@@ -251,12 +306,43 @@ mod tests {
             "secretary",
             "passwords_seen",
             "keyboard",
+            "AWSAccessKeyId",
+            "user_id",
+            "session",
+            "obsession_ids",
+            "string",
             "code",
             "",
         ] {
             assert_eq!(judge(name), None, "{name}");
         }
         assert!(is_secret_parameter("code") && !is_secret_parameter("postcode"));
+    }
+
+    #[test]
+    fn holds_password_is_told_by_names_and_addresses_within() {
+        for value in [
+            "Server=db;Database=x;User Id=sa;Password=abc;",
+            "Server=db;pwd=abc",
+            "host=db user=me password=abc",
+            "Endpoint=sb://x.example/;SharedAccessKeyName=Root;SharedAccessKey=q83v=",
+            "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=q83v==",
+            "mongodb+srv://me:abc@cluster.example/db?retryWrites=true",
+        ] {
+            assert!(holds_password(value.as_bytes()), "{value}");
+        }
+        for value in [
+            "",
+            "Server=db;Database=x;Integrated Security=true;Trusted_Connection=yes",
+            "Server=db;Password=;",
+            "Server=db;Password=$DB_PASSWORD",
+            "postgres://me@db.example:5432/x",
+            "postgres://me:${PASSWORD}@db.example/x",
+            "Data Source=/var/lib/app.db",
+            "http://localhost:8080/package@2.0",
+        ] {
+            assert!(!holds_password(value.as_bytes()), "{value}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use runseal_engine::catalog::sql::{Bound, SqlDialect, SqlText, digest_range};
 use runseal_engine::catalog::{Entry, Query, Scalar, Sighting, ValueName};
 use runseal_engine::store::StoreError;
 
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 /// Bounds the first look at the runs in order: four times as many are read at most.
 const FIRST_LOOK: usize = 1000;
@@ -28,7 +28,7 @@ fn parameters(bound: &[Bound]) -> Vec<Parameter<'_>> {
 }
 
 /// The runs that match a query, in order and up to its limit.
-pub(super) fn select_runs(client: &mut Client, query: &Query) -> Result<Vec<i64>, Trouble> {
+pub(super) fn select_runs(client: &mut Client, query: &Query) -> Result<Vec<i64>, DatabaseError> {
     let mut transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
@@ -47,7 +47,7 @@ struct Tables<'a, 'b>(&'a mut Transaction<'b>);
 impl Tables<'_, '_> {
     /// The numbers that a query returns, in its order. One array is far smaller on the wire than
     /// rows.
-    fn numbers(&mut self, query: &str, bound: &[Bound]) -> Result<Vec<i64>, Trouble> {
+    fn numbers(&mut self, query: &str, bound: &[Bound]) -> Result<Vec<i64>, DatabaseError> {
         let query = format!("SELECT COALESCE(array_agg(run), '{{}}') FROM ({query}) AS asked");
         let row = self.0.query_typed_one(&query, &parameters(bound))?;
         Ok(row.get(0))
@@ -55,16 +55,16 @@ impl Tables<'_, '_> {
 }
 
 impl RunTables for Tables<'_, '_> {
-    type Error = Trouble;
+    type Error = DatabaseError;
 
     const DIALECT: SqlDialect = SqlDialect::Postgres;
 
-    fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, Trouble> {
+    fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, DatabaseError> {
         let numbers = self.numbers(&query.text, &query.bound)?;
         Ok(numbers.into_iter().collect())
     }
 
-    fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, Trouble> {
+    fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, DatabaseError> {
         // Words contain only letters and digits, so quoting them needs no escapes.
         let asked: Vec<_> = words.iter().map(|word| format!("'{word}':*")).collect();
         let mut query = SqlText::new(Self::DIALECT);
@@ -75,7 +75,7 @@ impl RunTables for Tables<'_, '_> {
         self.runs_of(&query)
     }
 
-    fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, Trouble> {
+    fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, DatabaseError> {
         let runs: Vec<i64> = runs.runs().collect();
         let rows = self.0.query_typed(
             "SELECT run FROM catalog_runs WHERE run = ANY($1) ORDER BY time DESC, digest",
@@ -84,7 +84,11 @@ impl RunTables for Tables<'_, '_> {
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    fn pick_in_order(&mut self, set: Option<&RunSet>, limit: usize) -> Result<Vec<i64>, Trouble> {
+    fn pick_in_order(
+        &mut self,
+        set: Option<&RunSet>,
+        limit: usize,
+    ) -> Result<Vec<i64>, DatabaseError> {
         // The first few thousand usually suffice; if not, read all of them.
         for most in [limit.clamp(1, FIRST_LOOK) * 4, usize::MAX] {
             let mut query = "SELECT run FROM catalog_runs ORDER BY time DESC, digest".to_owned();
@@ -104,7 +108,7 @@ impl RunTables for Tables<'_, '_> {
 }
 
 /// The entries of these runs, in this order; runs that no longer exist are left out.
-pub(super) fn entries(client: &mut Client, runs: &[i64]) -> Result<Vec<Entry>, Trouble> {
+pub(super) fn entries(client: &mut Client, runs: &[i64]) -> Result<Vec<Entry>, DatabaseError> {
     let mut transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
@@ -118,7 +122,7 @@ pub(super) fn entries(client: &mut Client, runs: &[i64]) -> Result<Vec<Entry>, T
 pub(super) fn read_entries(
     client: &mut impl GenericClient,
     runs: &[i64],
-) -> Result<Vec<Entry>, Trouble> {
+) -> Result<Vec<Entry>, DatabaseError> {
     let asked: [Parameter<'_>; 1] = [(&runs, Type::INT8_ARRAY)];
     let rows = client.query_typed(
         "SELECT run, digest, format, id, engine, outcome, time, left_out
@@ -199,7 +203,7 @@ pub(super) fn digests(
     client: &mut Client,
     prefix: &str,
     most: usize,
-) -> Result<Vec<Digest>, Trouble> {
+) -> Result<Vec<Digest>, DatabaseError> {
     let Some((first, last)) = digest_range(prefix) else {
         return Ok(Vec::new());
     };
@@ -216,7 +220,7 @@ pub(super) fn digests(
     Ok(digests?)
 }
 
-pub(super) fn tagged(client: &mut Client, tag: &str) -> Result<Vec<Digest>, Trouble> {
+pub(super) fn tagged(client: &mut Client, tag: &str) -> Result<Vec<Digest>, DatabaseError> {
     let rows = client.query_typed(
         "SELECT r.digest FROM catalog_tags t JOIN catalog_runs r ON r.run = t.run
          WHERE t.tag = $1 ORDER BY r.digest",
@@ -226,7 +230,7 @@ pub(super) fn tagged(client: &mut Client, tag: &str) -> Result<Vec<Digest>, Trou
     Ok(digests?)
 }
 
-pub(super) fn count(client: &mut Client) -> Result<u64, Trouble> {
+pub(super) fn count(client: &mut Client) -> Result<u64, DatabaseError> {
     let row = client.query_typed_one("SELECT count(*) FROM catalog_runs", &[])?;
     Ok(row.get::<_, i64>(0).unsigned_abs())
 }

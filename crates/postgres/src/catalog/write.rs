@@ -13,13 +13,13 @@ use runseal_engine::catalog::words::words_of_entry;
 use runseal_engine::catalog::{Added, Entry, Existing};
 
 use super::read::read_entries;
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 pub(super) fn add(
     client: &mut Client,
     entries: &[Entry],
     existing: Existing,
-) -> Result<Added, Trouble> {
+) -> Result<Added, DatabaseError> {
     // One batch may contain the same unit at several places; its content is the same.
     let mut units: BTreeMap<Digest, &Entry> = BTreeMap::new();
     for entry in entries {
@@ -58,7 +58,7 @@ fn put_runs(
     transaction: &mut Transaction<'_>,
     units: &BTreeMap<Digest, &Entry>,
     existing: Existing,
-) -> Result<BTreeSet<Digest>, Trouble> {
+) -> Result<BTreeSet<Digest>, DatabaseError> {
     let digests: Vec<&[u8]> = units
         .keys()
         .map(|digest| digest.as_bytes().as_slice())
@@ -118,7 +118,7 @@ fn joined_words(entry: &Entry) -> String {
 fn runs_of(
     transaction: &mut Transaction<'_>,
     digests: impl Iterator<Item = Digest>,
-) -> Result<BTreeMap<Digest, i64>, Trouble> {
+) -> Result<BTreeMap<Digest, i64>, DatabaseError> {
     let digests: Vec<Vec<u8>> = digests.map(|digest| digest.as_bytes().to_vec()).collect();
     let rows = transaction.query_typed(
         "SELECT digest, run FROM catalog_runs WHERE digest = ANY($1)",
@@ -131,7 +131,10 @@ fn runs_of(
     Ok(runs.collect())
 }
 
-fn put_values(transaction: &mut Transaction<'_>, written: &[(i64, &Entry)]) -> Result<(), Trouble> {
+fn put_values(
+    transaction: &mut Transaction<'_>,
+    written: &[(i64, &Entry)],
+) -> Result<(), DatabaseError> {
     let ids: Vec<i64> = written.iter().map(|(run, _)| *run).collect();
     transaction.execute_typed(
         "DELETE FROM catalog_values WHERE run = ANY($1)",
@@ -165,7 +168,7 @@ fn put_sightings(
     transaction: &mut Transaction<'_>,
     entries: &[Entry],
     runs: &BTreeMap<Digest, i64>,
-) -> Result<(), Trouble> {
+) -> Result<(), DatabaseError> {
     let mut seen = BTreeSet::new();
     for entry in entries {
         if let Some(run) = runs.get(&entry.digest) {
@@ -198,7 +201,7 @@ fn put_sightings(
 fn put_tags(
     transaction: &mut Transaction<'_>,
     tags: &BTreeSet<(i64, &str)>,
-) -> Result<BTreeSet<i64>, Trouble> {
+) -> Result<BTreeSet<i64>, DatabaseError> {
     let ids: Vec<i64> = tags.iter().map(|(run, _)| *run).collect();
     let names: Vec<&str> = tags.iter().map(|(_, tag)| *tag).collect();
     let rows = transaction.query_typed(
@@ -210,7 +213,10 @@ fn put_tags(
 }
 
 /// Rebuilds the search words of runs whose tags have changed.
-fn index_again(transaction: &mut Transaction<'_>, runs: &BTreeSet<i64>) -> Result<(), Trouble> {
+fn index_again(
+    transaction: &mut Transaction<'_>,
+    runs: &BTreeSet<i64>,
+) -> Result<(), DatabaseError> {
     if runs.is_empty() {
         return Ok(());
     }
@@ -232,7 +238,7 @@ fn index_again(transaction: &mut Transaction<'_>, runs: &BTreeSet<i64>) -> Resul
 pub(super) fn retain(
     client: &mut Client,
     seen: &BTreeSet<(Digest, String)>,
-) -> Result<u64, Trouble> {
+) -> Result<u64, DatabaseError> {
     let digests: Vec<&[u8]> = seen
         .iter()
         .map(|(digest, _)| digest.as_bytes().as_slice())
@@ -268,7 +274,7 @@ pub(super) fn tag(
     digests: &[Digest],
     add: &BTreeSet<String>,
     remove: &BTreeSet<String>,
-) -> Result<u64, Trouble> {
+) -> Result<u64, DatabaseError> {
     let mut transaction = client.transaction()?;
     let runs = runs_of(&mut transaction, digests.iter().copied())?;
     let ids: Vec<i64> = runs.values().copied().collect();
@@ -288,7 +294,7 @@ pub(super) fn tag(
     Ok(changed.len() as u64)
 }
 
-pub(super) fn remove(client: &mut Client, digests: &[Digest]) -> Result<u64, Trouble> {
+pub(super) fn remove(client: &mut Client, digests: &[Digest]) -> Result<u64, DatabaseError> {
     let digests: Vec<&[u8]> = digests
         .iter()
         .map(|digest| digest.as_bytes().as_slice())

@@ -15,7 +15,7 @@ use runseal_trust::log::{Checkpoint, SignedNote};
 
 use super::subtrees::{Fault, with_subtrees};
 use super::{CHUNK, PostgresLog, digest_of, find_leaves, places_of};
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 /// Appends to a log on a server. Several may do so at once: each append is its own transaction.
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Appender for PostgresAppender {
                 transaction.commit()?;
             }
             match outcome {
-                Err(Fault::Trouble(trouble)) => Err(trouble),
+                Err(Fault::Database(error)) => Err(error),
                 Err(Fault::Log(error)) => Ok(Err(error)),
                 Ok(done) => Ok(Ok(done)),
             }
@@ -109,7 +109,7 @@ impl Appender for PostgresAppender {
 }
 
 /// A transaction that the server ends by itself if this program stops, so that others can go on.
-fn begin(client: &mut Client) -> Result<Transaction<'_>, Trouble> {
+fn begin(client: &mut Client) -> Result<Transaction<'_>, DatabaseError> {
     let mut transaction = client.transaction()?;
     transaction.batch_execute(
         "SET LOCAL idle_in_transaction_session_timeout = '10s'; SET LOCAL lock_timeout = '15s'",

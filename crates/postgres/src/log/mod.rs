@@ -22,7 +22,7 @@ use runseal_trust::log::{Checkpoint, SignedNote};
 
 use crate::address::Address;
 use crate::connection::Connection;
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 use crate::schema;
 
 pub use append::PostgresAppender;
@@ -165,19 +165,19 @@ impl PostgresLog {
         self.run(|client| match with_subtrees(client, self.id, &work) {
             Ok(done) => Ok(Ok(done)),
             Err(Fault::Log(error)) => Ok(Err(error)),
-            Err(Fault::Trouble(trouble)) => Err(trouble),
+            Err(Fault::Database(error)) => Err(error),
         })?
     }
 
     fn run<T>(
         &self,
-        mut work: impl FnMut(&mut Client) -> Result<T, Trouble>,
+        mut work: impl FnMut(&mut Client) -> Result<T, DatabaseError>,
     ) -> Result<T, LogError> {
         Ok(self.connection.run(|client, _| work(client))?)
     }
 }
 
-fn is_empty(client: &mut Client, origin: &str) -> Result<bool, Trouble> {
+fn is_empty(client: &mut Client, origin: &str) -> Result<bool, DatabaseError> {
     let row = client.query_typed_opt(
         "SELECT size = 0 FROM logs WHERE origin = $1",
         &[(&origin, Type::TEXT)],
@@ -210,7 +210,7 @@ fn read_hash(
     id: i64,
     level: u32,
     place: i64,
-) -> Result<Option<Row>, Trouble> {
+) -> Result<Option<Row>, DatabaseError> {
     Ok(match level {
         0 => client.query_typed_opt(
             "SELECT leaf FROM log_entries WHERE log_id = $1 AND place = $2",
@@ -231,7 +231,7 @@ fn find_leaves(
     client: &mut impl GenericClient,
     id: i64,
     wanted: &BTreeSet<Digest>,
-) -> Result<Vec<Row>, Trouble> {
+) -> Result<Vec<Row>, DatabaseError> {
     let wanted: Vec<&[u8]> = wanted
         .iter()
         .map(|leaf| leaf.as_bytes().as_slice())
@@ -346,7 +346,7 @@ fn read_page(
     client: &mut Client,
     id: i64,
     range: std::ops::Range<i64>,
-) -> Result<(Vec<Row>, Vec<Row>), Trouble> {
+) -> Result<(Vec<Row>, Vec<Row>), DatabaseError> {
     let bounds = [
         (&id as &(dyn postgres::types::ToSql + Sync), Type::INT8),
         (&range.start, Type::INT8),

@@ -14,19 +14,19 @@ use runseal_engine::log::LogError;
 use runseal_trust::log::tree::{Nodes, empty_root};
 
 use super::{digest_of, number};
-use crate::error::Trouble;
+use crate::error::DatabaseError;
 
 /// Why a computation on the log failed.
 pub(super) enum Fault {
     /// The server or the connection failed; a retry may help.
-    Trouble(Trouble),
+    Database(DatabaseError),
     /// The log itself is at fault.
     Log(LogError),
 }
 
-impl<E: Into<Trouble>> From<E> for Fault {
+impl<E: Into<DatabaseError>> From<E> for Fault {
     fn from(error: E) -> Self {
-        Self::Trouble(error.into())
+        Self::Database(error.into())
     }
 }
 

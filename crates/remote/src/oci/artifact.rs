@@ -15,7 +15,7 @@ use super::layout::FolderLayout;
 use super::layout_tar::{TarLayout, TarLayoutWriter};
 use super::leftovers::Leftovers;
 use super::manifest::{ARTIFACT, Descriptor, FILE, Manifest, TAR_PART, TITLE};
-use super::reference::{DEFAULT_TAG, Home, Reference};
+use super::reference::{ArtifactHome, DEFAULT_TAG, Reference};
 use super::registry::{Access, Purpose, Registry};
 use super::repository::{CheckedBlob, Failure, ManifestName, Repository, read_manifest};
 
@@ -29,11 +29,11 @@ pub fn open_repository(
     access: &Access,
 ) -> Result<Box<dyn Repository>, OciError> {
     let path = match &reference.home {
-        Home::Registry { host, name } => {
+        ArtifactHome::Registry { host, name } => {
             let registry = Registry::new(host, name, purpose, access.clone())?;
             return Ok(Box::new(registry));
         }
-        Home::Layout(path) => path,
+        ArtifactHome::Layout(path) => path,
     };
     let is_tar_name = path.extension().is_some_and(|ending| ending == "tar");
     match purpose {
@@ -54,7 +54,7 @@ pub fn open_repository(
 
 /// What an artifact holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Held {
+pub enum ArtifactContent {
     /// A folder.
     Folder,
     /// One file of this name.
@@ -69,7 +69,7 @@ pub struct Artifact {
     /// The digest of its manifest.
     pub digest: Digest,
     /// What it holds.
-    pub held: Held,
+    pub held: ArtifactContent,
     layers: Vec<Descriptor>,
     attached: OnceLock<Result<Vec<Attachment>, String>>,
 }
@@ -84,8 +84,10 @@ impl Artifact {
         let name = match (reference.digest, &reference.tag, &reference.home) {
             (Some(digest), _, _) => ManifestName::Digest(digest),
             (None, Some(tag), _) => ManifestName::Tag(tag.clone()),
-            (None, None, Home::Registry { .. }) => ManifestName::Tag(DEFAULT_TAG.to_owned()),
-            (None, None, Home::Layout(_)) => {
+            (None, None, ArtifactHome::Registry { .. }) => {
+                ManifestName::Tag(DEFAULT_TAG.to_owned())
+            }
+            (None, None, ArtifactHome::Layout(_)) => {
                 let latest = ManifestName::Tag(DEFAULT_TAG.to_owned());
                 match repository.get_manifest(&latest)? {
                     Some(_) => latest,
@@ -132,7 +134,7 @@ impl Artifact {
     /// all layers.
     pub fn content_digest(&self) -> Digest {
         match (&self.held, self.layers.as_slice()) {
-            (Held::File(_), [only]) => only.digest,
+            (ArtifactContent::File(_), [only]) => only.digest,
             _ => self.digest,
         }
     }
@@ -150,7 +152,7 @@ impl Artifact {
 }
 
 /// What an artifact with this manifest holds.
-fn held_by(manifest: &Manifest, shown: &str) -> Result<Held, OciError> {
+fn held_by(manifest: &Manifest, shown: &str) -> Result<ArtifactContent, OciError> {
     let refuse = |why: String| OciError::Malformed {
         what: shown.to_owned(),
         why,
@@ -170,9 +172,11 @@ fn held_by(manifest: &Manifest, shown: &str) -> Result<Held, OciError> {
             let name = name.and_then(|name| SafePath::parse(name).ok());
             let name = name.filter(|name| !name.as_str().contains('/'));
             let name = name.ok_or_else(|| refuse("its file has no plain name".to_owned()))?;
-            Ok(Held::File(name))
+            Ok(ArtifactContent::File(name))
         }
-        [_, ..] if layers.iter().all(|layer| layer.media_type == TAR_PART) => Ok(Held::Folder),
+        [_, ..] if layers.iter().all(|layer| layer.media_type == TAR_PART) => {
+            Ok(ArtifactContent::Folder)
+        }
         _ => Err(refuse(
             "its layers are of kinds that this version does not know".to_owned(),
         )),

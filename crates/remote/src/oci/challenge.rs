@@ -129,7 +129,7 @@ pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oci::reference::{Home, Reference};
+    use crate::oci::reference::{ArtifactHome, Reference};
 
     #[test]
     fn challenge_is_read_as_registries_write_it() {
@@ -166,7 +166,8 @@ mod tests {
         let may = |registry: &str, realm: &str| {
             let base: Uri = registry.parse().unwrap();
             let reference = format!("{}/x", base.authority().unwrap());
-            let Home::Registry { host, .. } = Reference::parse(&reference).unwrap().home else {
+            let ArtifactHome::Registry { host, .. } = Reference::parse(&reference).unwrap().home
+            else {
                 unreachable!()
             };
             let named = ["sso.example".to_owned()];

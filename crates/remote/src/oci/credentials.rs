@@ -223,12 +223,12 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::oci::reference::{Home, Reference};
+    use crate::oci::reference::{ArtifactHome, Reference};
 
     fn host(name: &str) -> Host {
         match Reference::parse(&format!("{name}/x")).unwrap().home {
-            Home::Registry { host, .. } => host,
-            Home::Layout(_) => unreachable!(),
+            ArtifactHome::Registry { host, .. } => host,
+            ArtifactHome::Layout(_) => unreachable!(),
         }
     }
 

@@ -23,7 +23,7 @@ use runseal_survey::Files;
 use runseal_survey::signing::{BESIDE, SignatureForm};
 
 use super::OciError;
-use super::artifact::{Artifact, Held};
+use super::artifact::{Artifact, ArtifactContent};
 use super::attached::{AttachedKind, file_beside};
 use super::layout::is_layout;
 use super::layout_tar::TarLayout;
@@ -200,8 +200,8 @@ fn scan_once(
     let filled = failure.or(filled);
     let filled = filled.map_err(|error| source_error(path, error))?;
     let container = match &artifact.held {
-        Held::Folder => Some(Container::Tar),
-        Held::File(_) => sniff(&head[..filled]),
+        ArtifactContent::Folder => Some(Container::Tar),
+        ArtifactContent::File(_) => sniff(&head[..filled]),
     };
     let Some(container) = container else {
         return Ok(None);
@@ -285,7 +285,7 @@ impl Files for OciFiles {
         }
         let artifact = self.found(path)?;
         let shown = path.display().to_string();
-        if artifact.held == Held::Folder {
+        if artifact.held == ArtifactContent::Folder {
             return Err(SourceError::NotAFile {
                 path: shown,
                 kind: EntryKind::Directory,

@@ -12,7 +12,7 @@ use runseal_engine::input::read_file;
 
 use super::OciError;
 use super::manifest::{Descriptor, Manifest};
-use super::push::{Pushed, Shipment};
+use super::push::{Pushed, Upload};
 use super::reference::Reference;
 use super::registry::Access;
 use super::tarball::{END, Kind, header, padding};
@@ -90,12 +90,12 @@ impl Image {
     /// # Errors
     /// When it cannot be stored.
     pub fn push(&self, reference: &Reference, access: &Access) -> Result<Pushed, OciError> {
-        let mut shipment = Shipment::open(reference, access)?;
-        shipment.put(&self.manifest.config, &self.config.as_slice())?;
+        let mut upload = Upload::open(reference, access)?;
+        upload.put(&self.manifest.config, &self.config.as_slice())?;
         for layer in &self.manifest.layers {
-            shipment.put(layer, &self.layer.as_slice())?;
+            upload.put(layer, &self.layer.as_slice())?;
         }
-        shipment.close(&self.manifest, reference, &[])
+        upload.close(&self.manifest, reference, &[])
     }
 }
 

@@ -20,6 +20,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::stream::BUFFER;
+use runseal_engine::threads::help_with;
 
 use super::OciError;
 use super::manifest::{Descriptor, TAR_PART};
@@ -158,7 +159,7 @@ impl FolderLayers {
         member: &Member,
         (offset, size): (u64, u64),
         mut layer: Hasher,
-        mut whole: Hasher,
+        whole: Hasher,
     ) -> Result<(Hasher, Hasher), OciError> {
         let path = &member.path;
         let failed = |source| SourceError::Io {
@@ -169,30 +170,24 @@ impl FolderLayers {
         file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         let mut file = file.take(size);
         let mut left = size;
-        let mut buffer = vec![0; BUFFER.min(usize::try_from(size).unwrap_or(BUFFER))];
         if size < LONG {
-            while left > 0 {
-                let count = file.read(&mut buffer).map_err(failed)?;
-                if count == 0 {
-                    return Err(OciError::Changed(path.to_string()));
-                }
-                layer.update(&buffer[..count]);
-                whole.update(&buffer[..count]);
-                left -= count as u64;
-            }
-            return Ok((layer, whole));
+            return hash_both(&mut file, path, size, (layer, whole));
         }
         thread::scope(|scope| {
             let (full, filled) = sync_channel::<Vec<u8>>(IN_FLIGHT);
             let (empty, emptied) = sync_channel::<Vec<u8>>(IN_FLIGHT + 2);
-            let hashing = scope.spawn(move || {
+            let hash = move |mut whole: Hasher| {
                 for piece in filled {
                     whole.update(&piece);
                     // Fails only after everything was read, when the buffer is no longer needed.
                     let _ = empty.try_send(piece);
                 }
                 whole
-            });
+            };
+            let hashing = match help_with(scope, whole, hash) {
+                Ok(hashing) => hashing,
+                Err(whole) => return hash_both(&mut file, path, size, (layer, whole)),
+            };
             while left > 0 {
                 let mut piece = emptied.try_recv().unwrap_or_default();
                 piece.resize(BUFFER, 0);
@@ -234,6 +229,30 @@ impl FolderLayers {
             parts: self.layers.get(at).map_or(&[], Vec::as_slice),
         }
     }
+}
+
+/// Feeds so many bytes of a file to two hashers, on this thread.
+fn hash_both(
+    file: &mut impl Read,
+    path: &SafePath,
+    size: u64,
+    (mut layer, mut whole): (Hasher, Hasher),
+) -> Result<(Hasher, Hasher), OciError> {
+    let mut left = size;
+    let mut buffer = vec![0; BUFFER.min(usize::try_from(size).unwrap_or(BUFFER))];
+    while left > 0 {
+        let count = file.read(&mut buffer).map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })?;
+        if count == 0 {
+            return Err(OciError::Changed(path.to_string()));
+        }
+        layer.update(&buffer[..count]);
+        whole.update(&buffer[..count]);
+        left -= count as u64;
+    }
+    Ok((layer, whole))
 }
 
 /// Divides the tar of these members into layers.

@@ -14,9 +14,10 @@ use runseal_core::verify::Level;
 use runseal_engine::atomic::{WriteError, folder_of};
 use runseal_engine::staging::{Place, Rights, Staging, check_place};
 use runseal_engine::stream::BUFFER;
+use runseal_engine::threads::help_with;
 
 use super::OciError;
-use super::artifact::{Artifact, Held};
+use super::artifact::{Artifact, ArtifactContent};
 use super::attached::{all_kinds, file_beside};
 use super::layout::{CopyError, copy};
 use super::leftovers::Leftovers;
@@ -24,7 +25,7 @@ use super::reference::Reference;
 use super::registry::Access;
 use super::repository::Failure;
 use super::unpack::unpack;
-use crate::beside::Written;
+use crate::beside::WrittenFiles;
 use crate::verified::verify_arrived;
 
 /// Buffers in flight between the two threads.
@@ -64,18 +65,18 @@ pub fn pull(
     receive(&artifact, leftovers, &staging)?;
     // A single file has its signatures in the same folder, and is published together with them.
     let beside = match &artifact.held {
-        Held::Folder => target.to_owned(),
-        Held::File(name) => staging.path().join(name.as_str()),
+        ArtifactContent::Folder => target.to_owned(),
+        ArtifactContent::File(name) => staging.path().join(name.as_str()),
     };
     let (files, untold) = match write_attached(&artifact, &beside) {
         Ok(files) => (files?, None),
-        Err(untold) => (Written::default(), Some(untold)),
+        Err(untold) => (WrittenFiles::default(), Some(untold)),
     };
     let how = (Place::Free, Rights::ReadOnly);
     staging.publish(target, how, |staged| {
         let file = match &artifact.held {
-            Held::Folder => None,
-            Held::File(name) => Some(name.as_str()),
+            ArtifactContent::Folder => None,
+            ArtifactContent::File(name) => Some(name.as_str()),
         };
         verify_arrived(staged, target, file, level).map_err(|why| OciError::NotValid {
             path: target.display().to_string(),
@@ -84,8 +85,8 @@ pub fn pull(
     })?;
     let attached = match (untold, &artifact.held) {
         (Some(untold), _) => Err(untold),
-        (None, Held::Folder) => Ok(files.keep()),
-        (None, Held::File(_)) => {
+        (None, ArtifactContent::Folder) => Ok(files.keep()),
+        (None, ArtifactContent::File(_)) => {
             let files = files.keep();
             let names = files.iter().filter_map(|file| file.file_name());
             Ok(names.map(|name| target.join(name)).collect())
@@ -105,27 +106,37 @@ fn receive(artifact: &Artifact, leftovers: Leftovers, staging: &Staging) -> Resu
     let received = thread::scope(|scope| {
         let (pieces, receiver) = sync_channel(IN_FLIGHT);
         let (empty, emptied) = sync_channel(2 * IN_FLIGHT);
-        let mut stream = artifact.stream(&failure).with_leftovers(leftovers);
-        scope.spawn(move || send_all(&mut stream, &pieces, &emptied));
+        let stream = artifact.stream(&failure).with_leftovers(leftovers);
         let mut reader = PieceReader {
             receiver,
             empty,
             piece: Vec::new(),
             at: 0,
         };
-        match &artifact.held {
-            Held::Folder => unpack(&mut reader, staging).map(|_| ()),
-            Held::File(name) => {
-                let (mut file, path) = staging.create(name.as_str())?;
-                let copied = copy(&mut reader, &mut file);
-                copied.map(|_| ()).map_err(|error| match error {
-                    CopyError::Read(error) => OciError::from(error),
-                    CopyError::Write(source) => WriteError { path, source }.into(),
-                })
-            }
+        let helped = help_with(scope, stream, move |mut stream| {
+            send_all(&mut stream, &pieces, &emptied);
+        });
+        match helped {
+            Ok(_) => store(&mut reader, artifact, staging),
+            Err(mut stream) => store(&mut stream, artifact, staging),
         }
     });
     failure.or(received)
+}
+
+/// Stores what `reader` gives: a folder's tar, or one file.
+fn store(mut reader: impl Read, artifact: &Artifact, staging: &Staging) -> Result<(), OciError> {
+    match &artifact.held {
+        ArtifactContent::Folder => unpack(&mut reader, staging).map(|_| ()),
+        ArtifactContent::File(name) => {
+            let (mut file, path) = staging.create(name.as_str())?;
+            let copied = copy(&mut reader, &mut file);
+            copied.map(|_| ()).map_err(|error| match error {
+                CopyError::Read(error) => OciError::from(error),
+                CopyError::Write(source) => WriteError { path, source }.into(),
+            })
+        }
+    }
 }
 
 type Piece = io::Result<Vec<u8>>;
@@ -190,9 +201,12 @@ impl Read for PieceReader {
 }
 
 /// Writes signatures and reports beside `path`. The inner error says why nobody can tell.
-fn write_attached(artifact: &Artifact, path: &Path) -> Result<Result<Written, OciError>, String> {
+fn write_attached(
+    artifact: &Artifact,
+    path: &Path,
+) -> Result<Result<WrittenFiles, OciError>, String> {
     let attached = artifact.attached()?;
-    let mut written = Written::default();
+    let mut written = WrittenFiles::default();
     let mut write_all = || {
         for kind in all_kinds() {
             let Some(bytes) = file_beside(attached, &kind) else {

@@ -18,6 +18,7 @@ use runseal_engine::input::read_file;
 use runseal_engine::survey::{
     Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen, without_climbing,
 };
+use runseal_engine::threads::Task;
 use runseal_survey::signing::{BESIDE, path_beside};
 
 use super::OciError;
@@ -61,30 +62,30 @@ pub fn push(
     access: &Access,
 ) -> Result<Pushed, OciError> {
     let attachments = read_attachments(path, reports)?;
-    let parcel = match path.is_dir() {
-        true => Parcel::Folder(FolderLayers::of_folder(path)?),
-        false => Parcel::File(FileLayers::of_file(path)?),
+    let evidence = match path.is_dir() {
+        true => EvidenceLayers::Folder(FolderLayers::of_folder(path)?),
+        false => EvidenceLayers::File(FileLayers::of_file(path)?),
     };
     let mut early = None;
-    if parcel.size() < SMALL {
+    if evidence.size() < SMALL {
         early = Some(verify(path, level)?);
     }
     let mut access = access.clone();
     access.upload_state = access.upload_state.or_else(|| state_beside(path));
-    let mut shipment = Shipment::open(reference, &access)?;
+    let mut upload = Upload::open(reference, &access)?;
     let is_refused = AtomicBool::new(false);
     let (verified, sent) = thread::scope(|scope| {
         let verifying = early.is_none().then(|| {
-            scope.spawn(|| {
+            Task::begin(scope, || {
                 let verified = verify(path, level);
                 is_refused.store(verified.is_err(), Ordering::Relaxed);
                 verified
             })
         });
-        let sent = parcel.send(&mut shipment, &is_refused);
+        let sent = evidence.send(&mut upload, &is_refused);
         let verified = match (early, verifying) {
             (Some(early), _) => Ok(early),
-            (None, Some(verifying)) => verifying.join().unwrap_or_else(|_| {
+            (None, Some(verifying)) => verifying.finish().unwrap_or_else(|_| {
                 Err(OciError::NotValid {
                     path: path.display().to_string(),
                     why: Objection::Unchecked("the verification broke down".to_owned()),
@@ -103,23 +104,23 @@ pub fn push(
         }
     }
     let mut manifest = Manifest::artifact(ARTIFACT, layers);
-    if let Parcel::File(file) = &parcel {
+    if let EvidenceLayers::File(file) = &evidence {
         let title = file.name().to_owned();
         manifest.annotations.insert(TITLE.to_owned(), title);
     }
-    shipment.put(&manifest.config, &EMPTY_CONTENT)?;
-    shipment.close(&manifest, reference, &attachments)
+    upload.put(&manifest.config, &EMPTY_CONTENT)?;
+    upload.close(&manifest, reference, &attachments)
 }
 
-/// A push in progress.
-pub(super) struct Shipment {
+/// An upload in progress.
+pub(super) struct Upload {
     repository: Box<dyn Repository>,
     seen: BTreeSet<Digest>,
     sent: u64,
     skipped: u64,
 }
 
-impl Shipment {
+impl Upload {
     pub(super) fn open(reference: &Reference, access: &Access) -> Result<Self, OciError> {
         Ok(Self {
             repository: open_repository(reference, Purpose::Push, access)?,
@@ -190,13 +191,13 @@ impl Shipment {
     }
 }
 
-/// The content to push.
-enum Parcel {
+/// What is pushed, divided into layers.
+enum EvidenceLayers {
     Folder(FolderLayers),
     File(FileLayers),
 }
 
-impl Parcel {
+impl EvidenceLayers {
     fn size(&self) -> u64 {
         match self {
             Self::Folder(folder) => folder.size(),
@@ -208,7 +209,7 @@ impl Parcel {
     /// the digest of every file. A single file has the empty name.
     fn send(
         &self,
-        shipment: &mut Shipment,
+        upload: &mut Upload,
         is_refused: &AtomicBool,
     ) -> Result<(Vec<Descriptor>, BTreeMap<String, Digest>), OciError> {
         let mut layers = Vec::new();
@@ -219,7 +220,7 @@ impl Parcel {
                     why: "it does not verify".to_owned(),
                 });
             }
-            shipment.put(&layer, content)?;
+            upload.put(&layer, content)?;
             layers.push(layer);
             Ok(())
         };

@@ -84,7 +84,7 @@ impl fmt::Display for Host {
 
 /// Where an artifact is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Home {
+pub enum ArtifactHome {
     /// A repository on a registry.
     Registry {
         /// The registry.
@@ -100,7 +100,7 @@ pub enum Home {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// Where it is.
-    pub home: Home,
+    pub home: ArtifactHome,
     /// Its tag, if given.
     pub tag: Option<String>,
     /// The digest of its manifest, if given; no other manifest is accepted then.
@@ -131,7 +131,7 @@ impl Reference {
         };
         check_name(name)?;
         Ok(Self {
-            home: Home::Registry {
+            home: ArtifactHome::Registry {
                 host,
                 name: name.to_owned(),
             },
@@ -151,7 +151,7 @@ impl Reference {
             return Err(ReferenceError::NoFolder);
         }
         Ok(Self {
-            home: Home::Layout(PathBuf::from(path)),
+            home: ArtifactHome::Layout(PathBuf::from(path)),
             tag,
             digest,
         })
@@ -160,7 +160,7 @@ impl Reference {
     /// The layout at a path, without a tag or digest.
     pub fn of_layout(path: &Path) -> Self {
         Self {
-            home: Home::Layout(path.to_owned()),
+            home: ArtifactHome::Layout(path.to_owned()),
             tag: None,
             digest: None,
         }
@@ -169,8 +169,10 @@ impl Reference {
     /// The last part of the name: the default name of a pulled folder.
     pub fn short_name(&self) -> String {
         match &self.home {
-            Home::Registry { name, .. } => name.rsplit('/').next().unwrap_or(name).to_owned(),
-            Home::Layout(path) => match &self.tag {
+            ArtifactHome::Registry { name, .. } => {
+                name.rsplit('/').next().unwrap_or(name).to_owned()
+            }
+            ArtifactHome::Layout(path) => match &self.tag {
                 Some(tag) => tag.clone(),
                 None => path
                     .file_stem()
@@ -191,8 +193,8 @@ impl Reference {
 impl fmt::Display for Reference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.home {
-            Home::Registry { host, name } => write!(f, "{host}/{name}")?,
-            Home::Layout(path) => write!(f, "{LAYOUT_SCHEME}{}", path.display())?,
+            ArtifactHome::Registry { host, name } => write!(f, "{host}/{name}")?,
+            ArtifactHome::Layout(path) => write!(f, "{LAYOUT_SCHEME}{}", path.display())?,
         }
         if let Some(tag) = &self.tag {
             write!(f, ":{tag}")?;

@@ -36,13 +36,13 @@ const ATTEMPTS: u32 = 5;
 const MAX_STATE: u64 = 64 << 10;
 
 /// A range of a blob as a request body.
-struct Stretch<'a> {
+struct BlobRange<'a> {
     content: &'a dyn Content,
     offset: u64,
     length: u64,
 }
 
-impl RepeatableBody for Stretch<'_> {
+impl RepeatableBody for BlobRange<'_> {
     fn length(&self) -> u64 {
         self.length
     }
@@ -55,7 +55,7 @@ impl RepeatableBody for Stretch<'_> {
 }
 
 /// How an unfinished attempt ended.
-enum Setback {
+enum AttemptError {
     /// It cannot succeed.
     Fatal(OciError),
     /// It was interrupted; the registry may have a part of the blob.
@@ -64,7 +64,7 @@ enum Setback {
     Forgotten(OciError),
 }
 
-impl From<OciError> for Setback {
+impl From<OciError> for AttemptError {
     fn from(error: OciError) -> Self {
         let is_passing = match &error {
             OciError::Remote(RemoteError::Http(error)) => {
@@ -109,12 +109,12 @@ impl Registry {
                     self.forget_location();
                     return Ok(());
                 }
-                Err(Setback::Fatal(error)) => {
+                Err(AttemptError::Fatal(error)) => {
                     self.forget_location();
                     return Err(named_change(error));
                 }
-                Err(Setback::Interrupted(error)) => error,
-                Err(Setback::Forgotten(error)) => {
+                Err(AttemptError::Interrupted(error)) => error,
+                Err(AttemptError::Forgotten(error)) => {
                     self.forget_location();
                     upload = None;
                     error
@@ -135,7 +135,7 @@ impl Registry {
     }
 
     /// Starts an upload.
-    fn begin(&self) -> Result<Upload, Setback> {
+    fn begin(&self) -> Result<Upload, AttemptError> {
         let uri = self.address("blobs/uploads/")?;
         let response = self.send(&Ask::new(Method::POST, uri))?;
         if response.status.as_u16() != 202 {
@@ -144,7 +144,7 @@ impl Registry {
         let least = response.text_header("oci-chunk-min-length");
         let least = least.and_then(|least| least.parse().ok()).unwrap_or(0);
         if least > LARGEST_PIECE {
-            return Err(Setback::Fatal(
+            return Err(AttemptError::Fatal(
                 self.protocol("it asks for pieces of more than a gigabyte"),
             ));
         }
@@ -156,19 +156,24 @@ impl Registry {
     }
 
     /// Asks how much of an upload has arrived.
-    fn ask_offset(&self, location: Uri, piece: u64, blob: &Descriptor) -> Result<Upload, Setback> {
+    fn ask_offset(
+        &self,
+        location: Uri,
+        piece: u64,
+        blob: &Descriptor,
+    ) -> Result<Upload, AttemptError> {
         let response = self.send(&Ask::new(Method::GET, location.clone()))?;
         let offset = match response.status.as_u16() {
             204 | 200 => end_of_range(&response).unwrap_or(0),
             // Includes uploads whose state no longer fits their address: they cannot be resumed.
             400 | 404 | 405 | 410 | 416 => {
-                return Err(Setback::Forgotten(self.refusal(response, "upload")));
+                return Err(AttemptError::Forgotten(self.refusal(response, "upload")));
             }
             _ => return Err(self.refusal(response, "upload").into()),
         };
         if offset > blob.size {
             let error = self.protocol("it has more of an upload than was sent");
-            return Err(Setback::Forgotten(error));
+            return Err(AttemptError::Forgotten(error));
         }
         let location = match response.headers.contains_key("location") {
             true => self.location(&response)?,
@@ -187,7 +192,7 @@ impl Registry {
         blob: &Descriptor,
         content: &dyn Content,
         upload: &mut Upload,
-    ) -> Result<(), Setback> {
+    ) -> Result<(), AttemptError> {
         let is_small = upload.offset == 0 && blob.size <= upload.piece;
         while !is_small && upload.offset < blob.size {
             self.note_location(blob, &upload.location);
@@ -198,7 +203,7 @@ impl Registry {
         let joint = if location.contains('?') { '&' } else { '?' };
         let uri = format!("{location}{joint}digest={digest}").parse();
         let uri = uri.map_err(|_| self.protocol("an upload cannot be closed at its address"))?;
-        let body = Stretch {
+        let body = BlobRange {
             content,
             offset: 0,
             length: if is_small { blob.size } else { 0 },
@@ -210,11 +215,13 @@ impl Registry {
         let response = self.send(&ask)?;
         match response.status.as_u16() {
             201 | 204 => Ok(self.check_digest(&response, blob.digest)?),
-            404 => Err(Setback::Forgotten(self.refusal(response, "upload"))),
-            400 => Err(Setback::Fatal(OciError::Remote(RemoteError::Corrupt {
-                place: format!("{} {digest}", self.shown()),
-                problem: "the registry got other bytes than were described".to_owned(),
-            }))),
+            404 => Err(AttemptError::Forgotten(self.refusal(response, "upload"))),
+            400 => Err(AttemptError::Fatal(OciError::Remote(
+                RemoteError::Corrupt {
+                    place: format!("{} {digest}", self.shown()),
+                    problem: "the registry got other bytes than were described".to_owned(),
+                },
+            ))),
             _ => Err(self.refusal(response, &digest.to_string()).into()),
         }
     }
@@ -224,8 +231,8 @@ impl Registry {
         blob: &Descriptor,
         content: &dyn Content,
         upload: &mut Upload,
-    ) -> Result<(), Setback> {
-        let body = Stretch {
+    ) -> Result<(), AttemptError> {
+        let body = BlobRange {
             content,
             offset: upload.offset,
             length: upload.piece.min(blob.size - upload.offset),
@@ -239,14 +246,14 @@ impl Registry {
         let response = self.send(&ask)?;
         match response.status.as_u16() {
             202 | 201 | 204 => {}
-            404 => return Err(Setback::Forgotten(self.refusal(response, "upload"))),
-            416 => return Err(Setback::Interrupted(self.refusal(response, "upload"))),
+            404 => return Err(AttemptError::Forgotten(self.refusal(response, "upload"))),
+            416 => return Err(AttemptError::Interrupted(self.refusal(response, "upload"))),
             _ => return Err(self.refusal(response, "upload").into()),
         }
         let arrived = end_of_range(&response).unwrap_or(last + 1);
         if arrived <= upload.offset || arrived > last + 1 {
             let error = self.protocol("it counts other bytes than were sent");
-            return Err(Setback::Fatal(error));
+            return Err(AttemptError::Fatal(error));
         }
         upload.offset = arrived;
         upload.location = self.location(&response)?;

@@ -50,11 +50,11 @@ pub(super) struct ObjectFacts {
 
 /// The result of a write that must not overwrite anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum PutOutcome {
     /// The object was written.
-    Now,
+    Created,
     /// An object with this key existed already.
-    Before,
+    Existed,
 }
 
 /// The parts of a request other than its method and key.
@@ -294,7 +294,7 @@ impl Bucket {
         key: &str,
         (body, digest): (&dyn RepeatableBody, Digest),
         retention: Option<&Retention>,
-    ) -> Result<Written, RemoteError> {
+    ) -> Result<PutOutcome, RemoteError> {
         let mut headers = vec![
             ("if-none-match", "*".to_owned()),
             ("x-amz-checksum-sha256", checksum(digest)),
@@ -316,13 +316,13 @@ impl Bucket {
         method: Method,
         key: &str,
         details: &Details<'_>,
-    ) -> Result<Written, RemoteError> {
+    ) -> Result<PutOutcome, RemoteError> {
         for _ in 0..CONFLICTS {
             let response = self.send(method.clone(), key, details)?;
             match response.status {
                 StatusCode::PRECONDITION_FAILED => {
                     response.discard();
-                    return Ok(Written::Before);
+                    return Ok(PutOutcome::Existed);
                 }
                 StatusCode::CONFLICT => {
                     response.discard();
@@ -330,7 +330,7 @@ impl Bucket {
                 }
                 status if status.is_success() => {
                     response.discard();
-                    return Ok(Written::Now);
+                    return Ok(PutOutcome::Created);
                 }
                 _ => return Err(refusal(response, &self.asked(key))),
             }

@@ -7,7 +7,7 @@ use ureq::http::{Method, StatusCode};
 
 use super::address::S3Address;
 use super::answer::refusal;
-use super::client::{Bucket, Details, ObjectFacts, Written, checksum};
+use super::client::{Bucket, Details, ObjectFacts, PutOutcome, checksum};
 use super::upload::BytesBody;
 use crate::blobs::into_io;
 use crate::error::RemoteError;
@@ -55,8 +55,8 @@ pub fn replace_object(
         ..Details::default()
     };
     match bucket.write_once(Method::PUT, &address.key, &details)? {
-        Written::Now => Ok(()),
-        Written::Before => Err(changed()),
+        PutOutcome::Created => Ok(()),
+        PutOutcome::Existed => Err(changed()),
     }
 }
 

@@ -12,7 +12,7 @@ use runseal_engine::input::open_regular;
 use runseal_survey::signing::{BESIDE, SignatureForm};
 
 use super::address::{Pin, S3Address, join};
-use super::client::{Bucket, Written};
+use super::client::{Bucket, PutOutcome};
 use super::contents::{
     Listed, MAX_SIGNATURE_FILE_BYTES, Refused, list_any, signatures_beside, unread,
 };
@@ -182,7 +182,7 @@ impl S3Place {
         let body = BytesBody(&bytes);
         let retention = options.retention.as_ref();
         let written = self.bucket.put_new(&key, (&body, digest), retention)?;
-        if written == Written::Before {
+        if written == PutOutcome::Existed {
             let before = read_manifest(&self.bucket, &self.address.key)?;
             if before.is_none_or(|(_, before)| before != digest) {
                 return Err(RemoteError::Taken {

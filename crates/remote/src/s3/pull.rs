@@ -7,7 +7,7 @@ use runseal_core::verify::Level;
 use runseal_survey::signing::path_beside;
 
 use super::place::S3Place;
-use crate::beside::Written;
+use crate::beside::WrittenFiles;
 use crate::error::RemoteError;
 use crate::landing::land;
 use crate::place::RunPlace;
@@ -35,7 +35,7 @@ pub fn pull(address: &str, target: Option<&Path>, level: Level) -> Result<Pulled
     let place = S3Place::open(address)?;
     let run = place.get_run()?;
     let target = target.map_or_else(|| PathBuf::from(place.run_name()), Path::to_owned);
-    let mut written = Written::default();
+    let mut written = WrittenFiles::default();
     let mut untold = None;
     land(&run, &target, |staged| {
         verify_arrived(staged, &target, None, level).map_err(|why| RemoteError::NotValid {

@@ -21,7 +21,7 @@ use ureq::http::{Method, StatusCode};
 use super::address::join;
 use super::answer::{MAX_ANSWER, child_text, children, code_of, read_xml, refusal, refusal_of};
 use super::client::{
-    Bucket, CONFLICTS, Details, PAUSE, Written, checksum, parse_checksum, retention_headers,
+    Bucket, CONFLICTS, Details, PAUSE, PutOutcome, checksum, parse_checksum, retention_headers,
 };
 use crate::blobs::digest_all;
 use crate::error::RemoteError;
@@ -77,13 +77,13 @@ impl BlobWriter<'_> {
                     length: bytes,
                 };
                 let written = self.bucket.put_new(&key, (&body, sha256), self.retention)?;
-                if written == Written::Now {
+                if written == PutOutcome::Created {
                     self.sent.fetch_add(bytes, Ordering::Relaxed);
                 }
                 written
             }
         };
-        if written == Written::Before {
+        if written == PutOutcome::Existed {
             self.check(&key, blob)?;
         }
         Ok(blob)
@@ -107,10 +107,10 @@ impl BlobWriter<'_> {
             .bucket
             .put_new(&key, (&body, blob.sha256), self.retention)?;
         match written {
-            Written::Now => {
+            PutOutcome::Created => {
                 self.sent.fetch_add(blob.bytes, Ordering::Relaxed);
             }
-            Written::Before => self.check(&key, blob)?,
+            PutOutcome::Existed => self.check(&key, blob)?,
         }
         Ok(blob)
     }
@@ -150,7 +150,7 @@ impl BlobWriter<'_> {
     }
 
     /// Sends a content in parts, except those that the server already has.
-    fn put_parts(&self, key: &str, blob: Blob, path: &Path) -> Result<Written, RemoteError> {
+    fn put_parts(&self, key: &str, blob: Blob, path: &Path) -> Result<PutOutcome, RemoteError> {
         let size = PART.max(blob.bytes.div_ceil(MAX_PARTS).next_multiple_of(1 << 20));
         let upload = self.find_upload(key)?;
         let (id, there) = match upload {
@@ -294,7 +294,7 @@ impl BlobWriter<'_> {
     }
 
     /// Joins the parts to one object, unless its key exists by now.
-    fn complete(&self, key: &str, id: &str, parts: &[Part]) -> Result<Written, RemoteError> {
+    fn complete(&self, key: &str, id: &str, parts: &[Part]) -> Result<PutOutcome, RemoteError> {
         let mut text = "<CompleteMultipartUpload>".to_owned();
         for part in parts {
             let tag = part.tag.replace('&', "&amp;").replace('<', "&lt;");
@@ -326,11 +326,11 @@ impl BlobWriter<'_> {
         match status {
             StatusCode::PRECONDITION_FAILED => {
                 self.abort(key, id);
-                return Ok(Written::Before);
+                return Ok(PutOutcome::Existed);
             }
             // Another client has completed or aborted it; the caller checks whether the object
             // exists.
-            StatusCode::NOT_FOUND => return Ok(Written::Before),
+            StatusCode::NOT_FOUND => return Ok(PutOutcome::Existed),
             status if !status.is_success() => return Err(refusal(response, &asked)),
             _ => {}
         }
@@ -338,7 +338,7 @@ impl BlobWriter<'_> {
         let answer = response.into_bytes(MAX_ANSWER)?;
         let code = str::from_utf8(&answer).ok().and_then(code_of);
         match code {
-            None => Ok(Written::Now),
+            None => Ok(PutOutcome::Created),
             code @ Some(_) => {
                 let host = self.bucket.host().to_owned();
                 Err(refusal_of(status, code, host, &asked))

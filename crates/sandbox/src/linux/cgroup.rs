@@ -27,7 +27,7 @@ enum Version {
 }
 
 /// How the first process of the command gets into the group.
-pub(super) enum Entrance {
+pub(super) enum GroupEntrance {
     /// It is started there: the group's folder.
     StartIn(OwnedFd),
     /// It moves itself: the group's `tasks`. Unlike `cgroup.procs` that takes a single thread,
@@ -51,7 +51,7 @@ struct Place {
 
 impl Group {
     /// Makes a group that may use `most` bytes; nothing where the caller may not.
-    pub(super) fn make(most: u64) -> Option<(Group, Entrance)> {
+    pub(super) fn make(most: u64) -> Option<(Group, GroupEntrance)> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let place = find_place()?;
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -69,7 +69,7 @@ impl Group {
         Some((group, entrance))
     }
 
-    fn set_up(&self, most: u64) -> io::Result<Entrance> {
+    fn set_up(&self, most: u64) -> io::Result<GroupEntrance> {
         let set = |file: &str, value: &str| fs::write(self.path.join(file), value);
         let most = most.to_string();
         match self.version {
@@ -79,14 +79,14 @@ impl Group {
                 ignore_absence(set("memory.swap.max", "0"))?;
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
                 let folder = rustix::fs::open(&self.path, flags, Mode::empty())?;
-                Ok(Entrance::StartIn(folder))
+                Ok(GroupEntrance::StartIn(folder))
             }
             Version::One => {
                 set("memory.limit_in_bytes", &most)?;
                 ignore_absence(set("memory.memsw.limit_in_bytes", &most))?;
                 let flags = OFlags::WRONLY | OFlags::CLOEXEC;
                 let file = rustix::fs::open(self.path.join("tasks"), flags, Mode::empty())?;
-                Ok(Entrance::Join(file))
+                Ok(GroupEntrance::Join(file))
             }
         }
     }

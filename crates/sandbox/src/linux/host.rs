@@ -25,7 +25,7 @@ use super::mounts::SYSTEM;
 use super::observer::Assignment;
 use super::plan::{self, Purpose};
 use super::seccomp::{self, FilterOptions};
-use super::seen::Moved;
+use super::seen::CopiedFolder;
 use super::storage::Storage;
 use super::watch::{self, Watched};
 use super::watched_calls::{self, Network};
@@ -138,10 +138,10 @@ pub(super) fn run(
 
 impl Surroundings {
     /// The copy and what it stands for.
-    fn moved(&self, spec: &Spec) -> Option<Moved> {
+    fn moved(&self, spec: &Spec) -> Option<CopiedFolder> {
         let layered = spec.layered.as_ref()?;
         let folder = self.layered.as_ref()?;
-        Some(Moved {
+        Some(CopiedFolder {
             copy: folder.copy_path()?.to_owned(),
             real: layered.inside.clone(),
         })

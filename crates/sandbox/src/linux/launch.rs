@@ -8,7 +8,7 @@ use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
-use super::cgroup::Entrance;
+use super::cgroup::GroupEntrance;
 use super::loopback::{LoopbackWire, take_listener};
 use super::observer::{Assignment, Observer};
 use super::report::{RECORD_BYTES, Record};
@@ -26,14 +26,14 @@ pub(super) struct Launch<'a> {
     pub(super) began: Instant,
     /// The user that the command runs as, where that is another.
     pub(super) drop_to: Option<(u32, u32)>,
-    pub(super) group: Option<Entrance>,
+    pub(super) group: Option<GroupEntrance>,
     pub(super) work: Option<WorkWires>,
     /// Nothing where nothing is to be observed.
     pub(super) observation: Option<(Assignment, Vec<Gap>)>,
 }
 
 /// How a run ended, as far as its processes tell.
-pub(super) struct Ended {
+pub(super) struct RunEnd {
     pub(super) records: Vec<Record>,
     pub(super) limit: Option<Limit>,
     pub(super) stdout: Captured,
@@ -45,7 +45,7 @@ pub(super) struct Ended {
 impl Launch<'_> {
     /// Forks the first process, which runs `supervise`, and waits until it and all others are
     /// gone.
-    pub(super) fn go(self, supervise: impl FnOnce(Wires) -> i32) -> Result<Ended, SandboxError> {
+    pub(super) fn go(self, supervise: impl FnOnce(Wires) -> i32) -> Result<RunEnd, SandboxError> {
         let (stdout, stdout_end) = pipe()?;
         let (stderr, stderr_end) = pipe()?;
         let (report, report_end) = pipe()?;
@@ -131,7 +131,7 @@ impl Launch<'_> {
             Stop::Reached(limit) => Some(limit),
             Stop::Cancelled => return Err(SandboxError::Cancelled),
         };
-        Ok(Ended {
+        Ok(RunEnd {
             records,
             limit,
             stdout,

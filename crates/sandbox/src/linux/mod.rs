@@ -55,7 +55,7 @@ use crate::outcome::{Ending, Enforcement, Enforcer, Limit, Outcome, Recorded};
 use crate::spec::Spec;
 use cgroup::Group;
 pub(crate) use interrupts::{catch_interrupts, caught_interrupt};
-use launch::{Ended, Launch};
+use launch::{Launch, RunEnd};
 use layered::LayeredFolder;
 pub(crate) use layered::Stored;
 use observer::Assignment;
@@ -232,7 +232,7 @@ fn starting_folder(spec: &Spec) -> Option<PathBuf> {
 }
 
 fn put_together(
-    ended: Ended,
+    ended: RunEnd,
     ending: Ending,
     layer: Option<FolderLayer>,
     enforcement: Enforcement,

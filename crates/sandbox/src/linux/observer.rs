@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use super::handover;
 use super::notify::{self, Answer, Call};
 use super::resolve::{self, Root, Target};
-use super::seen::{Moved, Seen, Use};
+use super::seen::{CopiedFolder, Seen, Use};
 use crate::error::SandboxError;
 use crate::observation::{Gap, Observation, Observe, ObservedKind};
 use crate::places::SYSTEM_PLACES;
@@ -29,7 +29,7 @@ pub(super) struct Assignment {
     /// Whether the command has a file system of its own, whose system folders never change.
     pub(super) is_apart: bool,
     /// Where the command works in a copy under another path.
-    pub(super) moved: Option<Moved>,
+    pub(super) moved: Option<CopiedFolder>,
     /// The folder that the command starts in, where nobody can move it.
     pub(super) starts_in: Option<PathBuf>,
     /// The folder below which looking at names is noted.

@@ -20,14 +20,14 @@ const MOST_NAME_BYTES: usize = 64 << 20;
 
 /// A folder that the command worked in a copy of.
 #[derive(Debug, Clone)]
-pub(super) struct Moved {
+pub(super) struct CopiedFolder {
     /// Where the copy is.
     pub(super) copy: PathBuf,
     /// The folder that it stands for.
     pub(super) real: PathBuf,
 }
 
-impl Moved {
+impl CopiedFolder {
     /// What a path in the copy is in the real folder; any other stays.
     pub(super) fn to_real(&self, path: &Path) -> PathBuf {
         match path.strip_prefix(&self.copy) {
@@ -51,7 +51,7 @@ pub(super) struct Use {
 /// Everything seen so far.
 pub(super) struct Seen {
     bounds: Observe,
-    moved: Option<Moved>,
+    moved: Option<CopiedFolder>,
     files: BTreeMap<Vec<u8>, ObservedFile>,
     /// Files of which nothing from before the run was left at some time.
     emptied: BTreeSet<Vec<u8>>,
@@ -71,7 +71,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(bounds: Observe, moved: Option<Moved>) -> Seen {
+    pub(super) fn new(bounds: Observe, moved: Option<CopiedFolder>) -> Seen {
         Seen {
             bounds,
             moved,
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn path_in_a_copy_is_the_real_one_and_links_are_kept() {
-        let moved = Moved {
+        let moved = CopiedFolder {
             copy: "/tmp/copy".into(),
             real: "/home/me".into(),
         };

@@ -18,7 +18,7 @@ use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, Pid, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 
-use super::cgroup::Entrance;
+use super::cgroup::GroupEntrance;
 use super::command::{self, CommandPlan};
 use super::loopback::LoopbackWire;
 use super::mounts::{self, MountPlan};
@@ -57,7 +57,7 @@ pub(super) struct Wires {
     /// /dev/null, opened on the host.
     pub(super) null: OwnedFd,
     /// How process 1 gets into the command's control group, where there is one.
-    pub(super) group: Option<Entrance>,
+    pub(super) group: Option<GroupEntrance>,
     /// What a work folder in memory needs.
     pub(super) work: Option<WorkWires>,
     /// Where the command's process sends the observer what to listen to.
@@ -87,7 +87,9 @@ impl Wires {
             self.null.as_fd(),
         ];
         match &self.group {
-            Some(Entrance::StartIn(group) | Entrance::Join(group)) => all.push(group.as_fd()),
+            Some(GroupEntrance::StartIn(group) | GroupEntrance::Join(group)) => {
+                all.push(group.as_fd())
+            }
             None => {}
         }
         if let Some(work) = &self.work {
@@ -158,7 +160,7 @@ fn try_supervise(plan: &Plan, wires: &Wires) -> Result<Pid, Failure> {
     // After all changes of identity, which would clear it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
 
-    if let Some(Entrance::StartIn(group)) = &wires.group
+    if let Some(GroupEntrance::StartIn(group)) = &wires.group
         && let Ok(init) =
             sys::spawn_child_in(group.as_fd(), || init(plan, wires, id_map.as_ref(), true))
     {
@@ -250,7 +252,7 @@ fn try_init(
     // Without this the command could look into this process, a copy of the caller.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Layer::Process)?;
     let has_joined = match &wires.group {
-        Some(Entrance::Join(members)) => rustix::io::write(members, b"0").is_ok(),
+        Some(GroupEntrance::Join(members)) => rustix::io::write(members, b"0").is_ok(),
         _ => is_in_group,
     };
     if has_joined {

@@ -112,9 +112,10 @@ pub fn catalog_error(error: &CatalogError) -> CliError {
         }
         CatalogError::BadTag(_) => told(Outcome::Usage, "USAGE")
             .hint("a tag has up to 100 characters on one line, and no blanks around it"),
-        CatalogError::Folder { .. } | CatalogError::Sql(_) | CatalogError::Store(_) => {
-            told(Outcome::Unreadable, "CATALOG")
-        }
+        CatalogError::Folder { .. }
+        | CatalogError::Sql(_)
+        | CatalogError::Store(_)
+        | CatalogError::Thread(_) => told(Outcome::Unreadable, "CATALOG"),
     }
 }
 

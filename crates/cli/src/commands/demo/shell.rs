@@ -9,13 +9,13 @@ use crate::error::CliError;
 use crate::ui;
 
 /// The exit code and output of a command.
-pub(super) struct Ran {
+pub(super) struct CommandOutput {
     pub(super) code: Option<i32>,
     pub(super) stdout: Vec<u8>,
     pub(super) stderr: String,
 }
 
-impl Ran {
+impl CommandOutput {
     /// A member of the printed JSON as text, by its dotted path; array elements by their index.
     pub(super) fn member(&self, path: &str) -> Option<String> {
         let document = parse_document(&self.stdout, &ReadOptions::default()).ok()?;
@@ -70,7 +70,7 @@ impl Shell {
     }
 
     /// Shows a command and runs it in the folder.
-    pub(super) fn run(&self, line: &str) -> Result<Ran, CliError> {
+    pub(super) fn run(&self, line: &str) -> Result<CommandOutput, CliError> {
         ui::print_line(&format!("  $ runseal {line}"))?;
         let output = Command::new(&self.program)
             .args(line.split_whitespace())
@@ -78,7 +78,7 @@ impl Shell {
             .stdin(Stdio::null())
             .output()
             .map_err(|error| CliError::internal(format!("`{line}` could not be run: {error}")))?;
-        Ok(Ran {
+        Ok(CommandOutput {
             code: output.status.code(),
             stdout: output.stdout,
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -86,7 +86,7 @@ impl Shell {
     }
 
     /// Like `run`, but any exit code other than `code` is an error.
-    pub(super) fn expect(&self, line: &str, code: i32) -> Result<Ran, CliError> {
+    pub(super) fn expect(&self, line: &str, code: i32) -> Result<CommandOutput, CliError> {
         let ran = self.run(line)?;
         if ran.code == Some(code) {
             return Ok(ran);

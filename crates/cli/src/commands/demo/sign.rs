@@ -1,6 +1,6 @@
 //! Who made it: a signature, the three answers, and a forged pack that only a trust policy refuses.
 
-use super::shell::{Ran, Shell, heading, say};
+use super::shell::{CommandOutput, Shell, heading, say};
 use crate::error::CliError;
 
 pub(super) fn sign_and_forge(shell: &Shell) -> Result<(), CliError> {
@@ -32,7 +32,7 @@ pub(super) fn sign_and_forge(shell: &Shell) -> Result<(), CliError> {
     say("and the policy refuses it: whoever signed, it was not ada's key")
 }
 
-fn repeat(ran: &Ran) -> Result<(), CliError> {
+fn repeat(ran: &CommandOutput) -> Result<(), CliError> {
     for line in ran.text().lines() {
         say(line)?;
     }

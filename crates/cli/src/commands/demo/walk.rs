@@ -3,13 +3,13 @@
 use runseal_engine::programs::find_program;
 
 use super::files::{change_one_byte, copy};
-use super::shell::{Ran, Shell, heading, say};
+use super::shell::{CommandOutput, Shell, heading, say};
 use super::sign;
 use crate::error::CliError;
 use crate::ui;
 
 /// Something that the demo made, and where to tamper with it.
-struct Made {
+struct DemoEvidence {
     name: &'static str,
     title: &'static str,
     /// The file to change, relative to what was made; empty where that is itself a file.
@@ -52,7 +52,7 @@ pub(super) fn walk_through(shell: &mut Shell) -> Result<(), CliError> {
     Ok(())
 }
 
-fn make_context_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
+fn make_context_bundle(shell: &Shell, made: &mut Vec<DemoEvidence>) -> Result<(), CliError> {
     heading("1. Context bundle: from a goal to what has to be done, with nothing left open")?;
     make_folder(shell, "good")?;
     shell.expect("transform intent.json -o good/bundle.json", 0)?;
@@ -71,13 +71,13 @@ fn make_context_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliErr
         0,
     )?;
     say("the actions and acceptance tests that the bundle asks for")?;
-    made.push(Made {
+    made.push(DemoEvidence {
         name: "bundle.json",
         title: "context bundle",
         file: String::new(),
         behind: "\"goal\":\"",
     });
-    made.push(Made {
+    made.push(DemoEvidence {
         name: "proposal.json",
         title: "proposal",
         file: String::new(),
@@ -91,7 +91,7 @@ fn make_folder(shell: &Shell, name: &str) -> Result<(), CliError> {
         .map_err(|error| CliError::internal(format!("`{name}` could not be made: {error}")))
 }
 
-fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
+fn make_pack(shell: &Shell, made: &mut Vec<DemoEvidence>) -> Result<(), CliError> {
     heading("2. Pack: a run in the sandbox, handed over with its evidence")?;
     // The example's command needs node; without it, run an intent that has no commands.
     let intent = match find_program("node") {
@@ -122,7 +122,7 @@ fn make_pack(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
         )?;
         say("planned instead, and exported without an execution")?;
     }
-    made.push(Made {
+    made.push(DemoEvidence {
         name: "pack",
         title: "pack",
         file: "bundle.json".to_owned(),
@@ -140,11 +140,11 @@ fn replay_pack(shell: &Shell, intent: &str) -> Result<(), CliError> {
     ))
 }
 
-fn not_run(ran: &Ran, what: &str) -> Result<(), CliError> {
+fn not_run(ran: &CommandOutput, what: &str) -> Result<(), CliError> {
     say(&format!("NOT RUN: {what}, because: {}", ran.first_line()))
 }
 
-fn make_job_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
+fn make_job_bundle(shell: &Shell, made: &mut Vec<DemoEvidence>) -> Result<(), CliError> {
     heading("3. Job bundle: exactly what a job read, and a receipt that it can be read again")?;
     shell.expect("job init", 0)?;
     shell.expect("job index handbook", 0)?;
@@ -169,13 +169,13 @@ fn make_job_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> 
         .ok()
         .and_then(|entries| entries.flatten().map(|entry| entry.file_name()).min())
         .map(|name| format!("artifacts/{}", name.to_string_lossy()));
-    made.push(Made {
+    made.push(DemoEvidence {
         name: "job",
         title: "job bundle",
         file: artifact.unwrap_or_else(|| "bundle.json".to_owned()),
         behind: "",
     });
-    made.push(Made {
+    made.push(DemoEvidence {
         name: "receipt.json",
         title: "receipt",
         file: String::new(),
@@ -184,7 +184,7 @@ fn make_job_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> 
     Ok(())
 }
 
-fn make_run_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> {
+fn make_run_bundle(shell: &Shell, made: &mut Vec<DemoEvidence>) -> Result<(), CliError> {
     heading("4. Run bundle: an engine's run, sealed with its contracts")?;
     let checked = shell.run("engine check engine")?;
     if checked.member("violations.0.rule_id").as_deref() == Some("EN4") {
@@ -206,7 +206,7 @@ fn make_run_bundle(shell: &Shell, made: &mut Vec<Made>) -> Result<(), CliError> 
     )?;
     shell.expect("replay good/runs/recorded", 0)?;
     say("any command, sealed with what it read and printed, and replayed from its bundle alone")?;
-    made.push(Made {
+    made.push(DemoEvidence {
         name: "runs/first",
         title: "run bundle",
         file: "RUN_OUTPUT.json".to_owned(),
@@ -224,7 +224,7 @@ fn verify_all(shell: &Shell) -> Result<(), CliError> {
     Ok(())
 }
 
-fn tamper(shell: &Shell, made: &[Made]) -> Result<(), CliError> {
+fn tamper(shell: &Shell, made: &[DemoEvidence]) -> Result<(), CliError> {
     heading("6. One byte changed in a copy of each")?;
     for one in made {
         let (from, to) = (
@@ -255,7 +255,7 @@ fn tamper(shell: &Shell, made: &[Made]) -> Result<(), CliError> {
 }
 
 /// The ids of the rules that a verdict names, each once.
-fn rules_of(ran: &Ran) -> String {
+fn rules_of(ran: &CommandOutput) -> String {
     let text = ran.text();
     let mut rules: Vec<&str> = text
         .split("\"rule_id\":\"")

@@ -83,6 +83,10 @@ impl FormatDefinition for JobBundleFormat {
         }
     }
 
+    fn sealed_by(&self) -> &'static [&'static str] {
+        &["bundle.json", "artifacts"]
+    }
+
     fn claims(&self, names: &FolderNames, read: ReadName<'_>) -> Claim {
         let artifacts = names.has("artifacts");
         if !names.has("bundle.json") {

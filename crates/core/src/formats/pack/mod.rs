@@ -306,6 +306,10 @@ impl FormatDefinition for PackFormat {
         MANIFEST.contains(&name)
     }
 
+    fn sealed_by(&self) -> &'static [&'static str] {
+        &["run.json", "policy.json"]
+    }
+
     fn claims(&self, names: &FolderNames, read: ReadName<'_>) -> Claim {
         if names.has("run.json") {
             return Claim::Strong;

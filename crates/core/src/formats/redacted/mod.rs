@@ -313,6 +313,10 @@ impl FormatDefinition for RedactedFormat {
         matches!(name, REDACTED | REDACTION)
     }
 
+    fn sealed_by(&self) -> &'static [&'static str] {
+        &[REDACTED]
+    }
+
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match names.has(REDACTED) {
             true => Claim::Strong,

@@ -92,6 +92,10 @@ impl FormatDefinition for RunBundleFormat {
         is_trace(name) || matches!(name, layout::SUMS | layout::MANIFEST)
     }
 
+    fn sealed_by(&self) -> &'static [&'static str] {
+        &[layout::RUN_META, layout::SUMS]
+    }
+
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match has_trace(names) {
             true => Claim::Strong,

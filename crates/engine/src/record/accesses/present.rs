@@ -13,7 +13,7 @@ use super::{Accesses, normalize};
 
 /// What stood at a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Present {
+pub(crate) enum PresentEntry {
     /// A folder.
     Folder,
     /// A regular file.
@@ -25,7 +25,7 @@ pub(crate) enum Present {
     },
 }
 
-impl Present {
+impl PresentEntry {
     /// What `metadata` tells of; nothing for a link, and for what is neither file nor folder.
     pub(super) fn of(metadata: &fs::Metadata) -> Option<Self> {
         if metadata.is_dir() {
@@ -59,7 +59,7 @@ impl Accesses {
             return;
         }
         let found = fs::symlink_metadata(place).ok();
-        if let Some(what) = found.as_ref().and_then(Present::of) {
+        if let Some(what) = found.as_ref().and_then(PresentEntry::of) {
             self.present.insert(relative.to_owned(), what);
         }
     }

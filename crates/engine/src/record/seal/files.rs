@@ -22,9 +22,9 @@ use runseal_sandbox::{CancelToken, Changed};
 use super::{Sealing, check_interrupted};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
-use crate::record::accesses::{Accesses, Opened, ReadFile};
+use crate::record::accesses::{Accesses, OpenedState, ReadFile};
 use crate::record::ahead::FilesAhead;
-use crate::record::documents::{FileEntry, Given};
+use crate::record::documents::{FileEntry, RecordedOutput};
 use crate::record::environment::{modified_ns, status_changed_ns};
 use crate::record::error::RecordError;
 use crate::record::run::CommandRun;
@@ -135,11 +135,11 @@ impl Sealing<'_> {
         &mut self,
         run: &CommandRun,
         accesses: &mut Accesses,
-    ) -> Result<Given, RecordError> {
+    ) -> Result<RecordedOutput, RecordError> {
         let outcome = &run.recorded.outcome;
         self.files.put_bytes(STDOUT_LOG, &outcome.stdout.bytes)?;
         self.files.put_bytes(STDERR_LOG, &outcome.stderr.bytes)?;
-        let mut given = Given {
+        let mut given = RecordedOutput {
             ending: outcome.ending,
             stdout: log_entry("stdout", STDOUT_LOG, &outcome.stdout.bytes),
             stderr: log_entry("stderr", STDERR_LOG, &outcome.stderr.bytes),
@@ -164,7 +164,7 @@ impl Sealing<'_> {
             }
             let path = output_path(&change.path)?;
             match &change.now {
-                Changed::File { bytes, mode } => outputs.push(Left {
+                Changed::File { bytes, mode } => outputs.push(KeptOutput {
                     at: &change.path,
                     path,
                     bytes: *bytes,
@@ -274,7 +274,7 @@ impl Reading<'_> {
     /// Whether a file is still what was opened. The time of its last change can be set back; the one of
     /// the last change of anything cannot. What the command does to a file of its layer changes the
     /// latter there alone, so that it only counts where the real file's is newer than the run.
-    fn is_as_opened(&self, opened: &Opened, now: &fs::Metadata) -> bool {
+    fn is_as_opened(&self, opened: &OpenedState, now: &fs::Metadata) -> bool {
         let changed_ns = status_changed_ns(now);
         let is_changed = match self.is_copy {
             true => changed_ns > self.began_ns,
@@ -311,7 +311,7 @@ impl Reading<'_> {
 }
 
 /// A file that was left, on its way into the bundle.
-struct Left<'a> {
+struct KeptOutput<'a> {
     at: &'a OsStr,
     path: String,
     bytes: u64,
@@ -319,7 +319,7 @@ struct Left<'a> {
 }
 
 /// Records the name of a file that is not kept, so that a replay can detect new ones.
-fn note_left_out(path: &OsStr, given: &mut Given) {
+fn note_left_out(path: &OsStr, given: &mut RecordedOutput) {
     if let (Some(names), Some(path)) = (&mut given.not_kept, path.to_str())
         && names.len() < MOST_LEFT_OUT
     {

@@ -17,7 +17,7 @@ use runseal_core::verify::Finding;
 use super::{Comparison, Divergence};
 use crate::run::complete::{complete_output, reject};
 use crate::run::contracts::Engine;
-use crate::run::execute::Ran;
+use crate::run::execute::EngineRun;
 use crate::run::seal::{SealError, parse_value};
 use crate::run::staging::RunFiles;
 use crate::run::verify::VerifiedRun;
@@ -33,7 +33,7 @@ pub(super) struct SealedRun {
     pub(super) output: Value,
     upstream_list: Option<Vec<InputArtifact>>,
     /// Files of which something is withheld.
-    unsaid: BTreeSet<String>,
+    withheld: BTreeSet<String>,
     artifacts: BTreeMap<String, Digest>,
     pub(super) upstream: Option<std::path::PathBuf>,
     pub(super) parameters: Option<std::path::PathBuf>,
@@ -78,7 +78,7 @@ impl SealedRun {
             input,
             output,
             upstream_list,
-            unsaid: withholding.paths().map(str::to_owned).collect(),
+            withheld: withholding.paths().map(str::to_owned).collect(),
             artifacts,
             upstream: place("upstream"),
             parameters: place(RUN_PARAMETERS),
@@ -90,7 +90,7 @@ impl SealedRun {
 impl SealedRun {
     /// Whether there is anything to compare with.
     pub(super) fn shows_anything(&self) -> bool {
-        let is_shown = |path: &String| !self.unsaid.contains(path);
+        let is_shown = |path: &String| !self.withheld.contains(path);
         shows_results(&self.output) || self.artifacts.keys().any(is_shown)
     }
 }
@@ -111,7 +111,7 @@ pub(super) fn failed(sealed: &str, now: &str) -> Comparison {
 pub(super) fn compare(
     sealed: &SealedRun,
     engine: &Engine,
-    ran: &Ran,
+    ran: &EngineRun,
 ) -> Result<Comparison, SealError> {
     let upstream = sealed.upstream_list.as_deref();
     let output = match complete_output(engine, &ran.stdout, sealed.inputs_hash, upstream) {
@@ -150,7 +150,7 @@ pub(super) fn compare(
     let paths: BTreeSet<&String> = sealed.artifacts.keys().chain(now.keys()).collect();
     for path in paths
         .into_iter()
-        .filter(|path| !sealed.unsaid.contains(*path))
+        .filter(|path| !sealed.withheld.contains(*path))
     {
         let before = sealed.artifacts.get(path).map(Digest::to_string);
         let after = now.get(path).map(|digest| match digest {
