@@ -198,7 +198,10 @@ fn run_that_failed_is_signed_as_one_and_policies_and_demands_know_it() {
     let policy = fs::read_to_string(bench.path("trust.toml")).unwrap();
     let strict = "[[rule]]\nname = \"failures\"\noutcomes = [\"failed\"]\nsigners = [\"ada\"]\n\
          threshold = 1\nmeanings = [\"approver\"]\n\n[[rule]]";
-    bench.write("trust.toml", &policy.replacen("[[rule]]", strict, 1));
+    bench.write(
+        "trust.toml",
+        policy.replace("\n[[rule]]", &format!("\n{strict}")),
+    );
     let said = bench.run(&["verify", "out/r1", "--trust", "trust.toml"]);
     assert_eq!(said.code, Some(1), "{}", said.stdout);
     // Beside an accepted pack it is no accepted run either.

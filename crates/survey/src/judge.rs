@@ -50,7 +50,7 @@ impl Judge<'_> {
     /// Judges one unit.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
         match unit.0 {
-            Item::Known(result) => self.one_result(result, Kept::Nothing),
+            Item::Known(result) => self.one_result(*result, Kept::Nothing),
             Item::Standard => self.judge_standard(),
             Item::Folder(path, format, found) => {
                 let (result, kept) = self.judge_folder(&path, &path, format, found);

@@ -105,7 +105,7 @@ enum Item {
     /// Standard input.
     Standard,
     /// Something whose result is known already.
-    Known(Checked),
+    Known(Box<Checked>),
 }
 
 /// How something was come by. A file that a person named must be of a known format.

@@ -71,7 +71,7 @@ impl Start {
             Ok(EntryKind::Directory) if names_unfinished(path) => {
                 let reason = "it was being made when its run ended, and is no evidence".to_owned();
                 let result = Checked::not_checked(display_path(path), None, reason);
-                Self::Unit(Unit(Item::Known(result)))
+                Self::Unit(Unit(Item::Known(Box::new(result))))
             }
             Ok(EntryKind::Directory) => enter(files, path, Found::ByName, false),
             // What is neither is refused when it is opened.
@@ -124,11 +124,8 @@ fn lost(path: &Path, error: &io::Error) -> Unit {
         io::ErrorKind::NotFound => "there is nothing of this name".to_owned(),
         _ => error.to_string(),
     };
-    Unit(Item::Known(Checked::not_checked(
-        display_path(path),
-        None,
-        reason,
-    )))
+    let result = Checked::not_checked(display_path(path), None, reason);
+    Unit(Item::Known(Box::new(result)))
 }
 
 /// What is told of a link, pipe or device that a search came across. Nothing is, where a link leads
@@ -156,7 +153,10 @@ fn odd_unit(files: &dyn Files, root: &Path, path: PathBuf, kind: EntryKind) -> I
         _ => is_candidate(name).then_some("a pipe or device, which has no content of its own"),
     };
     match reason {
-        Some(reason) => Item::Known(Checked::not_checked(display_path(&path), None, reason)),
+        Some(reason) => {
+            let result = Checked::not_checked(display_path(&path), None, reason);
+            Item::Known(Box::new(result))
+        }
         None => Item::PassedOver,
     }
 }
@@ -267,7 +267,7 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
         Detected::Several(formats) => {
             let message = name_several(&formats);
             let result = Checked::invalid(display_path(folder), None, NO_FORMAT, message);
-            return Start::Unit(Unit(Item::Known(result)));
+            return Start::Unit(Unit(Item::Known(Box::new(result))));
         }
         Detected::Unknown => {}
     }
