@@ -226,6 +226,16 @@ impl Run {
         })
     }
 
+    fn check_target(
+        &self,
+        py: Python<'_>,
+        out: PathBuf,
+        run_id: Option<String>,
+        redactable: bool,
+    ) -> PyResult<()> {
+        self.with(py, |run| run.check_target(out, &options(run_id, redactable)))
+    }
+
     fn param(&self, py: Python<'_>, name: &str, json: String) -> PyResult<()> {
         self.with(py, |run| run.param(name, Parameter::Json(json)))
     }

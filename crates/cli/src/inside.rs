@@ -1,6 +1,7 @@
 //! Whether something would be written into a sealed bundle, whose seal no longer holds then.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use runseal_core::formats::detect::is_sealed_folder;
@@ -49,6 +50,35 @@ pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
             Err(CliError::new(Outcome::Unreadable, "INSIDE", message)
                 .at(output.display().to_string())
                 .hint("name a place outside the bundle; nothing was written"))
+        }
+    }
+}
+
+/// Refuses to write over something that is read: the page of a document is no longer evidence.
+///
+/// # Errors
+/// When `output` is one of the files in `read`, by whatever name.
+pub fn refuse_over<'a>(
+    output: &Path,
+    read: impl IntoIterator<Item = &'a Path>,
+) -> Result<(), CliError> {
+    let identity = |path: &Path| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.dev(), found.ino()))
+    };
+    let Some(target) = identity(output) else {
+        return Ok(());
+    };
+    match read.into_iter().find(|path| identity(path) == Some(target)) {
+        None => Ok(()),
+        Some(path) => {
+            let message = format!(
+                "it would be written over `{}`, which is read",
+                path.display()
+            );
+            Err(CliError::new(Outcome::Unreadable, "OVER_INPUT", message)
+                .at(output.display().to_string())
+                .hint("name another file; nothing was written"))
         }
     }
 }

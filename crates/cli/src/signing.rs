@@ -249,6 +249,11 @@ pub struct OpenTrust {
 }
 
 impl TrustArgs {
+    /// The policy's file, where one was named.
+    pub fn policy_file(&self) -> Option<&Path> {
+        self.policy.as_deref()
+    }
+
     /// Opens the policy. Without one, nothing depends on the time and the clock is not read.
     pub fn open(&self) -> Result<OpenTrust, CliError> {
         let policy = self.policy.as_deref().map(open_policy).transpose()?;

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 use runseal_core::canon::{Dialect, Kind, Node, canonical_digest};
+use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 
 use crate::answers::{Answer, Answers, Tone, signer_text, telling_signature};
@@ -78,9 +79,26 @@ impl SiteEntry {
     }
 }
 
-/// What people compare runs by: parameters and results first, then what else the documents say.
+/// One digest over everything, so that two runs that differ anywhere differ here.
+fn digest_of_all(exhibit: &Exhibit<'_>) -> Option<Digest> {
+    if let Some(document) = exhibit.document("") {
+        return canonical_digest(document, Dialect::Jcs).ok();
+    }
+    let mut lines = String::new();
+    for file in exhibit.files {
+        let digest = file.sha256.map(|digest| digest.to_string());
+        lines.push_str(&format!("{} {}\n", digest.unwrap_or_default(), file.path));
+    }
+    (!lines.is_empty()).then(|| Digest::of(lines.as_bytes()))
+}
+
+/// What people compare runs by: whether anything differs at all, parameters and results, then what else the
+/// documents say.
 fn values_of(exhibit: &Exhibit<'_>) -> Vec<(String, String)> {
     let mut values = Vec::new();
+    if let Some(digest) = digest_of_all(exhibit) {
+        values.push(("everything, as one digest".to_owned(), digest.to_string()));
+    }
     let mut add = |label: &str, node: Option<Node<'_>>| {
         if let Some(node) = node {
             add_leaves(&mut values, label, node, 0);
@@ -120,6 +138,10 @@ fn values_of(exhibit: &Exhibit<'_>) -> Vec<(String, String)> {
             cut(&file.path, VALUE).into_owned(),
             digest.unwrap_or_default(),
         ));
+    }
+    if values.len() >= SITE_VALUES {
+        let rest = "not compared here; `runseal diff` compares everything";
+        values.push(("further values".to_owned(), rest.to_owned()));
     }
     values
 }

@@ -120,8 +120,23 @@ impl Recorder {
     /// # Errors
     /// When JSON has no such value.
     pub fn param(&mut self, name: &str, value: impl Into<Parameter>) -> Result<(), Error> {
-        self.run.set_parameter(name, value.into().into_value()?);
+        let value = value.into().into_value()?;
+        if let Some(pointer) = find_changed_integers(&value).first() {
+            let message = format!("`{name}{pointer}` is an integer that canonical JSON cannot hold: write it as a string");
+            return Err(Error::new("NUMBER", message));
+        }
+        self.run.set_parameter(name, value);
         Ok(())
+    }
+
+    /// Fails where the run could not be sealed below the folder `out` with these options, as far as that can be told
+    /// now: better before the work is done than after.
+    ///
+    /// # Errors
+    /// When the id is none or taken, or the folder cannot be written.
+    pub fn check_target(&self, out: impl AsRef<Path>, options: &SealOptions) -> Result<(), Error> {
+        let run_id = options.parse_run_id()?;
+        Ok(self.run.check_target(out.as_ref(), run_id.as_ref())?)
     }
 
     /// What the program measured; with a step, every value is kept.

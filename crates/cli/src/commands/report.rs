@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::atomic::write_bytes;
 use runseal_engine::compare::compare;
+use runseal_engine::signing::{BESIDE, path_beside};
 use runseal_engine::survey::load::Loaded;
 use runseal_report::{
     Carried, ComparedWith, Comparison, Difference, SelfCheck, render_page_that_checks,
@@ -16,7 +17,7 @@ use runseal_survey::load::load as load_from;
 use super::report_site::write_site;
 use super::report_whole::WholeFiles;
 use crate::error::CliError;
-use crate::inside::refuse_inside;
+use crate::inside::{refuse_inside, refuse_over};
 use crate::loaded::{load_error, load_path};
 use crate::places::files_for;
 use crate::signing::TrustArgs;
@@ -72,6 +73,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let Some(path) = &args.path else {
         return write_page(&args.output, &render_verifier(MODULE));
     };
+    let beside = BESIDE.map(|form| path_beside(path, form));
+    let read = [Some(path.as_path()), args.against.as_deref()];
+    let read = read.into_iter().chain([args.trust.policy_file()]).flatten();
+    refuse_over(
+        &args.output,
+        read.chain(beside.iter().map(PathBuf::as_path)),
+    )?;
     let trust = args.trust.open()?;
     if args.recursive {
         return write_site(path, &args.output, level, &trust);

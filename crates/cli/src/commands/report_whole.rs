@@ -2,13 +2,18 @@
 //! that were judged.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use runseal_core::formats::Format;
+use runseal_core::formats::checksums::LISTS;
+use runseal_core::formats::detect::Detected;
+use runseal_core::formats::model_io::bodies::bodies_folder;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::Outcome;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::input::read_file;
-use runseal_engine::signing::{BESIDE, path_beside};
+use runseal_engine::signing::{BESIDE, path_beside, path_with_name};
+use runseal_engine::survey::{LocalFiles, detect_path};
 use runseal_report::Carried;
 use runseal_report::limits::CARRIED;
 use runseal_survey::MemoryFiles;
@@ -46,17 +51,19 @@ impl WholeFiles {
             Some((outer, inner)) if !path.exists() => (Path::new(outer), Some(inner)),
             _ => (path, None),
         };
-        let whole = outer.canonicalize().map_err(|source| SourceError::Io {
-            path: shown.clone(),
-            source,
-        })?;
+        // What its name stands for is judged, and signatures lie beside that name, also where it is a link.
+        let outer = path_with_name(&LocalFiles, outer);
+        let (whole, within) = match folder_of(&outer) {
+            Some((folder, name)) => (path_with_name(&LocalFiles, &folder), Some(name)),
+            None => (outer, None),
+        };
         let name = whole.file_name().and_then(|name| name.to_str());
         let name = name.ok_or_else(|| refusal(&shown, "its name is no text"))?;
         let mut list = Vec::new();
         let mut room = CARRIED;
         let read = match whole.is_dir() {
             true => read_folder(&whole, name, &mut list, &mut room),
-            false => read_file(&whole, room).map(|bytes| list.push((name.to_owned(), bytes))),
+            false => read_document(&whole, name, &mut list, &mut room),
         };
         match read {
             Err(SourceError::TooLarge { .. }) => {
@@ -79,9 +86,10 @@ impl WholeFiles {
             };
             added.map_err(|error| refusal(&shown, &error.to_string()))?;
         }
-        let path = match inner {
-            Some(inner) => format!("{name}!/{inner}"),
-            None => name.to_owned(),
+        let path = match (inner, within) {
+            (Some(inner), _) => format!("{name}!/{inner}"),
+            (None, Some(file)) => format!("{name}/{file}"),
+            (None, None) => name.to_owned(),
         };
         Ok(Self::Read {
             files: Box::new(files),
@@ -113,6 +121,40 @@ impl WholeFiles {
                 limit: CARRIED,
             },
         }
+    }
+}
+
+/// The folder that a file stands for, as the manifest of a job bundle and a list of sums do, and the file's name.
+fn folder_of(path: &Path) -> Option<(PathBuf, String)> {
+    let name = path.file_name()?.to_str()?;
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let stands_for = match name {
+        "bundle.json" => Format::JobBundle,
+        name if LISTS.contains(&name) => Format::Checksums,
+        _ => return None,
+    };
+    let detected = detect_path(folder).ok()?;
+    (detected == Detected::Is(stands_for)).then(|| (folder.to_owned(), name.to_owned()))
+}
+
+/// Reads a document or archive, and the folder beside it that holds the large bodies of a recording.
+fn read_document(
+    file: &Path,
+    name: &str,
+    list: &mut Vec<(String, Vec<u8>)>,
+    room: &mut u64,
+) -> Result<(), SourceError> {
+    let bytes = read_file(file, *room)?;
+    *room = room.saturating_sub(bytes.len() as u64);
+    list.push((name.to_owned(), bytes));
+    let bodies = bodies_folder(name);
+    let folder = file.with_file_name(&bodies);
+    match folder.is_dir() {
+        true => read_folder(&folder, &bodies, list, room),
+        false => Ok(()),
     }
 }
 

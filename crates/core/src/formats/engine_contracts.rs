@@ -386,7 +386,7 @@ impl FormatDefinition for EngineFormat {
         judging: &Judging<'_>,
     ) -> Option<Result<Judgement, SourceError>> {
         let report = match judging.tools.judge_engine(source) {
-            Ok(report) => report,
+            Ok(report) => report.asked_at(judging.level),
             Err(error) => return Some(Err(error)),
         };
         let identity = Identity {

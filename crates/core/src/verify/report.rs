@@ -76,6 +76,13 @@ impl Report {
         self.level
     }
 
+    /// The same as an answer at `level`, for a format whose rules are all asked at every level.
+    #[must_use]
+    pub fn asked_at(mut self, level: Level) -> Self {
+        self.level = level;
+        self
+    }
+
     /// Each rule of the table with its state, in the table's order.
     pub fn results(&self) -> &[RuleResult] {
         &self.results

@@ -105,7 +105,7 @@ impl DeclaredRun {
         let work = tempfile::Builder::new().prefix("runseal-run-").tempdir()?;
         fs::create_dir(work.path().join(ENGINE_FOLDER))?;
         fs::create_dir(work.path().join(MADE))?;
-        Ok(Self {
+        let run = Self {
             name: name.to_owned(),
             version: version.to_owned(),
             command: match command.is_empty() {
@@ -119,7 +119,39 @@ impl DeclaredRun {
             artifacts: BTreeSet::new(),
             error: None,
             work,
-        })
+        };
+        // Whoever has to choose another name should hear of it before the work is done.
+        run.make_engine("contracts-of-the-beginning")?;
+        Ok(run)
+    }
+
+    /// Fails where the run could not be sealed below `out` under this id, as far as that can be told now.
+    pub fn check_target(&self, out: &Path, run_id: Option<&RunId>) -> Result<(), DeclareError> {
+        if let Some(run_id) = run_id {
+            RunFiles::check_free(out, run_id).map_err(SealError::from)?;
+        }
+        let above = out.ancestors().map(|above| match above.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => above,
+        });
+        let mut existing = above.filter(|above| above.exists());
+        if let Some(folder) = existing.next() {
+            let fail = |source| SourceError::Io {
+                path: folder.display().to_string(),
+                source,
+            };
+            tempfile::tempfile_in(folder).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the contracts into a folder of this name and checks them.
+    fn make_engine(&self, name: &str) -> Result<Engine, DeclareError> {
+        let contracts = self.work.path().join(name);
+        fs::create_dir(&contracts)?;
+        self.write_contracts(&contracts)?;
+        let (report, engine) = check_engine(&contracts, Program::NotAsked)?;
+        engine.ok_or_else(|| SealError::Rejected(report.findings().to_vec()).into())
     }
 
     /// Sets a parameter; a later value replaces an earlier one.
@@ -191,13 +223,7 @@ impl DeclaredRun {
     /// When it is not valid or cannot be written; nothing is left behind.
     pub fn seal(mut self, sealing: SealDeclared<'_>) -> Result<Sealed, DeclareError> {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
-        let contracts = self.work.path().join("contracts");
-        fs::create_dir(&contracts)?;
-        self.write_contracts(&contracts)?;
-        let (report, engine) = check_engine(&contracts, Program::NotAsked)?;
-        let Some(engine) = engine else {
-            return Err(SealError::Rejected(report.findings().to_vec()).into());
-        };
+        let engine = self.make_engine("contracts")?;
         let output = self.make_output();
         let output = canonical_bytes(&output, Dialect::Jcs).map_err(no_form)?;
         let made = self.work.path().join(MADE);
