@@ -10,7 +10,7 @@ mod signing_support;
 use std::fs;
 
 use runseal_testkit::folders::copy_folder;
-use runseal_testkit::object_storage::{Kind, servers};
+use runseal_testkit::object_storage::{Kind, SECRET, servers};
 use runseal_testkit::project_root;
 
 use object_storage_support::{Remote, answering, files_below};
@@ -214,5 +214,55 @@ fn runs_in_object_storage_are_queued_worked_and_told() {
         let told = run(&["queue", "results", &remote.at("p/r2")]);
         assert!(told.stdout.contains("verify failed"), "{told:?}");
         assert!(told.stdout.contains("127.0.0.1:1"), "{told:?}");
+    }
+}
+
+#[test]
+fn address_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued() {
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[("data", b"one")]);
+        ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        ok(remote.run(&["job", "init", "--store", "jobs.db"]));
+        let refused = |remote: &Remote<'_>, exit: i32, code: &str, paths: &[&str]| {
+            for command in ["verify", "replay"] {
+                let mut all = vec!["queue", command, "--store", "jobs.db"];
+                all.extend(paths);
+                let ran = remote.run(&all);
+                assert_eq!(ran.code, Some(exit), "{all:?}: {ran:?}");
+                assert!(ran.stderr.starts_with(code), "{all:?}: {ran:?}");
+                assert!(ran.stderr.contains(paths[paths.len() - 1]), "{ran:?}");
+                assert!(ran.stderr.contains("hint: "), "{ran:?}");
+                assert!(!ran.stderr.contains(SECRET), "{ran:?}");
+            }
+        };
+        let (run, prefix, bucket) = (remote.at("p/r1"), remote.at("p"), remote.at(""));
+        let nobody = Remote::through(&remote, "http://127.0.0.1:1");
+        for address in [&run, &prefix, &bucket] {
+            refused(&nobody, 2, "UNREACHABLE: ", &[address]);
+        }
+        refused(&remote, 2, "NOT_FOUND: ", &[&remote.at("none")]);
+        refused(&remote, 2, "NOT_FOUND: ", &[&remote.at("p/r1/none")]);
+        for missing in ["s3://no-such-bucket-here/p", "s3://no-such-bucket-here"] {
+            refused(&remote, 2, "NO_SUCH_PLACE: ", &[missing]);
+        }
+        refused(&remote, 64, "REMOTE_ADDRESS: ", &["s3://b/../x"]);
+        // One that cannot be read keeps the others out, too.
+        refused(
+            &remote,
+            2,
+            "NOT_FOUND: ",
+            &[&run, "out/r1", &remote.at("none")],
+        );
+        // What is there and is not what it says is told as such, as by `pull`.
+        let forged = bench.write("forged", "{}");
+        server.put(&remote.bucket, "p/runs/forged.manifest.json", &forged);
+        refused(&remote, 1, "CORRUPT: ", &[&remote.at("p/forged")]);
+        let status = ok(remote.run(&["queue", "status", "--store", "jobs.db"]));
+        assert!(status.contains("0 of 0 tasks"), "{status}");
+        // All of them can still be queued by the prefix that they are below, and by a bucket's name.
+        let queued = ok(remote.run(&["queue", "verify", &bucket, "--store", "jobs.db"]));
+        assert!(queued.contains("\"queued\":2"), "{queued}");
     }
 }
