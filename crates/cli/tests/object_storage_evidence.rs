@@ -266,3 +266,52 @@ fn address_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued()
         assert!(queued.contains("\"queued\":2"), "{queued}");
     }
 }
+
+#[test]
+fn lock_that_cannot_be_had_is_told_with_what_it_takes() {
+    let lock = ["--retain-until", "2099-01-01"];
+    let hint = "hint: locks need a bucket that was made for them";
+    for (status, is_about_locks) in [
+        ("400 Bad Request", true),
+        ("501 Not Implemented", true),
+        ("500 Internal Server Error", false),
+    ] {
+        let (_folder, bench) = bench();
+        let body = "<Error><Code>InvalidRequest</Code></Error>";
+        let (endpoint, _) = answering(format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        ));
+        let remote = Remote::at_endpoint(&bench, &endpoint);
+        remote.seal("r1", &[]);
+        let push = ["push", "out/r1", "s3://bucket/p/r1"];
+        let ran = remote.run(&[&push[..], &lock].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.starts_with("REFUSED: "), "{ran:?}");
+        assert_eq!(ran.stderr.contains(hint), is_about_locks, "{ran:?}");
+        // Who asked for no lock is not told about locks.
+        let ran = remote.run(&push);
+        assert!(!ran.stderr.contains("lock"), "{ran:?}");
+    }
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[]);
+        let address = remote.at("p/r1");
+        let ran = remote.run(&[&["push", "out/r1", &address][..], &lock].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(hint), "{ran:?}");
+        let unseen = remote.run(&["pull", &address, "-o", "back"]);
+        assert!(unseen.stderr.starts_with("NOT_FOUND: "), "{unseen:?}");
+    }
+    // Only object storage has locks.
+    let (_folder, bench) = bench();
+    let remote = Remote::at_endpoint(&bench, "http://127.0.0.1:1");
+    remote.seal("r1", &[]);
+    for reference in ["oci-layout:layout:v1", "127.0.0.1:1/team/run:v1"] {
+        let ran = remote.run(&[&["push", "out/r1", reference][..], &lock].concat());
+        assert_eq!(ran.code, Some(64), "{ran:?}");
+        assert!(ran.stderr.contains("hint: push to `s3://…`"), "{ran:?}");
+    }
+    assert!(!bench.path("layout").exists());
+}
