@@ -6,11 +6,9 @@
 mod oci_support;
 
 use std::fs;
-use std::process::Command;
 
-use runseal_testkit::docker_registry::{DockerRegistry, free_port};
+use runseal_testkit::docker_registry::free_port;
 use runseal_testkit::odd_registry::{Manners, OddRegistry};
-use runseal_testkit::postgres::skip;
 
 use oci_support::{
     ADA, assert_no_secret, assert_refused, assert_same, bench, give_large, left_over, log_in, ok,
@@ -269,34 +267,6 @@ fn registry_that_is_not_there_or_not_known_is_told_and_leaves_nothing() {
     let (_registry, reference) = odd(Manners::default());
     assert_refused(&bench.run(&["pull", &reference]), 2, "NOT_FOUND");
     assert_eq!(left_over(&bench), Vec::<String>::new());
-}
-
-#[test]
-fn registry_with_a_full_disk_is_told_as_one_and_shows_no_tag() {
-    let (_folder, bench) = bench();
-    give_large(&bench, "large.bin", 40 << 20);
-    seal(&bench, "r1");
-    let data = bench.path("small-disk");
-    fs::create_dir(&data).unwrap();
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"])
-        .arg(&data)
-        .output();
-    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
-        skip("a small disk cannot be mounted here");
-        return;
-    }
-    if let Some(registry) = DockerRegistry::start_in(Some(&data), "") {
-        let reference = format!("{}/team/run:v1", registry.host());
-        let refused = bench.run(&["push", "out/r1", &reference]);
-        let pulled = bench.run(&["pull", &reference, "-o", "pulled"]);
-        drop(registry);
-        let _ = Command::new("umount").arg(&data).status();
-        assert_refused(&refused, 2, "SERVER_FULL");
-        assert_refused(&pulled, 2, "NOT_FOUND");
-    } else {
-        let _ = Command::new("umount").arg(&data).status();
-    }
 }
 
 #[test]
