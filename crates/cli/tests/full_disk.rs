@@ -3,7 +3,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
+mod object_storage_support;
 mod oci_support;
+mod redaction_support;
+mod signing_support;
 mod store_support;
 
 use std::process::{Command, Stdio};
@@ -12,9 +15,11 @@ use std::time::{Duration, Instant};
 
 use runseal_testkit::cli::Ran;
 use runseal_testkit::docker_registry::DockerRegistry;
+use runseal_testkit::object_storage::{self, Kind, SECRET};
 use runseal_testkit::postgres::{PASSWORD, Server};
 use runseal_testkit::small_disk::SmallDisk;
 
+use object_storage_support::{Remote, files_below, member, random_file};
 use oci_support::{answer, assert_same, give_large, ok};
 use store_support::Job;
 
@@ -170,4 +175,51 @@ fn registry_with_a_full_disk_is_told_as_one_shows_no_tag_and_goes_on_once_there_
     ok(bench.run(&["pull", &reference, "-o", "pulled"]));
     assert_same(&bench.path("out/r1"), &bench.path("pulled"));
     assert_eq!(oci_support::left_over(&bench), ["layout", "pulled"]);
+}
+
+#[test]
+fn object_storage_with_a_full_disk_shows_no_run_and_goes_on_once_there_is_room() {
+    let Some(disk) = SmallDisk::mount(200) else {
+        return;
+    };
+    let Some(server) = object_storage::Server::start_below(&disk.path(), Kind::Weed) else {
+        return;
+    };
+    let (_folder, bench) = signing_support::bench();
+    let remote = Remote::new(&bench, &server);
+    remote.seal("r1", &[("large", &random_file(60 << 20)), ("small", b"s")]);
+    let address = remote.at("p/r1");
+    // Some room is left, or the index of SeaweedFS itself would break and stay so until a restart.
+    disk.fill(20 << 20);
+    let refused = remote.run(&["push", "out/r1", &address]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    // SeaweedFS says only that something failed inside; others say what (`SERVER_FULL`).
+    let code = ["REFUSED: ", "SERVER_FULL: "];
+    let is_told = code.iter().any(|code| refused.stderr.starts_with(code));
+    assert!(is_told, "{refused:?}");
+    for part in [address.as_str(), "hint: ", "disk"] {
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+    }
+    assert!(!refused.stderr.contains(SECRET), "{refused:?}");
+    let unseen = remote.run(&["pull", &address, "-o", "pulled"]);
+    assert_eq!(unseen.code, Some(2), "{unseen:?}");
+    assert!(unseen.stderr.starts_with("NOT_FOUND: "), "{unseen:?}");
+    disk.make_room();
+    // The server notices by itself that there is room again, after a while.
+    let begun = Instant::now();
+    let pushed = loop {
+        let pushed = remote.run(&["push", "out/r1", &address]);
+        if pushed.code == Some(0) || begun.elapsed() > Duration::from_secs(90) {
+            break ok(pushed);
+        }
+        thread::sleep(Duration::from_secs(1));
+    };
+    let fresh = ok(remote.run(&["push", "out/r1", &remote.at("fresh/r1")]));
+    assert_eq!(member(&pushed, "digest"), member(&fresh, "digest"));
+    ok(remote.run(&["verify", &address]));
+    ok(remote.run(&["pull", &address, "-o", "pulled"]));
+    assert_eq!(
+        files_below(&bench.path("pulled")),
+        files_below(&bench.path("out/r1"))
+    );
 }
