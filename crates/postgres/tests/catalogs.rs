@@ -496,7 +496,7 @@ on_every_store! {
                     ("params/word", text(["tiny", "small", "large"][at % 3])),
                 ];
                 let time = format!("2026-01-01T{:02}:{:02}:00Z", at % 1200 / 60, at % 60);
-                let engine = ["FLATS", "SWEEP"][usize::from(at % 250 == 0)];
+                let engine = ["FLATS", "SWEEP"][usize::from(at.is_multiple_of(250))];
                 let mut made = entry(&format!("r{at}"), engine, &time, &values);
                 made.tags = match at % 5 {
                     0 => tags(&["kept"]),

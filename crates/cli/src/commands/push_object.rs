@@ -83,7 +83,7 @@ pub fn push_run(
         match (&error, &options.retention) {
             // Servers have many words for this, some of them general; but none is for a server's own
             // failure.
-            (RemoteError::Refused { status, .. }, Some(_)) if matches!(status, 400..=499 | 501) => told.hint(
+            (RemoteError::Refused { status: 400..=499 | 501, .. }, Some(_)) => told.hint(
                 "locks need a bucket that was made for them; leave --retain-until out, or name such a bucket",
             ),
             _ => told,
