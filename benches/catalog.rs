@@ -2,7 +2,7 @@
 //! question asked by hand with `sqlite3` and `psql`; and adding sealed runs, beside `sha256sum -c` over
 //! the same files.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench catalog` prints the tables. Names of
+//! `cargo build --profile dist -p runseal-cli && cargo bench --bench catalog` prints the tables. Names of
 //! parts (`sqlite`, `postgres`, `add`) run only those. The server is started from the programs that the
 //! system has; without them its part is left out.
 

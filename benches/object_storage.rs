@@ -1,31 +1,31 @@
-//! Runs in object storage beside the bare requests, in the same run and on the same server (SeaweedFS).
+//! Runs in object storage beside bare requests, in the same run and on the same server (SeaweedFS).
 //!
-//! `.ci/object-storage && cargo build --release -p runseal-cli && cargo bench -p runseal-benches --bench
-//! object_storage [verify] [push]`. The bare requests are signed beforehand by boto3 and made over plain sockets: they hash
-//! nothing and look at nothing.
+//! `.ci/object-storage && cargo build --profile dist -p runseal-cli && cargo bench -p runseal-benches --bench
+//! object_storage` prints the tables in a few minutes; names of parts (`verify`, `large`) after `--` run only
+//! those. `-- --full` pushes and pulls a run of 5 GB, and `RUNSEAL_BENCH_BYTES` says any other size. The bare
+//! requests are signed beforehand by boto3 and made over plain sockets: they hash nothing, look at nothing
+//! and flush nothing.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
-use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 
-use runseal_benches::best;
-use runseal_benches::data::{seal, write_large};
-use runseal_benches::process::{binary, parts, peak_memory, succeed};
+use runseal_benches::bare::{get_all, get_file, put_file};
+use runseal_benches::data::{seal, write_varied};
+use runseal_benches::process::{asked_bytes, binary, parts, succeed, watch};
+use runseal_benches::{best, render_table, timed};
 use runseal_testkit::object_storage::{Kind, Server};
 
 /// Connections of the bare loop: as many as `verify` has on two cores.
 const CONNECTIONS: usize = 16;
 /// Files of the run that is verified.
 const FILES: usize = 20_000;
-/// Bytes of the run that is pushed.
-const LARGE: u64 = 1 << 30;
+/// Bytes of the run that is pushed and pulled, where no other size is asked for.
+const USUAL: u64 = 1 << 30;
+const ROUNDS: usize = 3;
 
 fn main() {
     let Some(server) = Server::start(Kind::Weed) else {
@@ -37,8 +37,8 @@ fn main() {
     if wants("verify") {
         verify(&server, folder.path());
     }
-    if wants("push") {
-        push(&server, folder.path());
+    if wants("large") {
+        large(&server, folder.path());
     }
 }
 
@@ -66,140 +66,105 @@ fn verify(server: &Server, folder: &Path) {
                   Params={'Bucket':'bench','Key':o['Key']},ExpiresIn=36000))";
     let urls = server.python(script, &[]);
     let urls: Vec<&str> = urls.lines().collect();
-    let [bare, ours] = best(
-        3,
-        &mut [&mut || get_all(&urls), &mut || {
-            succeed(&mut runseal(server, &["verify", address]))
+    let mut memory = 0;
+    let times = best(
+        ROUNDS,
+        &mut [&mut || get_all(&urls, CONNECTIONS), &mut || {
+            memory = memory.max(watch(&mut runseal(server, &["verify", address])).1);
         }],
-    )[..] else {
-        return;
-    };
-    let memory = peak_memory(&mut runseal(server, &["verify", address]));
-    println!("verify of {} objects of 4 KB:", urls.len());
-    println!("  bare parallel GET  {}", rate(urls.len(), bare));
-    println!("  runseal verify     {}", rate(urls.len(), ours));
-    println!(
-        "  ratio              {:.2}",
-        bare.as_secs_f64() / ours.as_secs_f64()
     );
-    println!("  memory             {} KB", memory);
+    let rate = |time: Duration| format!("{:.0} files/s", urls.len() as f64 / time.as_secs_f64());
+    println!(
+        "{} objects of 4 KB, the best of {ROUNDS} rounds:\n",
+        urls.len()
+    );
+    print_pair(
+        "GET in parallel",
+        "runseal verify",
+        [times[0], times[1]],
+        rate,
+        memory,
+    );
 }
 
-fn push(server: &Server, folder: &Path) {
+/// Pushes and pulls one large run, beside one plain request for its largest file.
+fn large(server: &Server, folder: &Path) {
+    let bytes = asked_bytes(USUAL);
     let artifacts = folder.join("large");
-    write_large(&artifacts, LARGE);
+    let file = write_varied(&artifacts, bytes);
     let run = seal(folder, "large-run", Some(&artifacts));
     let run = run.to_str().unwrap();
-    let large = fs::read_dir(Path::new(run).join("artifacts")).unwrap();
-    let files: Vec<_> = large.map(|entry| entry.unwrap().path()).collect();
-    let number = AtomicUsize::new(0);
-    let next = || number.fetch_add(1, Ordering::Relaxed);
-    let [bare, ours] = best(
-        3,
-        &mut [
-            &mut || {
-                for file in &files {
-                    let key = format!("bare/{}", next());
-                    let script = "print(s.generate_presigned_url('put_object',\
-                                  Params={'Bucket':'bench','Key':a[0]},ExpiresIn=36000))";
-                    put_file(server.python(script, &[&key]).trim(), file);
-                }
-            },
-            &mut || {
-                // A prefix of its own, so that nothing is there yet.
-                let address = format!("s3://bench/push-{}/run", next());
-                succeed(&mut runseal(server, &["push", run, &address]));
-            },
-        ],
-    )[..] else {
-        return;
+    let url = |method: &str| {
+        let script = "print(s.generate_presigned_url(a[0],Params={'Bucket':'bench','Key':'bare'},\
+                      ExpiresIn=36000))";
+        server.python(script, &[method]).trim().to_owned()
     };
-    let address = format!("s3://bench/push-{}/run", next());
-    let memory = peak_memory(&mut runseal(server, &["push", run, &address]));
-    let megabytes = (LARGE >> 20) as f64;
-    println!("push of {megabytes} MB:");
-    println!(
-        "  bare HTTP upload   {:.0} MB/s",
-        megabytes / bare.as_secs_f64()
-    );
-    println!(
-        "  runseal push       {:.0} MB/s",
-        megabytes / ours.as_secs_f64()
-    );
-    println!(
-        "  ratio              {:.2}",
-        bare.as_secs_f64() / ours.as_secs_f64()
-    );
-    println!("  memory             {memory} KB");
-}
-
-fn rate(count: usize, time: Duration) -> String {
-    format!("{:.0} files/s", count as f64 / time.as_secs_f64())
-}
-
-/// Host and target of a URL.
-fn split(url: &str) -> (&str, String) {
-    let rest = url.strip_prefix("http://").unwrap();
-    let (host, target) = rest.split_once('/').unwrap();
-    (host, format!("/{target}"))
-}
-
-/// Gets every URL, on connections that stay open.
-fn get_all(urls: &[&str]) {
-    let next = AtomicUsize::new(0);
-    thread::scope(|scope| {
-        for _ in 0..CONNECTIONS {
-            scope.spawn(|| {
-                let (host, _) = split(urls[0]);
-                let mut connection = BufReader::new(TcpStream::connect(host).unwrap());
-                while let Some(url) = urls.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (host, target) = split(url);
-                    let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-                    connection.get_mut().write_all(request.as_bytes()).unwrap();
-                    let length = read_head(&mut connection);
-                    let mut body = (&mut connection).take(length);
-                    io::copy(&mut body, &mut io::sink()).unwrap();
-                }
-            });
-        }
-    });
-}
-
-/// Sends a file as it is.
-fn put_file(url: &str, file: &Path) {
-    let (host, target) = split(url);
-    let mut connection = TcpStream::connect(host).unwrap();
-    let mut file = File::open(file).unwrap();
-    let length = file.metadata().unwrap().len();
-    let head = format!("PUT {target} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n");
-    connection.write_all(head.as_bytes()).unwrap();
-    let mut buffer = vec![0; 256 << 10];
-    loop {
-        let count = file.read(&mut buffer).unwrap();
-        if count == 0 {
-            break;
-        }
-        connection.write_all(&buffer[..count]).unwrap();
+    let (put, get) = (url("put_object"), url("get_object"));
+    let clear = |prefix: &str| {
+        let script = "for p in s.get_paginator('list_objects_v2').paginate(Bucket='bench',Prefix=a[0]):\n \
+                      for o in p.get('Contents',[]): s.delete_object(Bucket='bench',Key=o['Key'])";
+        server.python(script, &[prefix]);
+    };
+    let mut pushes = [Duration::MAX; 2];
+    let mut pulls = [Duration::MAX; 2];
+    let mut memory = [0; 2];
+    let address = "s3://bench/large/run";
+    for _ in 0..ROUNDS {
+        // Nothing may be there yet, and what is there takes room.
+        clear("large/");
+        clear("bare");
+        let bare = timed(|| put_file(&put, &file));
+        let (ours, held) = watch(&mut runseal(server, &["push", run, address]));
+        pushes = [pushes[0].min(bare), pushes[1].min(ours)];
+        memory[0] = memory[0].max(held);
+        let copy = folder.join("copy");
+        let bare = timed(|| get_file(&get, &copy));
+        fs::remove_file(&copy).unwrap();
+        let pulled = folder.join("pulled");
+        let mut pull = runseal(server, &["pull", address, "-o"]);
+        let (ours, held) = watch(pull.arg(&pulled));
+        pulls = [pulls[0].min(bare), pulls[1].min(ours)];
+        memory[1] = memory[1].max(held);
+        succeed(Command::new("rm").arg("-rf").arg(&pulled));
     }
-    read_head(&mut BufReader::new(connection));
+    let rate = |time: Duration| format!("{:.0} MB/s", bytes as f64 / time.as_secs_f64() / 1e6);
+    println!("{bytes} bytes, the best of {ROUNDS} rounds:\n");
+    print_pair("one PUT", "runseal push, verified", pushes, rate, memory[0]);
+    print_pair(
+        "one GET",
+        "runseal pull, verified and flushed",
+        pulls,
+        rate,
+        memory[1],
+    );
 }
 
-/// Reads the head of an answer, which must be a good one; gives the length of its body.
-fn read_head(connection: &mut impl BufRead) -> u64 {
-    let mut line = String::new();
-    connection.read_line(&mut line).unwrap();
-    assert!(line.starts_with("HTTP/1.1 200"), "{line}");
-    let mut length = 0;
-    loop {
-        line.clear();
-        connection.read_line(&mut line).unwrap();
-        if line.trim().is_empty() {
-            return length;
-        }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap();
-        }
-    }
+/// Prints the bare way and ours, with the ratio of their speeds and the memory that ours took, in KB.
+fn print_pair(
+    bare: &str,
+    ours: &str,
+    times: [Duration; 2],
+    rate: impl Fn(Duration) -> String,
+    memory: u64,
+) {
+    let heads = ["", "time", "speed", "of the bare one's", "memory"];
+    let time = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+    let ratio = times[0].as_secs_f64() / times[1].as_secs_f64();
+    let rows = [
+        vec![
+            bare.to_owned(),
+            time(times[0]),
+            rate(times[0]),
+            String::new(),
+            String::new(),
+        ],
+        vec![
+            ours.to_owned(),
+            time(times[1]),
+            rate(times[1]),
+            format!("{ratio:.2}"),
+            format!("{} MB", memory * 1024 / 1_000_000),
+        ],
+    ];
+    println!("{}", render_table(&heads.map(str::to_owned), &rows));
 }

@@ -1,10 +1,11 @@
-//! Push and pull of a large run beside `skopeo copy` of the same bytes, to and from Debian's
-//! docker-registry on this machine.
+//! Push and pull of a large run, beside `skopeo copy` of the same bytes and beside bare HTTP, to and
+//! from Debian's docker-registry on this machine.
 //!
-//! `cargo build --release -p runseal-cli && cargo bench --bench oci` prints the table of
-//! docs/performance.md. `RUNSEAL_BENCH_BYTES` is the size of the run's one large artifact, 5 GB where
-//! not said. skopeo copies an image layout with the same blobs that runseal made; it neither verifies
-//! what is in them nor flushes what it writes.
+//! `cargo build --profile dist -p runseal-cli && cargo bench -p runseal-benches --bench oci` prints the table
+//! in a few minutes. `-- --full` is for a run of 5 GB, and `RUNSEAL_BENCH_BYTES` for any other size of
+//! the run's one large artifact. skopeo copies an image layout with the same blobs that runseal made, and
+//! neither looks at what is in them nor flushes what it writes; bare HTTP sends and gets the artifact
+//! as one blob and does not even hash it.
 
 #![allow(
     clippy::print_stdout,
@@ -13,204 +14,140 @@
 )]
 
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-use runseal_benches::process::binary;
-use runseal_benches::render_table;
+use runseal_benches::bare::{get_file, put_blob};
+use runseal_benches::data::{seal, write_varied};
+use runseal_benches::process::{asked_bytes, binary, succeed, watch};
+use runseal_benches::{render_table, timed};
+use runseal_testkit::docker_registry::{DockerRegistry, has_program};
 
 const ROUNDS: usize = 3;
-const PORT: u16 = 5917;
+/// The size of the run where none is asked for: each round moves it six times.
+const USUAL: u64 = 1 << 30;
 
-const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},
-    "semantics":"DETERMINISTIC_TRANSFORM","outputs":{"peak_hz":440,"peak_gain":25,"samples":81}}"#;
+/// The best time of one contender, and the most memory that it held, in KB, where that was watched.
+#[derive(Clone, Copy)]
+struct Best {
+    time: Duration,
+    memory: u64,
+}
+
+impl Best {
+    const NONE: Self = Self {
+        time: Duration::MAX,
+        memory: 0,
+    };
+
+    fn note(&mut self, (time, memory): (Duration, u64)) {
+        self.time = self.time.min(time);
+        self.memory = self.memory.max(memory);
+    }
+}
 
 fn main() {
-    for program in ["docker-registry", "skopeo"] {
-        if Command::new(program).arg("--version").output().is_err() {
-            println!("left out: {program} is not installed");
-            return;
-        }
+    if !has_program("docker-registry") || !has_program("skopeo") {
+        return;
     }
-    let bytes = std::env::var("RUNSEAL_BENCH_BYTES").ok();
-    let bytes = bytes.map_or(5_000_000_000, |bytes| bytes.parse().unwrap());
+    let bytes = asked_bytes(USUAL);
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    seal(folder, bytes);
-    run(
-        folder,
-        &runseal(),
-        &["push", "out/r1", "oci-layout:layout:v1", "--quiet"],
-    );
-    let host = format!("127.0.0.1:{PORT}");
-    let ours = format!("{host}/team/run:v1");
-    let source = format!("docker://{ours}");
-    let mut rows: [Vec<f64>; 4] = Default::default();
-    let mut memory = [0; 2];
+    let given = folder.join("given");
+    let large = write_varied(&given, bytes);
+    seal(folder, "r1", Some(&given));
+    let digest = sha256(&large);
+    let ours = |arguments: &[&str]| {
+        let mut command = Command::new(binary());
+        command.args(arguments).arg("--quiet").current_dir(folder);
+        command
+    };
+    let skopeo = |arguments: &[&str]| {
+        let mut command = Command::new("skopeo");
+        command.arg("copy").args(arguments).current_dir(folder);
+        command
+    };
+    succeed(&mut ours(&["push", "out/r1", "oci-layout:layout:v1"]));
+    let [mut pushes, mut pulls] = [[Best::NONE; 3]; 2];
     for _ in 0..ROUNDS {
-        let registry = Registry::start(folder);
-        let (time, most) = timed(folder, &runseal(), &["push", "out/r1", &ours, "--quiet"]);
-        rows[0].push(time);
-        memory[0] = memory[0].max(most);
+        // Each pushes to a registry that has nothing yet, or it would find its blobs there.
+        let registry = DockerRegistry::start().unwrap();
+        let run = format!("{}/team/run:v1", registry.host());
+        pushes[0].note(watch(&mut ours(&["push", "out/r1", &run])));
         drop(registry);
-        let registry = Registry::start(folder);
-        let arguments = ["copy", "--dest-tls-verify=false", "oci:layout:v1", &source];
-        rows[1].push(timed(folder, Path::new("skopeo"), &arguments).0);
-        let (time, most) = timed(
-            folder,
-            &runseal(),
-            &["pull", &ours, "-o", "pulled", "--quiet"],
+        let registry = DockerRegistry::start().unwrap();
+        let run = format!("{}/team/run:v1", registry.host());
+        let there = format!("docker://{run}");
+        let to = ["--dest-tls-verify=false", "oci:layout:v1", &there];
+        pushes[1].note(watch(&mut skopeo(&to)));
+        let host = registry.host();
+        let time = timed(|| put_blob(&host, "bare", &digest, &large));
+        pushes[2].note((time, 0));
+
+        pulls[0].note(watch(&mut ours(&["pull", &run, "-o", "pulled"])));
+        succeed(
+            Command::new("rm")
+                .args(["-rf", "pulled"])
+                .current_dir(folder),
         );
-        rows[2].push(time);
-        memory[1] = memory[1].max(most);
-        run(folder, Path::new("rm"), &["-rf", "pulled"]);
-        let arguments = ["copy", "--src-tls-verify=false", &source, "oci:copied:v1"];
-        rows[3].push(timed(folder, Path::new("skopeo"), &arguments).0);
-        run(folder, Path::new("rm"), &["-rf", "copied"]);
-        drop(registry);
+        let from = ["--src-tls-verify=false", &there, "oci:copied:v1"];
+        pulls[1].note(watch(&mut skopeo(&from)));
+        fs::remove_dir_all(folder.join("copied")).unwrap();
+        let blob = format!("http://{host}/v2/bare/blobs/{digest}");
+        let time = timed(|| get_file(&blob, &folder.join("blob")));
+        pulls[2].note((time, 0));
+        fs::remove_file(folder.join("blob")).unwrap();
     }
-    let best = rows.map(|times| times.into_iter().fold(f64::MAX, f64::min));
-    let row = |name: &str, at: usize, ratio: String| {
-        let speed = bytes as f64 / best[at] / 1e6;
+    let heads = [
+        "",
+        "time",
+        "speed",
+        "of skopeo's",
+        "of bare HTTP's",
+        "memory",
+    ];
+    let mut rows = rows(
+        bytes,
+        &pushes,
+        ["runseal push, verified", "skopeo copy", "bare HTTP"],
+    );
+    let names = [
+        "runseal pull, verified and flushed",
+        "skopeo copy",
+        "bare HTTP",
+    ];
+    rows.extend(self::rows(bytes, &pulls, names));
+    println!("{bytes} bytes, the best of {ROUNDS} rounds:\n");
+    println!("{}", render_table(&heads.map(str::to_owned), &rows));
+}
+
+/// Rows for ours, skopeo's and the bare way, in this order.
+fn rows(bytes: u64, best: &[Best; 3], names: [&str; 3]) -> Vec<Vec<String>> {
+    let row = |at: usize| {
+        let time = best[at].time.as_secs_f64();
+        let of = |other: usize| match at {
+            0 => format!("{:.2}", best[other].time.as_secs_f64() / time),
+            _ => String::new(),
+        };
+        let memory = match best[at].memory {
+            0 => String::new(),
+            kilobytes => format!("{} MB", kilobytes * 1024 / 1_000_000),
+        };
         vec![
-            name.to_owned(),
-            format!("{:.1} s", best[at]),
-            format!("{speed:.0} MB/s"),
-            ratio,
+            names[at].to_owned(),
+            format!("{time:.1} s"),
+            format!("{:.0} MB/s", bytes as f64 / time / 1e6),
+            of(1),
+            of(2),
+            memory,
         ]
     };
-    let ratio = |ours: usize, theirs: usize, most: u64| {
-        format!(
-            "{:.2} of skopeo, {} MB of memory",
-            best[theirs] / best[ours],
-            most / 1_000_000
-        )
-    };
-    let table = vec![
-        row("runseal push, verified", 0, ratio(0, 1, memory[0])),
-        row("skopeo copy to the registry", 1, String::new()),
-        row(
-            "runseal pull, verified and flushed",
-            2,
-            ratio(2, 3, memory[1]),
-        ),
-        row("skopeo copy from the registry", 3, String::new()),
-    ];
-    let heads = [
-        format!("{bytes} bytes"),
-        "time".to_owned(),
-        "speed".to_owned(),
-        String::new(),
-    ];
-    println!("{}", render_table(&heads, &table));
+    (0..3).map(row).collect()
 }
 
-fn runseal() -> PathBuf {
-    binary()
-}
-
-/// Seals a run with one artifact of so many bytes that do not repeat.
-fn seal(folder: &Path, bytes: u64) {
-    fs::create_dir(folder.join("given")).unwrap();
-    let mut file = fs::File::create(folder.join("given/large.bin")).unwrap();
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut buffer = vec![0_u8; 1 << 20];
-    let mut left = bytes;
-    while left > 0 {
-        for word in buffer.chunks_exact_mut(8) {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            word.copy_from_slice(&state.to_le_bytes());
-        }
-        let count = left.min(buffer.len() as u64) as usize;
-        file.write_all(&buffer[..count]).unwrap();
-        left -= count as u64;
-    }
-    fs::write(folder.join("output.json"), OUTPUT).unwrap();
-    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/engines/resonance-sweep");
-    let engine = engine.canonicalize().unwrap().to_str().unwrap().to_owned();
-    let input = format!("{engine}/input.json");
-    let mut arguments = vec!["seal", &engine, &input, "output.json", "--out", "out"];
-    arguments.extend(["--run-id", "r1", "--artifacts", "given"]);
-    run(folder, &runseal(), &arguments);
-    fs::remove_dir_all(folder.join("given")).unwrap();
-}
-
-fn run(folder: &Path, program: &Path, arguments: &[&str]) {
-    let ran = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&ran.stderr);
-    assert!(ran.status.success(), "{arguments:?}: {said}");
-}
-
-/// Seconds that a command took, and the most memory it had in bytes.
-fn timed(folder: &Path, program: &Path, arguments: &[&str]) -> (f64, u64) {
-    let begun = Instant::now();
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let mut most = 0;
-    let ended = loop {
-        let text = fs::read_to_string(&status).unwrap_or_default();
-        let line = text.lines().find(|line| line.starts_with("VmHWM:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
-        most = most.max(kilobytes.unwrap_or(0) * 1024);
-        if let Some(ended) = child.try_wait().unwrap() {
-            break ended;
-        }
-        thread::sleep(Duration::from_millis(20));
-    };
-    assert!(ended.success(), "{arguments:?}");
-    (begun.elapsed().as_secs_f64(), most)
-}
-
-/// A registry with nothing in it.
-struct Registry {
-    child: Child,
-    data: PathBuf,
-}
-
-impl Registry {
-    fn start(folder: &Path) -> Self {
-        let data = folder.join("registry");
-        let config = format!(
-            "version: 0.1\nlog: {{level: error, accesslog: {{disabled: true}}}}\n\
-             storage: {{filesystem: {{rootdirectory: {}}}}}\nhttp: {{addr: '127.0.0.1:{PORT}'}}\n",
-            data.display()
-        );
-        fs::write(folder.join("registry.yml"), config).unwrap();
-        let child = Command::new("docker-registry")
-            .arg("serve")
-            .arg(folder.join("registry.yml"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        for _ in 0..200 {
-            if std::net::TcpStream::connect(("127.0.0.1", PORT)).is_ok() {
-                break;
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        Self { child, data }
-    }
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = fs::remove_dir_all(&self.data);
-    }
+/// The digest of a file as registries write it.
+fn sha256(file: &Path) -> String {
+    let ran = Command::new("sha256sum").arg(file).output().unwrap();
+    format!("sha256:{}", str::from_utf8(&ran.stdout[..64]).unwrap())
 }

@@ -49,3 +49,26 @@ pub fn write_large(folder: &Path, size: u64) {
         file.write_all(&block).unwrap();
     }
 }
+
+/// Makes `folder` with one file `large.bin` of `size` bytes in which nothing repeats, so that no
+/// server keeps two parts of it as one. The same bytes every time.
+pub fn write_varied(folder: &Path, size: u64) -> PathBuf {
+    fs::create_dir(folder).unwrap();
+    let path = folder.join("large.bin");
+    let mut file = File::create(&path).unwrap();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut buffer = vec![0_u8; 1 << 20];
+    let mut left = size;
+    while left > 0 {
+        for word in buffer.chunks_exact_mut(8) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            word.copy_from_slice(&state.to_le_bytes());
+        }
+        let count = left.min(buffer.len() as u64) as usize;
+        file.write_all(&buffer[..count]).unwrap();
+        left -= count as u64;
+    }
+    path
+}

@@ -8,6 +8,7 @@
     reason = "a benchmark stops where it cannot go on"
 )]
 
+pub mod bare;
 pub mod data;
 pub mod plain;
 pub mod process;
@@ -81,6 +82,13 @@ pub fn best_and_median(rounds: usize, contenders: &mut [&mut dyn FnMut()]) -> Ve
         [times[0], times[times.len() / 2]]
     });
     sorted.collect()
+}
+
+/// How long something takes once.
+pub fn timed(work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    begun.elapsed()
 }
 
 /// A time as it stands in a table.

@@ -32,6 +32,12 @@ pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
     Ok(None)
 }
 
+/// Fails where an address cannot be read now; without the `remote` feature there are none.
+#[cfg(not(feature = "remote"))]
+pub fn check_readable(_: &Path) -> Result<(), CliError> {
+    Ok(())
+}
+
 /// Refuses a name inside an archive, for commands that need a folder.
 ///
 /// # Errors
@@ -45,7 +51,9 @@ pub fn check_outside_archive(path: &Path) -> Result<(), CliError> {
 }
 
 #[cfg(feature = "remote")]
-pub use remote::{artifact_error, bring_here, files_anew, files_for, storage_error};
+pub use remote::{
+    artifact_error, bring_here, check_readable, files_anew, files_for, storage_error,
+};
 
 /// A bundle under construction. If its target is elsewhere, it is built in a temporary folder and
 /// put there once it is complete.
@@ -186,6 +194,7 @@ mod remote {
     use runseal_remote::oci::artifact::ArtifactContent;
     use runseal_remote::oci::files::{OciFiles, is_artifact};
     use runseal_remote::oci::pull::pull;
+    use runseal_remote::oci::reference::SCHEME;
     use runseal_remote::oci::registry::Access;
     use runseal_remote::place::{PutOptions, RunPlace};
     use runseal_remote::s3::{S3Files, S3Place, replace_object};
@@ -209,14 +218,53 @@ mod remote {
     /// The files for these paths, local or elsewhere. An artifact is looked up once per process, so
     /// that showing it, judging it and reading its signatures all concern the same one.
     pub fn files_for<'a>(paths: impl IntoIterator<Item = &'a Path>) -> &'static dyn Files {
-        static PLACES: OnceLock<Places> = OnceLock::new();
         let mut files: &'static dyn Files = &LocalFiles;
         for path in paths.into_iter().filter(|path| needs_places(path)) {
-            let places = PLACES.get_or_init(Places::default);
+            let places = shared_places();
             places.note(path);
             files = places;
         }
         files
+    }
+
+    fn shared_places() -> &'static Places {
+        static PLACES: OnceLock<Places> = OnceLock::new();
+        PLACES.get_or_init(Places::default)
+    }
+
+    /// Fails where an address cannot be read now: nobody answers there, access is refused, or nothing
+    /// is there. Paths on this machine, layouts of artifacts included, are not looked at.
+    pub fn check_readable(path: &Path) -> Result<(), CliError> {
+        let shown = path.display().to_string();
+        if path
+            .as_os_str()
+            .as_encoded_bytes()
+            .starts_with(SCHEME.as_bytes())
+        {
+            let artifact = shared_places().artifacts.artifact(path);
+            return artifact
+                .map(drop)
+                .map_err(|error| artifact_error(&error, &shown));
+        }
+        if !is_object(path) {
+            return Ok(());
+        }
+        let objects = &shared_places().objects;
+        let looked = objects.kind(path).and_then(|kind| match kind {
+            // Of a whole bucket, only listing it shows whether it is there.
+            EntryKind::Directory => objects.list(path, &mut |_, _| {}),
+            _ => Ok(()),
+        });
+        looked.map_err(|error| {
+            let error = match error.get_ref() {
+                Some(_) => RemoteError::from_io(error, &shown),
+                // A run is there, and nothing of this name in it.
+                None => RemoteError::NotFound {
+                    place: shown.clone(),
+                },
+            };
+            storage_error(&error, &shown)
+        })
     }
 
     /// The files for one path, without any cache: for long-running programs, which must not judge

@@ -9,7 +9,9 @@ mod schema_support;
 mod signing_support;
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -17,7 +19,7 @@ use runseal_core::digest::Digest;
 use runseal_testkit::folders::{files_of, open_up};
 use runseal_testkit::object_storage::{KEY, Kind, SECRET, server, servers};
 
-use object_storage_support::{Remote, answering, files_below, member, random_file};
+use object_storage_support::{Remote, answering, counting_proxy, files_below, member, random_file};
 use schema_support::Schemas;
 use signing_support::{bench, ok};
 
@@ -229,51 +231,61 @@ fn two_writers_of_one_name_do_not_replace_each_other() {
 fn push_and_pull_killed_five_times_go_on_and_give_the_same_digest() {
     for server in servers() {
         let (_folder, bench) = bench();
-        let remote = Remote::new(&bench, &server);
-        let large = random_file(96 << 20);
-        remote.seal("r1", &[("large", &large), ("small", b"s")]);
-        let address = remote.at("p/r1");
-        let mut kills = 0;
-        for pause in [150, 250, 350, 450, 550] {
-            let mut child = remote
-                .command(&["push", "out/r1", &address])
-                .spawn()
-                .unwrap();
-            thread::sleep(Duration::from_millis(pause));
-            kills += usize::from(child.try_wait().unwrap().is_none());
+        let direct = Remote::new(&bench, &server);
+        let size = 160 << 20;
+        direct.seal("r1", &[("large", &random_file(size)), ("small", b"s")]);
+        let address = direct.at("p/r1");
+        let (endpoint, passed) = counting_proxy(&server.endpoint());
+        let remote = Remote::through(&direct, &endpoint);
+        // Killed at five places, each once so many bytes of this attempt have passed. Four parts are on
+        // their way at once, so that only later attempts leave whole ones.
+        let kill_at = |arguments: &[&str], count: &AtomicU64, bytes: u64| {
+            let start = count.load(Ordering::SeqCst);
+            let mut child = remote.command(arguments).spawn().unwrap();
+            while count.load(Ordering::SeqCst) - start < bytes {
+                let ended = child.try_wait().unwrap();
+                assert!(ended.is_none(), "it ended first: {ended:?}");
+                thread::sleep(Duration::from_millis(1));
+            }
             child.kill().unwrap();
-            child.wait().unwrap();
-            let seen = remote.run(&["verify", &address]);
-            assert!(matches!(seen.code, Some(0 | 2)), "{seen:?}");
+            assert_eq!(child.wait().unwrap().signal(), Some(9));
+        };
+        for bytes in [1, 3 << 20, 24 << 20, 70 << 20, 40 << 20] {
+            kill_at(&["push", "out/r1", &address], &passed.sent, bytes);
+            let seen = direct.run(&["pull", &address, "-o", "early"]);
+            assert!(
+                seen.stderr.starts_with("NOT_FOUND: "),
+                "half of it is visible: {seen:?}"
+            );
         }
-        assert!(kills > 0);
+        let before = passed.sent.load(Ordering::SeqCst);
         let pushed = ok(remote.run(&["push", "out/r1", &address]));
+        let sent = passed.sent.load(Ordering::SeqCst) - before;
+        assert!(sent < size as u64 - (40 << 20), "no part was kept: {sent}");
         let digest = member(&pushed, "digest");
-        let whole = ok(remote.run(&["push", "out/r1", &remote.at("fresh/r1")]));
+        let whole = ok(direct.run(&["push", "out/r1", &direct.at("fresh/r1")]));
         assert_eq!(member(&whole, "digest"), digest);
-        ok(remote.run(&["verify", &address]));
-        for pause in [20, 60, 100, 140, 180] {
-            let mut child = remote
-                .command(&["pull", &address, "-o", "back"])
-                .spawn()
-                .unwrap();
-            thread::sleep(Duration::from_millis(pause));
-            child.kill().unwrap();
-            child.wait().unwrap();
+        ok(direct.run(&["verify", &address]));
+        for bytes in [1, 3 << 20, 24 << 20, 70 << 20, 40 << 20] {
+            kill_at(&["pull", &address, "-o", "back"], &passed.received, bytes);
+            assert!(!bench.path("back").exists());
         }
-        if !bench.path("back").exists() {
-            ok(remote.run(&["pull", &address, "-o", "back"]));
-        }
+        let before = passed.received.load(Ordering::SeqCst);
+        let pulled = ok(remote.run(&["pull", &address, "-o", "back"]));
+        let received = passed.received.load(Ordering::SeqCst) - before;
+        assert!(
+            received < size as u64 - (64 << 20),
+            "nothing was kept: {received}"
+        );
+        assert_eq!(member(&pulled, "digest"), digest);
         assert_eq!(
             files_below(&bench.path("back")),
             files_below(&bench.path("out/r1"))
         );
-        let left: Vec<_> = fs::read_dir(bench.path(""))
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|name| name.starts_with(".runseal"))
-            .collect();
-        assert!(left.is_empty() || kills < 5, "{left:?}");
+        let names = fs::read_dir(bench.path("")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let left: Vec<_> = names.filter(|name| name.starts_with(".runseal")).collect();
+        assert_eq!(left, Vec::<String>::new());
     }
 }
 

@@ -10,7 +10,7 @@ mod signing_support;
 use std::fs;
 
 use runseal_testkit::folders::copy_folder;
-use runseal_testkit::object_storage::{Kind, servers};
+use runseal_testkit::object_storage::{Kind, SECRET, servers};
 use runseal_testkit::project_root;
 
 use object_storage_support::{Remote, answering, files_below};
@@ -212,4 +212,103 @@ fn runs_in_object_storage_are_queued_worked_and_told() {
         assert!(told.stdout.contains("verify failed"), "{told:?}");
         assert!(told.stdout.contains("127.0.0.1:1"), "{told:?}");
     }
+}
+
+#[test]
+fn address_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued() {
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[("data", b"one")]);
+        ok(remote.run(&["push", "out/r1", &remote.at("p/r1")]));
+        ok(remote.run(&["job", "init", "--store", "jobs.db"]));
+        let refused = |remote: &Remote<'_>, exit: i32, code: &str, paths: &[&str]| {
+            for command in ["verify", "replay"] {
+                let mut all = vec!["queue", command, "--store", "jobs.db"];
+                all.extend(paths);
+                let ran = remote.run(&all);
+                assert_eq!(ran.code, Some(exit), "{all:?}: {ran:?}");
+                assert!(ran.stderr.starts_with(code), "{all:?}: {ran:?}");
+                assert!(ran.stderr.contains(paths[paths.len() - 1]), "{ran:?}");
+                assert!(ran.stderr.contains("hint: "), "{ran:?}");
+                assert!(!ran.stderr.contains(SECRET), "{ran:?}");
+            }
+        };
+        let (run, prefix, bucket) = (remote.at("p/r1"), remote.at("p"), remote.at(""));
+        let nobody = Remote::through(&remote, "http://127.0.0.1:1");
+        for address in [&run, &prefix, &bucket] {
+            refused(&nobody, 2, "UNREACHABLE: ", &[address]);
+        }
+        refused(&remote, 2, "NOT_FOUND: ", &[&remote.at("none")]);
+        refused(&remote, 2, "NOT_FOUND: ", &[&remote.at("p/r1/none")]);
+        for missing in ["s3://no-such-bucket-here/p", "s3://no-such-bucket-here"] {
+            refused(&remote, 2, "NO_SUCH_PLACE: ", &[missing]);
+        }
+        refused(&remote, 64, "REMOTE_ADDRESS: ", &["s3://b/../x"]);
+        // One that cannot be read keeps the others out, too.
+        refused(
+            &remote,
+            2,
+            "NOT_FOUND: ",
+            &[&run, "out/r1", &remote.at("none")],
+        );
+        // What is there and is not what it says is told as such, as by `pull`.
+        let forged = bench.write("forged", "{}");
+        server.put(&remote.bucket, "p/runs/forged.manifest.json", &forged);
+        refused(&remote, 1, "CORRUPT: ", &[&remote.at("p/forged")]);
+        let status = ok(remote.run(&["queue", "status", "--store", "jobs.db"]));
+        assert!(status.contains("0 of 0 tasks"), "{status}");
+        // All of them can still be queued by the prefix that they are below, and by a bucket's name.
+        let queued = ok(remote.run(&["queue", "verify", &bucket, "--store", "jobs.db"]));
+        assert!(queued.contains("\"queued\":2"), "{queued}");
+    }
+}
+
+#[test]
+fn lock_that_cannot_be_had_is_told_with_what_it_takes() {
+    let lock = ["--retain-until", "2099-01-01"];
+    let hint = "hint: locks need a bucket that was made for them";
+    for (status, is_about_locks) in [
+        ("400 Bad Request", true),
+        ("501 Not Implemented", true),
+        ("500 Internal Server Error", false),
+    ] {
+        let (_folder, bench) = bench();
+        let body = "<Error><Code>InvalidRequest</Code></Error>";
+        let (endpoint, _) = answering(format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        ));
+        let remote = Remote::at_endpoint(&bench, &endpoint);
+        remote.seal("r1", &[]);
+        let push = ["push", "out/r1", "s3://bucket/p/r1"];
+        let ran = remote.run(&[&push[..], &lock].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.starts_with("REFUSED: "), "{ran:?}");
+        assert_eq!(ran.stderr.contains(hint), is_about_locks, "{ran:?}");
+        // Who asked for no lock is not told about locks.
+        let ran = remote.run(&push);
+        assert!(!ran.stderr.contains("lock"), "{ran:?}");
+    }
+    for server in servers() {
+        let (_folder, bench) = bench();
+        let remote = Remote::new(&bench, &server);
+        remote.seal("r1", &[]);
+        let address = remote.at("p/r1");
+        let ran = remote.run(&[&["push", "out/r1", &address][..], &lock].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(hint), "{ran:?}");
+        let unseen = remote.run(&["pull", &address, "-o", "back"]);
+        assert!(unseen.stderr.starts_with("NOT_FOUND: "), "{unseen:?}");
+    }
+    // Only object storage has locks.
+    let (_folder, bench) = bench();
+    let remote = Remote::at_endpoint(&bench, "http://127.0.0.1:1");
+    remote.seal("r1", &[]);
+    for reference in ["oci-layout:layout:v1", "127.0.0.1:1/team/run:v1"] {
+        let ran = remote.run(&[&["push", "out/r1", reference][..], &lock].concat());
+        assert_eq!(ran.code, Some(64), "{ran:?}");
+        assert!(ran.stderr.contains("hint: push to `s3://…`"), "{ran:?}");
+    }
+    assert!(!bench.path("layout").exists());
 }

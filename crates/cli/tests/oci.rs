@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use runseal_testkit::docker_registry::{DockerRegistry, has_program};
+use runseal_testkit::docker_registry::{DockerRegistry, free_port, has_program};
 use runseal_testkit::odd_registry::{Manners, OddRegistry};
 
 use oci_support::{ADA_BCRYPT, answer, assert_same, bench, log_in, ok, run_as_ada, seal};
@@ -188,6 +188,91 @@ fn signatures_missing_and_signatures_that_nobody_can_tell_of_are_two_answers() {
     );
     let pulled = answer(bench.run(&["pull", &reference, "-o", "pulled"]));
     assert_eq!(pulled["attached"], "cannot-tell");
+}
+
+#[test]
+fn artifacts_are_queued_worked_and_told_like_folders() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let registry = OddRegistry::start(Manners {
+        basic: Some(oci_support::ADA.to_owned()),
+        ..Manners::default()
+    });
+    log_in(&bench, &registry.host(), oci_support::ADA);
+    let reference = format!("{}/team/run:v1", registry.host());
+    ok(run_as_ada(&bench, &["push", "out/r1", &reference]));
+    ok(bench.run(&["push", "out/r1", "oci-layout:layout:v1"]));
+    ok(bench.run(&["job", "init", "--store", "jobs.db"]));
+    let run =
+        |arguments: &[&str]| run_as_ada(&bench, &[arguments, &["--store", "jobs.db"]].concat());
+    let address = format!("oci://{reference}");
+    let queued = ok(run(&[
+        "queue",
+        "verify",
+        &address,
+        "oci-layout:layout:v1",
+        "layout",
+    ]));
+    assert_eq!(queued, "{\"again\":0,\"open\":0,\"queued\":3}\n");
+    let worked = ok(run(&["work"]));
+    assert!(worked.contains("\"good\":3"), "{worked}");
+    let results = ok(run(&["queue", "results"]));
+    assert_eq!(results.matches("verify valid").count(), 3, "{results}");
+    assert!(results.contains(&address), "{results}");
+    // What is there by the time that somebody looks is what counts.
+    ok(run(&["queue", "verify", &address]));
+    registry.behave(|manners| manners.blobs_are_changed = true);
+    let worked = run(&["work"]);
+    assert_eq!(worked.code, Some(1), "{worked:?}");
+    let results = run(&["queue", "results", &address]);
+    assert_eq!(results.code, Some(1), "{results:?}");
+    assert!(results.stdout.contains("verify failed"), "{results:?}");
+    assert!(
+        results.stdout.contains("not what was asked for"),
+        "{results:?}"
+    );
+    oci_support::assert_no_secret(&results);
+}
+
+#[test]
+fn artifact_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let registry = OddRegistry::start(Manners {
+        basic: Some(oci_support::ADA.to_owned()),
+        ..Manners::default()
+    });
+    let address = format!("oci://{}/team/run", registry.host());
+    registry.plant("odd", b"{}");
+    ok(bench.run(&["job", "init", "--store", "jobs.db"]));
+    let nobody = format!("oci://127.0.0.1:{}/team/run:v1", free_port());
+    let check = |exit: i32, code: &str, reference: &str| {
+        for command in ["verify", "replay"] {
+            let arguments = ["queue", command, "out/r1", reference, "--store", "jobs.db"];
+            let refused = run_as_ada(&bench, &arguments);
+            oci_support::assert_refused(&refused, exit, code);
+            assert!(refused.stderr.contains(reference), "{refused:?}");
+        }
+    };
+    check(2, "UNREACHABLE", &nobody);
+    check(2, "NO_CREDENTIALS", &format!("{address}:v1"));
+    log_in(&bench, &registry.host(), "YWRhOndyb25n");
+    check(2, "UNAUTHORIZED", &format!("{address}:v1"));
+    log_in(&bench, &registry.host(), oci_support::ADA);
+    check(2, "NOT_FOUND", &format!("{address}:v1"));
+    check(1, "MALFORMED", &format!("{address}:odd"));
+    check(64, "REFERENCE", "oci://team/run");
+    let status = ok(bench.run(&["queue", "status", "--store", "jobs.db"]));
+    assert!(status.contains("0 of 0 tasks"), "{status}");
+    // A layout is a path on this machine, and another machine may have it where this one has not.
+    let queued = ok(bench.run(&[
+        "queue",
+        "verify",
+        "oci-layout:elsewhere:v1",
+        "--store",
+        "jobs.db",
+    ]));
+    assert!(queued.contains("\"queued\":1"), "{queued}");
 }
 
 #[test]

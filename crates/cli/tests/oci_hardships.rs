@@ -6,15 +6,19 @@
 mod oci_support;
 
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
-use runseal_testkit::docker_registry::{DockerRegistry, free_port};
+use runseal_testkit::cli::Bench;
+use runseal_testkit::docker_registry::free_port;
 use runseal_testkit::odd_registry::{Manners, OddRegistry};
-use runseal_testkit::postgres::skip;
 
 use oci_support::{
-    ADA, assert_no_secret, assert_refused, assert_same, bench, give_large, left_over, log_in, ok,
-    run_as_ada, seal,
+    ADA, answer, assert_no_secret, assert_refused, assert_same, bench, give_large, left_over,
+    log_in, ok, run_as_ada, seal,
 };
 
 fn odd(manners: Manners) -> (OddRegistry, String) {
@@ -247,6 +251,73 @@ fn upload_cut_off_in_the_middle_goes_on_from_what_arrived() {
     assert_eq!(left_over(&bench), ["pulled"]);
 }
 
+/// Pushes `out/r1`, and kills that once so many bytes of its next piece have arrived.
+fn kill_in_a_piece(bench: &Bench, registry: &OddRegistry, bytes: usize) {
+    let reference = format!("{}/team/run:v1", registry.host());
+    let before = registry.unfinished();
+    registry.behave(|manners| manners.breaks_off = Some((bytes, 1)));
+    let mut push = bench.command(&["push", "out/r1", &reference]);
+    let mut push = push
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while registry.unfinished() < before + bytes {
+        assert!(push.try_wait().unwrap().is_none(), "it ended first");
+        thread::sleep(Duration::from_millis(2));
+    }
+    push.kill().unwrap();
+    assert_eq!(push.wait().unwrap().signal(), Some(9));
+    assert_eq!(registry.unfinished(), before + bytes);
+}
+
+#[test]
+fn push_killed_after_the_first_byte_begins_the_upload_again() {
+    let (_folder, bench) = bench();
+    give_large(&bench, "large.bin", 40 << 20);
+    seal(&bench, "r1");
+    let (registry, reference) = odd(Manners {
+        stalls: true,
+        ..Manners::default()
+    });
+    // A registry answers `0-0` for one byte as for none, and then takes no other first byte.
+    kill_in_a_piece(&bench, &registry, 1);
+    ok(bench.run(&["push", "out/r1", &reference]));
+    ok(bench.run(&["pull", &reference, "-o", "pulled"]));
+    assert_same(&bench.path("out/r1"), &bench.path("pulled"));
+}
+
+#[test]
+fn push_killed_five_times_within_a_piece_goes_on_from_what_arrived() {
+    let (_folder, bench) = bench();
+    give_large(&bench, "large.bin", 70 << 20);
+    seal(&bench, "r1");
+    let (registry, reference) = odd(Manners {
+        stalls: true,
+        ..Manners::default()
+    });
+    for at in [5 << 20, 31 << 20, 100, 9 << 20, 1] {
+        kill_in_a_piece(&bench, &registry, at);
+        assert_eq!(registry.manifests(), Vec::<String>::new());
+        let note = fs::metadata(bench.path("out/.runseal-upload-r1.json")).unwrap();
+        assert_eq!(note.permissions().mode() & 0o777, 0o600);
+    }
+    let pushed = answer(bench.run(&["push", "out/r1", &reference]));
+    let whole = answer(bench.run(&["push", "out/r1", "oci-layout:layout:v1"]));
+    assert_eq!(pushed["digest"], whole["digest"]);
+    let requests = registry.requests();
+    let begun = requests
+        .iter()
+        .filter(|request| request.starts_with("POST"));
+    // One upload for each blob: the interrupted one was never begun again.
+    assert_eq!(begun.count(), 2, "{requests:?}");
+    ok(bench.run(&["pull", &reference, "-o", "pulled"]));
+    assert_same(&bench.path("out/r1"), &bench.path("pulled"));
+    assert_eq!(left_over(&bench), ["layout", "pulled"]);
+    assert!(!bench.path("out/.runseal-upload-r1.json").exists());
+}
+
 #[test]
 fn registry_that_is_not_there_or_not_known_is_told_and_leaves_nothing() {
     let (_folder, bench) = bench();
@@ -269,34 +340,6 @@ fn registry_that_is_not_there_or_not_known_is_told_and_leaves_nothing() {
     let (_registry, reference) = odd(Manners::default());
     assert_refused(&bench.run(&["pull", &reference]), 2, "NOT_FOUND");
     assert_eq!(left_over(&bench), Vec::<String>::new());
-}
-
-#[test]
-fn registry_with_a_full_disk_is_told_as_one_and_shows_no_tag() {
-    let (_folder, bench) = bench();
-    give_large(&bench, "large.bin", 40 << 20);
-    seal(&bench, "r1");
-    let data = bench.path("small-disk");
-    fs::create_dir(&data).unwrap();
-    let mounted = Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=16m", "tmpfs"])
-        .arg(&data)
-        .output();
-    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
-        skip("a small disk cannot be mounted here");
-        return;
-    }
-    if let Some(registry) = DockerRegistry::start_in(Some(&data), "") {
-        let reference = format!("{}/team/run:v1", registry.host());
-        let refused = bench.run(&["push", "out/r1", &reference]);
-        let pulled = bench.run(&["pull", &reference, "-o", "pulled"]);
-        drop(registry);
-        let _ = Command::new("umount").arg(&data).status();
-        assert_refused(&refused, 2, "SERVER_FULL");
-        assert_refused(&pulled, 2, "NOT_FOUND");
-    } else {
-        let _ = Command::new("umount").arg(&data).status();
-    }
 }
 
 #[test]

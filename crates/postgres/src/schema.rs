@@ -10,6 +10,8 @@
 //! that adds it also commits the step; a log only grows.
 
 use postgres::Client;
+use postgres::error::SqlState;
+use postgres::types::Type;
 use runseal_engine::store::StoreError;
 
 use crate::error::DatabaseError;
@@ -51,10 +53,26 @@ pub(crate) fn migrate(client: &mut Client) -> Result<(), DatabaseError> {
 
 /// Fails unless there is a store of a version that this program knows.
 pub(crate) fn check(client: &mut Client, place: &str) -> Result<(), DatabaseError> {
-    match version(client)? {
-        None | Some(0) => Err(StoreError::NoStore(place.to_owned()).into()),
-        Some(found) => Ok(refuse_newer(found)?),
+    match has_table(client, "runseal_schema")? {
+        true => Ok(()),
+        false => Err(StoreError::NoStore(place.to_owned()).into()),
     }
+}
+
+/// Whether there is a table of ours; fails where it is of a later version than this program knows.
+/// Every command that reads asks this first, so it is one question.
+pub(crate) fn has_table(client: &mut Client, table: &str) -> Result<bool, DatabaseError> {
+    let asked = client.query_typed_one(
+        "SELECT COALESCE(MAX(version), 0), to_regclass($1) IS NOT NULL FROM runseal_schema",
+        &[(&table, Type::TEXT)],
+    );
+    let row = match asked {
+        Err(error) if error.code() == Some(&SqlState::UNDEFINED_TABLE) => return Ok(false),
+        asked => asked?,
+    };
+    let version: i64 = row.get(0);
+    refuse_newer(version)?;
+    Ok(version > 0 && row.get(1))
 }
 
 fn known() -> i64 {

@@ -485,6 +485,56 @@ on_every_store! {
         assert_eq!(resolve(catalog.as_reader(), "pair").unwrap().len(), 2);
     }
 
+    fn first_of_what_matches_are_the_first_of_all_that_do(fresh: &Fresh) {
+        let mut catalog = open(fresh);
+        // Matches that are common, rare, only among the oldest, and none.
+        let entries: Vec<_> = (0..1500)
+            .map(|at: usize| {
+                let values = [
+                    ("metrics/n", number(at as f64)),
+                    ("metrics/seventh", number((at % 7) as f64)),
+                    ("params/word", text(["tiny", "small", "large"][at % 3])),
+                ];
+                let time = format!("2026-01-01T{:02}:{:02}:00Z", at % 1200 / 60, at % 60);
+                let engine = ["FLATS", "SWEEP"][usize::from(at.is_multiple_of(250))];
+                let mut made = entry(&format!("r{at}"), engine, &time, &values);
+                made.tags = match at % 5 {
+                    0 => tags(&["kept"]),
+                    _ => tags(&[]),
+                };
+                made
+            })
+            .collect();
+        for share in entries.chunks(500) {
+            catalog.add(share, Existing::Keep).unwrap();
+        }
+        for (filter, words) in [
+            (Some("metrics.n>=0"), ""),
+            (Some("metrics.seventh=3 and engine=FLATS"), ""),
+            (Some("engine=SWEEP"), ""),
+            (Some("time<2026-01-01T00:40"), ""),
+            (Some("metrics.n<0"), ""),
+            (Some("params.word~mal and not tag=kept"), ""),
+            (Some("not (params.word=tiny or metrics.seventh)"), ""),
+            (Some("signer=unsigned or tag"), ""),
+            (None, "large"),
+            (None, "large sweep"),
+            (Some("metrics.n>1490"), "small"),
+            (None, ""),
+        ] {
+            let query = |limit| Query {
+                filter: filter.map(|text| Filter::parse(text).unwrap()),
+                words: words_of(words).collect(),
+                limit,
+            };
+            let all = found(&*catalog, &query(None));
+            for limit in [0, 1, 3, 51, 400, 700, 5000] {
+                let first = found(&*catalog, &query(Some(limit)));
+                assert_eq!(first, all[..limit.min(all.len())], "{filter:?} {words} {limit}");
+            }
+        }
+    }
+
     fn many_who_add_the_same_at_once_lose_and_double_nothing(fresh: &Fresh) {
         drop(open(fresh));
         let made = |at: usize| {

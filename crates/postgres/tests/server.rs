@@ -28,6 +28,7 @@ use runseal_engine::store::{
 };
 use runseal_postgres::PostgresStore;
 use runseal_testkit::postgres::{PASSWORD, Server, shared};
+use runseal_testkit::small_disk::SmallDisk;
 use support::{Fresh, Kind, describe, plan, post, read};
 
 fn fault_of(error: &StoreError) -> (ServerFault, String) {
@@ -460,35 +461,11 @@ fn store_with_two_receipts_for_a_step_is_not_copied_in_part() {
 
 #[test]
 fn disk_of_the_server_that_is_full_is_told_and_nothing_is_half_there() {
-    // A file system of a few megabytes, which takes root to mount.
-    let folder = tempfile::tempdir().unwrap();
-    fs::set_permissions(
-        folder.path(),
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
-    let small = folder.path().join("small");
-    fs::create_dir(&small).unwrap();
-    let mounted = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=24m,mode=777", "tmpfs"])
-        .arg(&small)
-        .status();
-    if !mounted.is_ok_and(|status| status.success()) {
-        println!("SKIPPED: a small file system takes root to mount");
+    let Some(disk) = SmallDisk::mount(24) else {
         return;
-    }
-    struct Unmount<'p>(&'p Path);
-    impl Drop for Unmount<'_> {
-        fn drop(&mut self) {
-            let _ = std::process::Command::new("umount")
-                .arg("-l")
-                .arg(self.0)
-                .status();
-        }
-    }
-    let _unmount = Unmount(&small);
+    };
     let Some(server) = shared() else { return };
-    let space = small.join("space");
+    let space = disk.path().join("space");
     fs::create_dir(&space).unwrap();
     std::os::unix::fs::chown(&space, Some(65534), Some(65534)).unwrap();
     server.sql(

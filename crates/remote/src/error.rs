@@ -227,6 +227,9 @@ impl RemoteError {
             Self::Refused { status, .. } if *status >= 300 && *status < 400 => Some(
                 "requests are not sent on to another place; AWS_ENDPOINT_URL names the right one",
             ),
+            Self::Refused { status, .. } if *status >= 500 => {
+                Some("the server's own log says why; a full disk is one common reason")
+            }
             Self::Protocol { .. } | Self::Refused { .. } | Self::Local { .. } => None,
             Self::Http(error) => error.hint(),
         }

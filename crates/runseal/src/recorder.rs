@@ -122,7 +122,9 @@ impl Recorder {
     pub fn param(&mut self, name: &str, value: impl Into<Parameter>) -> Result<(), Error> {
         let value = value.into().into_value()?;
         if let Some(pointer) = find_changed_integers(&value).first() {
-            let message = format!("`{name}{pointer}` is an integer that canonical JSON cannot hold: write it as a string");
+            let message = format!(
+                "`{name}{pointer}` is an integer that canonical JSON cannot hold: write it as a string"
+            );
             return Err(Error::new("NUMBER", message));
         }
         self.run.set_parameter(name, value);

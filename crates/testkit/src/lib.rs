@@ -18,6 +18,7 @@ pub mod isolation;
 pub mod object_storage;
 pub mod odd_registry;
 pub mod postgres;
+pub mod small_disk;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -92,6 +92,11 @@ fn free_ports(count: u16) -> u16 {
 impl Server {
     /// Starts one; `None` with a message where it is not installed.
     pub fn start(kind: Kind) -> Option<Self> {
+        Self::start_below(&std::env::temp_dir(), kind)
+    }
+
+    /// The same, with everything that it keeps in a new folder below `place`.
+    pub fn start_below(place: &Path, kind: Kind) -> Option<Self> {
         let programs = tools().join("venv/bin");
         let program = match kind {
             Kind::Weed => programs.join("weed"),
@@ -101,7 +106,7 @@ impl Server {
             skip("servers of object storage are not installed; .ci/object-storage installs them");
             return None;
         }
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in(place).unwrap();
         let base = free_ports(6);
         let mut command = Command::new(&program);
         match kind {

@@ -39,6 +39,9 @@ pub struct Manners {
     pub busy_for: u32,
     /// The connection breaks off after so many bytes of a piece, which are kept; this many times.
     pub breaks_off: Option<(usize, u32)>,
+    /// With `breaks_off`, the connection stays open and nothing more is taken or said, until the client
+    /// is gone.
+    pub stalls: bool,
     /// The smallest piece it takes.
     pub least_piece: Option<u64>,
     /// Answers to errors repeat what the client sent.
@@ -69,6 +72,14 @@ struct Asked {
     query: String,
     headers: BTreeMap<String, String>,
     body: Vec<u8>,
+}
+
+impl Asked {
+    /// Where a piece of an upload says that it begins.
+    fn begins_at(&self) -> Option<usize> {
+        let range = self.headers.get("content-range")?;
+        range.split_once('-')?.0.parse().ok()
+    }
 }
 
 struct Answer {
@@ -148,6 +159,12 @@ impl OddRegistry {
             .collect()
     }
 
+    /// Bytes of uploads that are not complete.
+    pub fn unfinished(&self) -> usize {
+        let state = self.state.lock().unwrap();
+        state.uploads.values().map(Vec::len).sum()
+    }
+
     /// Stores a manifest as it is, whatever it says.
     pub fn plant(&self, tag: &str, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap();
@@ -214,6 +231,11 @@ impl OddRegistry {
             let upload = asked.path.rsplit('/').next().unwrap().to_owned();
             let body = asked.body;
             state.uploads.entry(upload).or_default().extend(body);
+            let stalls = state.manners.stalls;
+            drop(state);
+            if stalls {
+                let _ = std::io::copy(reader, &mut std::io::sink());
+            }
             return None;
         }
         reader
@@ -226,8 +248,10 @@ impl OddRegistry {
     /// Whether this request is to break off, and where.
     fn cut(&self, asked: &Asked) -> Option<usize> {
         let mut state = self.state.lock().unwrap();
+        let upload = asked.path.rsplit('/').next().unwrap();
+        let there = state.uploads.get(upload).map(Vec::len);
         let (at, left) = state.manners.breaks_off.as_mut()?;
-        if asked.method != "PATCH" || *left == 0 {
+        if asked.method != "PATCH" || *left == 0 || asked.begins_at() != there {
             return None;
         }
         *left -= 1;
@@ -426,11 +450,7 @@ impl State {
             },
             "PATCH" => {
                 let bytes = self.uploads.entry(upload.to_owned()).or_default();
-                let from = asked.headers.get("content-range").and_then(|range| {
-                    let (from, _) = range.split_once('-')?;
-                    from.parse::<usize>().ok()
-                });
-                if from != Some(bytes.len()) {
+                if asked.begins_at() != Some(bytes.len()) {
                     return self.error(416, "BLOB_UPLOAD_INVALID", None);
                 }
                 bytes.extend(&asked.body);

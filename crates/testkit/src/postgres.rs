@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::small_disk::is_root;
+
 /// The superuser's password, which no message may show.
 pub const PASSWORD: &str = "c0rrect-h0rse";
 
@@ -53,8 +55,7 @@ fn ordinary_user() -> Option<(u32, u32)> {
         .split(':')
         .skip(2)
         .map(|field| field.parse().unwrap());
-    let is_root = fs::metadata("/proc/self").map(|own| std::os::unix::fs::MetadataExt::uid(&own));
-    (is_root.unwrap() == 0).then(|| (fields.next().unwrap(), fields.next().unwrap()))
+    is_root().then(|| (fields.next().unwrap(), fields.next().unwrap()))
 }
 
 /// A command that runs as an ordinary user.
@@ -105,11 +106,16 @@ pub fn skip(reason: &str) {
 impl Server {
     /// Starts a server that listens on `address`, with further settings, one a line.
     pub fn start(address: &str, settings: &str) -> Option<Self> {
+        Self::start_below(&std::env::temp_dir(), address, settings)
+    }
+
+    /// The same, with everything that it keeps in a new folder below `place`.
+    pub fn start_below(place: &Path, address: &str, settings: &str) -> Option<Self> {
         let Some(programs) = programs() else {
             skip("PostgreSQL is not installed; .ci/servers installs it");
             return None;
         };
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir_in(place).unwrap();
         give_to_ordinary_user(folder.path());
         let password = folder.path().join("password");
         fs::write(&password, PASSWORD).unwrap();

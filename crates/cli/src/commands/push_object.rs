@@ -81,8 +81,9 @@ pub fn push_run(
     let pushed = place.put_run(path, &options).map_err(|error| {
         let told = storage_error(&error, reference);
         match (&error, &options.retention) {
-            // Servers have many words for this, some of them general.
-            (RemoteError::Refused { .. }, Some(_)) => told.hint(
+            // Servers have many words for this, some of them general; but none is for a server's own
+            // failure.
+            (RemoteError::Refused { status: 400..=499 | 501, .. }, Some(_)) => told.hint(
                 "locks need a bucket that was made for them; leave --retain-until out, or name such a bucket",
             ),
             _ => told,

@@ -13,6 +13,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -202,6 +203,50 @@ pub fn cutting_proxy(endpoint: &str, bytes: usize) -> String {
         }
     });
     address
+}
+
+/// Bytes that passed through a [`counting_proxy`] so far.
+#[derive(Default)]
+pub struct Passed {
+    /// From clients to the server.
+    pub sent: AtomicU64,
+    /// From the server to clients.
+    pub received: AtomicU64,
+}
+
+/// A way to a server that counts what passes.
+pub fn counting_proxy(endpoint: &str) -> (String, Arc<Passed>) {
+    let upstream = endpoint.strip_prefix("http://").unwrap().to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let passed = Arc::new(Passed::default());
+    let noted = passed.clone();
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let client = client.unwrap();
+            let server = TcpStream::connect(&upstream).unwrap();
+            for (from, to, is_sent) in [(&client, &server, true), (&server, &client, false)] {
+                let (mut from, mut to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                let noted = noted.clone();
+                thread::spawn(move || {
+                    let count = if is_sent {
+                        &noted.sent
+                    } else {
+                        &noted.received
+                    };
+                    let mut buffer = vec![0; 64 << 10];
+                    while let Ok(arrived) = from.read(&mut buffer)
+                        && arrived > 0
+                        && to.write_all(&buffer[..arrived]).is_ok()
+                    {
+                        count.fetch_add(arrived as u64, Ordering::SeqCst);
+                    }
+                    let _ = to.shutdown(Shutdown::Both);
+                });
+            }
+        }
+    });
+    (address, passed)
 }
 
 /// Runs a command and gives the most memory that it had, in kilobytes.

@@ -130,10 +130,12 @@ impl DeclaredRun {
         if let Some(run_id) = run_id {
             RunFiles::check_free(out, run_id).map_err(SealError::from)?;
         }
-        let above = out.ancestors().map(|above| match above.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => above,
-        });
+        let above = out
+            .ancestors()
+            .map(|above| match above.as_os_str().is_empty() {
+                true => Path::new("."),
+                false => above,
+            });
         let mut existing = above.filter(|above| above.exists());
         if let Some(folder) = existing.next() {
             let fail = |source| SourceError::Io {

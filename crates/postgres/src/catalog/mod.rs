@@ -51,28 +51,27 @@ impl PostgresCatalog {
     /// When there is none, or the server cannot be reached or refuses.
     pub fn open(address: &str) -> Result<Self, CatalogError> {
         let connection = Connection::open(Arc::new(Address::parse(address)?))?;
-        let is_there: bool = connection.run(|client, _| {
-            let found =
-                client.query_typed_one("SELECT to_regclass('catalog_runs') IS NOT NULL", &[])?;
-            Ok(found.get(0))
-        })?;
+        let is_there = connection.run(|client, _| schema::has_table(client, "catalog_runs"))?;
         if !is_there {
             return Err(CatalogError::Missing(connection.place().to_owned()));
         }
-        connection.run(|client, _| schema::check(client, connection.place()))?;
         Ok(Self { connection })
     }
 }
 
 impl CatalogReader for PostgresCatalog {
     fn visit(&self, query: &Query, see: &mut dyn FnMut(Entry) -> bool) -> Result<(), CatalogError> {
-        let runs = self
+        let (runs, first) = self
             .connection
-            .run(|client, _| read::select_runs(client, query))?;
+            .run(|client, _| read::select_runs(client, query, PAGE))?;
+        let mut first = Some(first);
         for page in runs.chunks(PAGE) {
-            let entries = self
-                .connection
-                .run(|client, _| read::entries(client, page))?;
+            let entries = match first.take() {
+                Some(entries) => entries,
+                None => self
+                    .connection
+                    .run(|client, _| read::entries(client, page))?,
+            };
             for entry in entries {
                 if !see(entry) {
                     return Ok(());

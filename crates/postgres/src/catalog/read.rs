@@ -12,8 +12,11 @@ use runseal_engine::store::StoreError;
 
 use crate::error::DatabaseError;
 
-/// Bounds the first look at the runs in order: four times as many are read at most.
-const FIRST_LOOK: usize = 1000;
+/// How many runs a look at the runs in order reads for each one that is asked for, and how many
+/// times as many the next look does.
+const AHEAD: usize = 8;
+/// The most runs that are tried one by one; where it would take more, sets of all that match are built.
+const MOST_TRIED: usize = 4000;
 
 /// A parameter and its type.
 type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -27,8 +30,13 @@ fn parameters(bound: &[Bound]) -> Vec<Parameter<'_>> {
     parameters.collect()
 }
 
-/// The runs that match a query, in order and up to its limit.
-pub(super) fn select_runs(client: &mut Client, query: &Query) -> Result<Vec<i64>, DatabaseError> {
+/// The runs that match a query, in order and up to its limit, and the entries of the first `page` of
+/// them, all as of one moment.
+pub(super) fn select_runs(
+    client: &mut Client,
+    query: &Query,
+    page: usize,
+) -> Result<(Vec<i64>, Vec<Entry>), DatabaseError> {
     let mut transaction = client
         .build_transaction()
         .isolation_level(IsolationLevel::RepeatableRead)
@@ -36,22 +44,75 @@ pub(super) fn select_runs(client: &mut Client, query: &Query) -> Result<Vec<i64>
         .start()?;
     // Compiling such a statement takes longer than running it.
     transaction.batch_execute("SET LOCAL jit = off")?;
-    let runs = select(&mut Tables(&mut transaction), query)?;
+    let mut tables = Tables(&mut transaction);
+    let runs = match first_matches(&mut tables, query)? {
+        Some(runs) => runs,
+        None => select(&mut tables, query)?,
+    };
+    let entries = read_entries(&mut transaction, &runs[..runs.len().min(page)])?;
     transaction.commit()?;
-    Ok(runs)
+    Ok((runs, entries))
+}
+
+/// The matches of a query with a limit, if the first runs in order hold enough of them. A person who
+/// is shown fifty runs of many waits for those fifty, not for a set of all.
+fn first_matches(
+    tables: &mut Tables<'_, '_>,
+    query: &Query,
+) -> Result<Option<Vec<i64>>, DatabaseError> {
+    let asks = query.filter.is_some() || !query.words.is_empty();
+    let Some(limit) = query.limit.filter(|_| asks) else {
+        return Ok(None);
+    };
+    let most = limit.saturating_mul(AHEAD);
+    if most > MOST_TRIED {
+        return Ok(None);
+    }
+    let first = tables.first_in_order(most)?;
+    let is_all = first.len() < most;
+    let found = select(&mut FirstRuns { tables, first }, query)?;
+    Ok((is_all || found.len() >= limit).then_some(found))
 }
 
 /// The tables within one transaction.
 struct Tables<'a, 'b>(&'a mut Transaction<'b>);
 
 impl Tables<'_, '_> {
-    /// The numbers that a query returns, in its order. One array is far smaller on the wire than
-    /// rows.
-    fn numbers(&mut self, query: &str, bound: &[Bound]) -> Result<Vec<i64>, DatabaseError> {
-        let query = format!("SELECT COALESCE(array_agg(run), '{{}}') FROM ({query}) AS asked");
-        let row = self.0.query_typed_one(&query, &parameters(bound))?;
+    /// Those of a few runs that a query returns. Each is looked up by its key: `OFFSET 0` keeps the
+    /// planner from going through all that match instead.
+    fn numbers_among(&mut self, few: &[i64], query: &SqlText) -> Result<Vec<i64>, DatabaseError> {
+        let mut parameters = parameters(&query.bound);
+        parameters.push((&few, Type::INT8_ARRAY));
+        let sql = format!(
+            "SELECT COALESCE(array_agg(few.run), '{{}}') FROM unnest(${}) AS few(run) WHERE EXISTS
+             (SELECT 1 FROM ({}) AS asked WHERE asked.run = few.run OFFSET 0)",
+            parameters.len(),
+            query.text
+        );
+        let row = self.0.query_typed_one(&sql, &parameters)?;
         Ok(row.get(0))
     }
+
+    /// The first runs in the order of results, at most so many.
+    fn first_in_order(&mut self, most: usize) -> Result<Vec<i64>, DatabaseError> {
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let query = "SELECT run FROM catalog_runs ORDER BY time DESC, digest LIMIT $1";
+        let sql = format!("SELECT COALESCE(array_agg(run), '{{}}') FROM ({query}) AS asked");
+        let row = self.0.query_typed_one(&sql, &[(&most, Type::INT8)])?;
+        Ok(row.get(0))
+    }
+}
+
+/// A query for the runs with all these words.
+fn query_for_words(words: &[String]) -> SqlText {
+    // Words contain only letters and digits, so quoting them needs no escapes.
+    let asked: Vec<_> = words.iter().map(|word| format!("'{word}':*")).collect();
+    let mut query = SqlText::new(SqlDialect::Postgres);
+    query.push("SELECT run FROM catalog_runs WHERE words @@ CAST(");
+    query
+        .bind(Bound::Text(asked.join(" & ")))
+        .push(" AS tsquery)");
+    query
 }
 
 impl RunTables for Tables<'_, '_> {
@@ -60,19 +121,18 @@ impl RunTables for Tables<'_, '_> {
     const DIALECT: SqlDialect = SqlDialect::Postgres;
 
     fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, DatabaseError> {
-        let numbers = self.numbers(&query.text, &query.bound)?;
+        // One array is far smaller on the wire than rows.
+        let sql = format!(
+            "SELECT COALESCE(array_agg(run), '{{}}') FROM ({}) AS asked",
+            query.text
+        );
+        let row = self.0.query_typed_one(&sql, &parameters(&query.bound))?;
+        let numbers: Vec<i64> = row.get(0);
         Ok(numbers.into_iter().collect())
     }
 
     fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, DatabaseError> {
-        // Words contain only letters and digits, so quoting them needs no escapes.
-        let asked: Vec<_> = words.iter().map(|word| format!("'{word}':*")).collect();
-        let mut query = SqlText::new(Self::DIALECT);
-        query.push("SELECT run FROM catalog_runs WHERE words @@ CAST(");
-        query
-            .bind(Bound::Text(asked.join(" & ")))
-            .push(" AS tsquery)");
-        self.runs_of(&query)
+        self.runs_of(&query_for_words(words))
     }
 
     fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, DatabaseError> {
@@ -89,21 +149,59 @@ impl RunTables for Tables<'_, '_> {
         set: Option<&RunSet>,
         limit: usize,
     ) -> Result<Vec<i64>, DatabaseError> {
-        // The first few thousand usually suffice; if not, read all of them.
-        for most in [limit.clamp(1, FIRST_LOOK) * 4, usize::MAX] {
-            let mut query = "SELECT run FROM catalog_runs ORDER BY time DESC, digest".to_owned();
-            if most < usize::MAX {
-                query.push_str(&format!(" LIMIT {most}"));
-            }
-            let ordered = self.numbers(&query, &[])?;
+        // Reading all runs in order takes longer than everything else, so ever more are read instead,
+        // until there are enough.
+        let mut most = limit.saturating_mul(AHEAD / 2).max(1);
+        loop {
+            let ordered = self.first_in_order(most)?;
             let is_all = ordered.len() < most;
             let in_set = |run: &i64| set.is_none_or(|set| set.contains(*run));
             let picked: Vec<i64> = ordered.into_iter().filter(in_set).take(limit).collect();
             if is_all || picked.len() >= limit {
                 return Ok(picked);
             }
+            most = most.saturating_mul(AHEAD);
         }
-        Ok(Vec::new())
+    }
+}
+
+/// The first runs in order, as if there were no others.
+struct FirstRuns<'a, 'b, 'c> {
+    tables: &'a mut Tables<'b, 'c>,
+    first: Vec<i64>,
+}
+
+impl RunTables for FirstRuns<'_, '_, '_> {
+    type Error = DatabaseError;
+
+    const DIALECT: SqlDialect = SqlDialect::Postgres;
+
+    fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, DatabaseError> {
+        let numbers = self.tables.numbers_among(&self.first, query)?;
+        Ok(numbers.into_iter().collect())
+    }
+
+    fn runs_with_words(&mut self, words: &[String]) -> Result<RunSet, DatabaseError> {
+        self.runs_of(&query_for_words(words))
+    }
+
+    fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, DatabaseError> {
+        self.pick_in_order(Some(runs), usize::MAX)
+    }
+
+    fn pick_in_order(
+        &mut self,
+        set: Option<&RunSet>,
+        limit: usize,
+    ) -> Result<Vec<i64>, DatabaseError> {
+        let in_set = |run: &&i64| set.is_none_or(|set| set.contains(**run));
+        Ok(self
+            .first
+            .iter()
+            .filter(in_set)
+            .take(limit)
+            .copied()
+            .collect())
     }
 }
 

@@ -247,6 +247,10 @@ impl Registry {
         match response.status.as_u16() {
             202 | 201 | 204 => {}
             404 => return Err(AttemptError::Forgotten(self.refusal(response, "upload"))),
+            // One byte has arrived, and the registry cannot say so: `0-0` is its answer for none, too.
+            416 if upload.offset == 0 => {
+                return Err(AttemptError::Forgotten(self.refusal(response, "upload")));
+            }
             416 => return Err(AttemptError::Interrupted(self.refusal(response, "upload"))),
             _ => return Err(self.refusal(response, "upload").into()),
         }
@@ -313,7 +317,7 @@ fn end_of_range(response: &Response) -> Option<u64> {
     let range = response.text_header("range")?;
     let range = range.strip_prefix("bytes=").unwrap_or(range);
     let (_, last) = range.split_once('-')?;
-    // An empty upload has the range `0-0` too. At worst one byte is sent twice.
+    // An empty upload has the range `0-0` too. If it is one byte, the upload is begun again.
     match last.parse::<u64>().ok()? {
         0 => Some(0),
         last => last.checked_add(1),

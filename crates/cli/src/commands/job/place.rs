@@ -220,7 +220,9 @@ fn server_hint(fault: ServerFault) -> Option<&'static str> {
         ServerFault::Insecure => Some(
             "check sslmode, sslrootcert and the server's certificate; docs/stores.md says more",
         ),
-        ServerFault::Full => Some("make room on the server; nothing of this was recorded"),
+        ServerFault::Full => {
+            Some("make room on the server, then run it again; nothing was recorded by half")
+        }
         ServerFault::Busy => Some("try again; nothing of this was recorded"),
         ServerFault::Failed => None,
     }

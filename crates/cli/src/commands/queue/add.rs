@@ -9,7 +9,7 @@ use runseal_engine::store::TaskKind;
 
 use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;
-use crate::places::files_for;
+use crate::places::{check_readable, files_for};
 use crate::ui;
 
 fn queue(
@@ -18,6 +18,11 @@ fn queue(
     paths: &[PathBuf],
     store: &StoreArgs,
 ) -> Result<Outcome, CliError> {
+    // A path on this machine may be missing here and be there for a worker; an address is the same
+    // for everybody.
+    for path in paths {
+        check_readable(path)?;
+    }
     let files = files_for(paths.iter().map(PathBuf::as_path));
     let tasks = find_tasks(files, kind, level, paths);
     if tasks.is_empty() {
@@ -51,7 +56,8 @@ pub mod verify {
     /// Queue everything at and below each PATH to be verified.
     ///
     /// Paths are kept as they are given: workers look them up below their own working folder or
-    /// --root. What is queued already stays so; what has ended is queued again.
+    /// --root. An address (`s3://…`, `oci://…`) must be readable now, or nothing is queued. What is
+    /// queued already stays so; what has ended is queued again.
     #[derive(Debug, clap::Args)]
     #[command(after_help = "Example:\n  runseal queue verify runs/2026-11")]
     pub struct Args {
@@ -83,6 +89,7 @@ pub mod replay {
     ///
     /// That is run bundles, job bundles and packs, and archives that may hold some. The same content is
     /// replayed once by the same version of this program, whatever its name and however often it is queued.
+    /// An address (`s3://…`, `oci://…`) must be readable now, or nothing is queued.
     #[derive(Debug, clap::Args)]
     #[command(after_help = "Example:\n  runseal queue replay runs/2026-11")]
     pub struct Args {
