@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Value;
+use runseal_core::formats::run_bundle::outputs::find_changed_integers;
 use runseal_engine::clock;
 use runseal_engine::run::declared::{DeclaredRun, SealDeclared};
 use runseal_engine::run::seal::parse_value;

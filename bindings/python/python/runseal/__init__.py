@@ -159,6 +159,8 @@ def verify(
     """
     if not paths:
         raise TypeError("verify() needs at least one path")
+    if at is not None and trust is None:
+        raise ValueError("at is the time at which a policy is asked: it needs trust")
     answer = _runseal.verify(
         [_os.fspath(path) for path in paths],
         level,
@@ -183,6 +185,9 @@ class Inspection:
     def data(self) -> Any:
         """What `runseal inspect --format json` says, as Python values."""
         return _json.loads(self.json)
+
+    def __bool__(self) -> bool:
+        return self.ok
 
     def html(self) -> str:
         """The page that `runseal report` writes: one HTML file that needs nothing else."""
@@ -209,6 +214,9 @@ class Comparison:
     json: str
     text: str
 
+    def __bool__(self) -> bool:
+        return self.same
+
     @property
     def data(self) -> Any:
         """What `runseal diff --format json` says, as Python values."""
@@ -233,6 +241,9 @@ class Replay:
     verdict: str
     json: str
     text: str
+
+    def __bool__(self) -> bool:
+        return self.reproduced
 
     @property
     def reproduced(self) -> bool:
@@ -357,6 +368,8 @@ class Run:
 
     def metric(self, name: str, value: float, step: int | None = None) -> None:
         """What the program measured; with a step, every value is kept."""
+        if isinstance(value, int) and int(float(value)) != value:
+            raise ValueError(f"{value} is an integer that canonical JSON cannot hold")
         self._run.metric(name, float(value), step)
 
     def input(self, path: StrPath) -> None:
@@ -387,11 +400,11 @@ class Run:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None:
+        if error is not None and not _is_plain_exit(error):
             if not self._keep_failed:
                 self._run.drop()
                 return
-            self._run.failed(f"{type(error).__name__}: {error}")
+            self._run.failed(_describe(error))
         self.sealed = _sealed(self._run.seal(**self._seal))
 
     def _repr_html_(self) -> str:
@@ -400,13 +413,27 @@ class Run:
         return inspect(self.sealed.path)._repr_html_()
 
 
+def _is_plain_exit(error: BaseException) -> bool:
+    """Whether it is `sys.exit()` of a program that did what it was to do."""
+    return isinstance(error, SystemExit) and error.code in (None, 0)
+
+
+def _describe(error: BaseException) -> str:
+    """What an exception says, as text that can be sealed."""
+    try:
+        said = str(error)
+    except Exception:  # whatever it says, the run is sealed
+        said = "(it cannot be written as text)"
+    return f"{type(error).__name__}: {said}".encode("utf-8", "backslashreplace").decode()
+
+
 def record(
     out: StrPath,
     *,
     name: str = "PYTHON_RUN",
     version: str = "1",
     params: Mapping[str, Any] | None = None,
-    inputs: Iterator[StrPath] | list[StrPath] | tuple[StrPath, ...] = (),
+    inputs: StrPath | Iterator[StrPath] | list[StrPath] | tuple[StrPath, ...] = (),
     run_id: str | None = None,
     script: bool = True,
     keep_failed: bool = False,
@@ -416,18 +443,21 @@ def record(
 
     The script that runs is kept as an input unless ``script=False``. A block that ends with an exception seals
     nothing, or with ``keep_failed=True`` a bundle that is shown as a failed run everywhere; the exception goes on.
+    A name, an id or a folder that nothing can be sealed under is refused here, before the work is done.
     """
     main = _main_script() if script else None
     command = ["python3", *([main.name] if main else []), *_sys.argv[1:]]
+    begun = _runseal.Run(name, version, command)
+    begun.check_target(_os.fspath(out), run_id, redactable)
     run = Run(
-        _runseal.Run(name, version, command),
+        begun,
         {"out": _os.fspath(out), "run_id": run_id, "redactable": redactable},
         keep_failed,
     )
     run.params(params or {})
     if main is not None:
         run.input(main)
-    for path in inputs:
+    for path in [inputs] if isinstance(inputs, (str, _os.PathLike)) else inputs:
         run.input(path)
     return run
 

@@ -21,7 +21,7 @@ use runseal_core::source::SourceError;
 use runseal_sandbox::Isolation;
 use tempfile::TempDir;
 
-use super::contracts::{Program, check_engine};
+use super::contracts::{Engine, Program, check_engine};
 use super::seal::{Request, SealError, Sealed, seal_declared_output};
 use super::staging::RunFiles;
 use crate::directory::{DirectorySource, RootLink};
