@@ -103,7 +103,7 @@ impl Judge<'_> {
             self.one_result(Checked::not_checked(inside.shown(), None, reason), None)
         };
         match self.files.judge_archive(&inside.archive) {
-            Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
+            Ok(Some(archive)) => judge_in_archive(inside, archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
             Err(error) => lost(error_chain(&error)),
         }
@@ -134,7 +134,7 @@ impl Judge<'_> {
                 let shown = "standard input";
                 let read = self.files.read_archive_stream(container, &mut whole, shown);
                 match read {
-                    Ok(archive) => judge_archive(path, &archive, Found::ByName, self),
+                    Ok(archive) => judge_archive(path, archive, Found::ByName, self),
                     Err(error) => lost(error_chain(&error)),
                 }
             }
@@ -170,7 +170,7 @@ impl Judge<'_> {
             );
         }
         match self.files.judge_archive(path) {
-            Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
+            Ok(Some(archive)) => return judge_archive(&name, archive, found, self),
             Ok(None) => {}
             Err(error) => return lost(&error),
         }

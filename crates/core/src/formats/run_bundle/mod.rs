@@ -90,6 +90,10 @@ impl FormatDefinition for RunBundleFormat {
         is_trace(name) || matches!(name, layout::SUMS | layout::MANIFEST)
     }
 
+    fn read_once(&self) -> &'static [&'static str] {
+        &collect::READ_ONCE
+    }
+
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match has_trace(names) {
             true => Claim::Strong,
