@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use runseal_core::canon::{Dialect, Value, canonical_bytes, canonical_digest};
+use runseal_core::canon::{Dialect, Members, Value, canonical_bytes, canonical_digest};
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::job_bundle::facts::ArtifactKey;
 use runseal_core::formats::job_bundle::hashes::{compute_root_hash, derive_artifact_id};
@@ -40,7 +40,7 @@ pub fn make_bundle(folder: &Path, count: usize, size: usize) {
         step.insert("ordinal", at);
         step.insert("refs", Value::object([("section_id", reference.as_str())]));
         step.insert("constraints", Value::object([("slice", slice)]));
-        step.insert("expected_outputs", Value::Object(BTreeMap::new()));
+        step.insert("expected_outputs", Value::Object(Members::new()));
         steps.push(step);
         refs.push(reference);
     }
@@ -77,7 +77,7 @@ pub fn make_bundle(folder: &Path, count: usize, size: usize) {
         Value::Array(artifacts.into_values().map(|(value, _)| value).collect()),
     );
     manifest.insert("hashes", Value::object([("root_hash", "")]));
-    manifest.insert("provenance", Value::Object(BTreeMap::new()));
+    manifest.insert("provenance", Value::Object(Members::new()));
     let bundle_id = canonical_digest(&manifest, Dialect::Job)
         .unwrap()
         .to_string();

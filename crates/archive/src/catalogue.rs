@@ -146,11 +146,14 @@ impl Archive {
 
     /// The entry of this name.
     pub fn get(&self, name: &str) -> Option<Record<'_>> {
-        let catalogue = &self.catalogue;
-        let found = catalogue
-            .rows
-            .binary_search_by(|row| catalogue.name(row).cmp(name.as_bytes()));
-        found.ok().map(|at| catalogue.record(&catalogue.rows[at]))
+        let row = self.catalogue.find(name)?;
+        Some(self.catalogue.record(row))
+    }
+
+    /// Takes the bytes of a large file that was kept out of the archive; what they are is still known.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Vec<u8>> {
+        let content = self.catalogue.find(name)?.content;
+        self.catalogue.take_kept(content)
     }
 }
 
@@ -288,6 +291,26 @@ impl Catalogue {
             }),
             kind => Record::Other(kind),
         }
+    }
+
+    fn find(&self, name: &str) -> Option<&Row> {
+        let found = self
+            .rows
+            .binary_search_by(|row| self.name(row).cmp(name.as_bytes()));
+        found.ok().map(|at| &self.rows[at])
+    }
+
+    /// Takes what is kept of a file out, where no other file shares its piece.
+    fn take_kept(&mut self, content: u32) -> Option<Vec<u8>> {
+        let found = self
+            .kept
+            .binary_search_by_key(&content, |kept| kept.content);
+        let at = found.ok()?;
+        if (self.kept[at].length as usize) < OWN_PIECE {
+            return None;
+        }
+        let kept = self.kept.remove(at);
+        Some(std::mem::take(&mut self.pieces[kept.piece as usize]))
     }
 
     fn kept_bytes(&self, content: u32) -> Option<&[u8]> {

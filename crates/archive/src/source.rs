@@ -1,7 +1,9 @@
 //! A folder of an archive as a source.
 
 use std::borrow::Cow;
-use std::io::{self, Read};
+use std::collections::BTreeMap;
+use std::io::{self, Cursor, Read};
+use std::sync::{Mutex, PoisonError};
 
 use runseal_core::formats::redacted::chunks::ChunkedFile;
 use runseal_core::path::SafePath;
@@ -13,16 +15,60 @@ use runseal_core::source::{
 use crate::catalogue::{Archive, FileRecord, Record};
 
 /// What lies below one folder of an archive.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct ArchiveSource<'a> {
     archive: &'a Archive,
     folder: &'a str,
+    /// What is given away when it is read; `None` where that was done.
+    handed_over: Mutex<BTreeMap<&'static str, Option<Vec<u8>>>>,
 }
 
 impl<'a> ArchiveSource<'a> {
     /// The folder of this name; the whole archive where it is empty.
     pub fn new(archive: &'a Archive, folder: &'a str) -> Self {
-        Self { archive, folder }
+        Self {
+            archive,
+            folder,
+            handed_over: Mutex::default(),
+        }
+    }
+
+    /// The same, where each of `lists` is read at most once. A large one leaves the archive, and its memory is free
+    /// when its reader is done.
+    pub fn handing_over(archive: &'a mut Archive, folder: &'a str, lists: &[&'static str]) -> Self {
+        let mut handed_over = BTreeMap::new();
+        for list in lists {
+            let name = match folder {
+                "" => (*list).to_owned(),
+                folder => format!("{folder}/{list}"),
+            };
+            if let Some(bytes) = archive.take(&name) {
+                handed_over.insert(*list, Some(bytes));
+            }
+        }
+        Self {
+            archive,
+            folder,
+            handed_over: Mutex::new(handed_over),
+        }
+    }
+
+    /// Gives a list away; `None` where this is no such list.
+    fn hand_over(&self, path: &SafePath) -> Result<Option<Vec<u8>>, SourceError> {
+        let mut lists = self
+            .handed_over
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let Some(list) = lists.get_mut(path.as_str()) else {
+            return Ok(None);
+        };
+        match list.take() {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(SourceError::Io {
+                path: path.to_string(),
+                source: io::Error::other("it was read once, and is not kept"),
+            }),
+        }
     }
 
     fn file(&self, path: &SafePath) -> Result<FileRecord<'a>, SourceError> {
@@ -79,8 +125,10 @@ impl Source for ArchiveSource<'_> {
     }
 
     fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
-        self.kept(path)
-            .map(|bytes| Box::new(bytes) as Box<dyn Read + Send>)
+        Ok(match self.hand_over(path)? {
+            Some(bytes) => Box::new(Cursor::new(bytes)),
+            None => Box::new(self.kept(path)?),
+        })
     }
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
@@ -88,14 +136,17 @@ impl Source for ArchiveSource<'_> {
     }
 
     fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
-        let bytes = self.kept(path)?;
+        let bytes = match self.hand_over(path)? {
+            Some(bytes) => Cow::Owned(bytes),
+            None => Cow::Borrowed(self.kept(path)?),
+        };
         if bytes.len() as u64 > limit {
             return Err(SourceError::TooLarge {
                 path: path.to_string(),
                 limit,
             });
         }
-        Ok(Cow::Borrowed(bytes))
+        Ok(bytes)
     }
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
@@ -132,5 +183,47 @@ impl Source for ArchiveSource<'_> {
             Some(pieces) => Ok(pieces.clone()),
             None => chunks_of(self.open(path)?, path),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::container::PackedBytes;
+    use crate::scan::{InlineDigester, Scan};
+
+    #[test]
+    fn large_list_leaves_the_archive_when_it_is_read_and_its_facts_stay() {
+        let (list, small) = (vec![b'a'; 1 << 20], b"b".to_vec());
+        let mut digester = InlineDigester::default();
+        let mut scan = Scan::new(PackedBytes::default(), &mut digester);
+        for (name, bytes) in [
+            ("run/SHA256SUMS.txt", &list),
+            ("run/a.json", &small),
+            ("SHA256SUMS.txt", &list),
+        ] {
+            scan.add_file(name.as_bytes(), 0, &mut bytes.as_slice())
+                .unwrap();
+        }
+        let mut archive = scan.finish();
+        let path = |name: &str| SafePath::parse(name).unwrap();
+        let lists = ["SHA256SUMS.txt", "a.json", "missing.json"];
+        let source = ArchiveSource::handing_over(&mut archive, "run", &lists);
+        let (sums, other) = (path("SHA256SUMS.txt"), path("a.json"));
+        let read = |path: &SafePath| source.view(path, 1 << 30).map(Cow::into_owned);
+        assert_eq!(read(&sums).unwrap(), list);
+        let again = read(&sums).unwrap_err();
+        assert!(matches!(again, SourceError::Io { .. }), "{again}");
+        assert_eq!(source.content(&sums).unwrap().bytes, 1 << 20);
+        // What is small is not worth it.
+        assert_eq!(read(&other).unwrap(), small);
+        assert_eq!(read(&other).unwrap(), small);
+        assert!(matches!(
+            read(&path("missing.json")),
+            Err(SourceError::NotFound { .. })
+        ));
+        // The other file of this name is another one.
+        let top = ArchiveSource::new(&archive, "");
+        assert_eq!(top.read(&sums, 1 << 30).unwrap(), list);
     }
 }

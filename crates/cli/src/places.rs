@@ -186,6 +186,7 @@ mod remote {
     use std::borrow::Cow;
     use std::sync::OnceLock;
 
+    use runseal_core::source::EntryKind;
     use runseal_core::verify::{Level, Outcome};
     use runseal_remote::RemoteError;
     use runseal_remote::error::shown_address;

@@ -66,10 +66,7 @@ fn page_of_a_replay_is_about_what_was_replayed_and_not_what_is_there_afterwards(
         return;
     }
     let project = Project::new();
-    project.write(
-        "slow.sh",
-        &format!("sleep {SLEEP}\nsort in.txt > out.txt\n"),
-    );
+    project.write("slow.sh", format!("sleep {SLEEP}\nsort in.txt > out.txt\n"));
     project.write("in.txt", "b\na\n");
     let ran = project.run(&["record", "--run-id", "slow", "--", "sh", "slow.sh"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);

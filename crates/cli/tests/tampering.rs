@@ -237,7 +237,7 @@ fn collect_paths(node: Node<'_>, path: &mut Vec<String>, paths: &mut Vec<Vec<Str
 
 fn at<'a>(value: &'a Value, path: &[String]) -> &'a Value {
     path.iter().fold(value, |value, step| match value {
-        Value::Object(members) => &members[&step.as_str().into()],
+        Value::Object(members) => members.get(&step.as_str().into()).unwrap(),
         Value::Array(items) => &items[step.parse::<usize>().unwrap()],
         _ => panic!("no such place"),
     })

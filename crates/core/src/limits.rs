@@ -119,6 +119,10 @@ pub const FINDING_TEXT: usize = 16 << 10;
 /// of very many small things that are all wrong.
 pub const FINDINGS_A_SURVEY: usize = 20_000;
 
+/// Findings of everything in one archive, beyond which the rest of it is not judged. They are held until the archive is
+/// judged whole; stops a small archive of very many bundles that are wrong everywhere.
+pub const FINDINGS_AN_ARCHIVE: usize = 100_000;
+
 /// Differences that `diff` lists; the rest is counted.
 pub const DIFF_MAX_CHANGES: usize = 10_000;
 

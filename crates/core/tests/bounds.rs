@@ -15,6 +15,7 @@ use runseal_core::formats::ledger::{LedgerView, parse_lines, verify_ledger};
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
 use runseal_core::formats::receipt::{self, Receipt};
+use runseal_core::formats::run_bundle::CollectedRun;
 use runseal_core::formats::run_bundle::index::parse_index;
 use runseal_core::formats::run_bundle::sums::parse_sums;
 use runseal_core::formats::runner::{RunnerView, verify_runner};
@@ -365,6 +366,33 @@ fn pack_documents_share_what_one_document_may_hold() {
     ]);
     let is_told = |finding: &Finding| finding.message.contains("elements and members");
     assert!(report.findings().iter().any(is_told));
+}
+
+#[test]
+fn run_bundle_documents_share_what_one_document_may_hold() {
+    let list = |name: &str| format!("{{\"{name}\":[{}]}}", vec!["1"; 2_500_000].join(","));
+    let source = |output: String| {
+        let files = [
+            ("RUN_INPUT.json", list("a")),
+            ("RUN_OUTPUT.json", output),
+            ("RUN_META.json", "{\"run_id\":1}".to_owned()),
+        ];
+        MemorySource::new(
+            files.map(|(name, text)| (SafePath::parse(name).unwrap(), text.into_bytes())),
+        )
+    };
+    let two = CollectedRun::collect(&source(list("b"))).unwrap();
+    assert_eq!(two.broken("RUN_INPUT.json"), None);
+    let told = two.broken("RUN_OUTPUT.json").unwrap();
+    // The first one has a member and its elements.
+    assert!(told.contains("more than 1499999 elements"), "{told}");
+    assert!(
+        told.ends_with("beside the documents that were read before it"),
+        "{told}"
+    );
+    assert_eq!(two.broken("RUN_META.json"), None);
+    let one = CollectedRun::collect(&source("{}".to_owned())).unwrap();
+    assert_eq!(one.broken("RUN_OUTPUT.json"), None);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use runseal_core::formats::definition::{
 use runseal_core::formats::detect::{
     Detected, detect_folder, detect_leftover, is_candidate, is_ordinary_zip,
 };
+use runseal_core::limits::FINDINGS_AN_ARCHIVE;
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
@@ -27,36 +28,38 @@ use runseal_archive::{Archive, ArchiveSource, Beginning, FileRecord, Record};
 /// Judges everything in an archive.
 pub(super) fn judge_archive(
     path: &str,
-    archive: &Archive,
+    mut archive: Archive,
     found: Found,
     judge: &Judge<'_>,
 ) -> UnitResults {
-    let mut search = Search::new(archive, path, Some(judge));
-    search.find_top();
-    let top = search.top.clone();
-    search.judge_below(&top);
-    for name in std::mem::take(&mut search.above) {
+    let top = find_top(&archive);
+    let mut search = Search::new(&mut archive, path, judge);
+    search.top.clone_from(&top.folder);
+    search.results.passed_over = top.others;
+    search.judge_below(&top.folder);
+    for name in top.above {
         search.judge_document(&name);
     }
-    finish(search, "", found, judge)
+    finish(search, "", found)
 }
 
 /// Judges what has one name inside an archive, and what stands below it.
 pub(super) fn judge_in_archive(
     inside: &InsidePath,
-    archive: &Archive,
+    mut archive: Archive,
     judge: &Judge<'_>,
 ) -> UnitResults {
     let archive_path = display_path(&inside.archive);
-    let mut search = Search::new(archive, &archive_path, Some(judge));
-    match archive.get(&inside.name) {
-        Some(Record::Folder) => search.judge_below(&inside.name),
-        Some(Record::File(_)) => search.judge_document(&inside.name),
+    let kind = archive.get(&inside.name).map(|record| record.kind());
+    let mut search = Search::new(&mut archive, &archive_path, judge);
+    match kind {
+        Some(EntryKind::Directory) => search.judge_below(&inside.name),
+        Some(EntryKind::File) => search.judge_document(&inside.name),
         _ => {}
     }
-    let mut all = finish(search, &inside.name, Found::BySearch, judge);
+    let mut all = finish(search, &inside.name, Found::BySearch);
     if all.results.is_empty() {
-        let reason = match archive.get(&inside.name) {
+        let reason = match kind {
             None => "the archive has nothing of this name",
             Some(_) => NOTHING_FOUND,
         };
@@ -67,17 +70,28 @@ pub(super) fn judge_in_archive(
 }
 
 /// The results, with what is wrong with the archive.
-fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> UnitResults {
+fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
     let Search {
         archive,
         path,
+        judge,
         results: mut all,
         bundles,
         mut noted,
         shown,
+        is_stopped,
         ..
     } = search;
-    let faults = faults_of(archive, within, &bundles);
+    let mut faults = faults_of(archive, within, &bundles);
+    if is_stopped {
+        faults.push(ArchiveFault {
+            kind: FaultKind::Limit,
+            path: None,
+            message: format!(
+                "what is in it has more than {FINDINGS_AN_ARCHIVE} findings; the rest was not judged"
+            ),
+        });
+    }
     let about = verify_archive(&faults);
     let wrapping = |about: Report| {
         let identity = Identity::default();
@@ -124,16 +138,14 @@ fn finish(search: Search<'_>, within: &str, found: Found, judge: &Judge<'_>) -> 
 
 /// The folder that stands for the archive and what it is; the documents in it where it is none.
 pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
-    let mut search = Search::new(archive, "", None);
-    search.find_top();
-    let listed = search.list(&search.top);
-    let (detected, _) = search.detect(&search.top, &listed.names);
-    (search.top, detected, listed.candidates)
+    let Top { folder, .. } = find_top(archive);
+    let listed = list(archive, &folder);
+    let (detected, _) = detect(archive, &folder, &listed.names);
+    (folder, detected, listed.candidates)
 }
 
 /// The names of what can be verified in an archive.
 pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
-    let search = Search::new(archive, "", None);
     let is_known = |name: &String| {
         let file_name = name.rsplit('/').next().unwrap_or(name);
         match archive.get(name) {
@@ -146,9 +158,8 @@ pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
     let mut names = Vec::new();
     let mut waiting = vec![String::new()];
     while let Some(folder) = waiting.pop() {
-        let listed = search.list(&folder);
-        let detected = search.detect(&folder, &listed.names);
-        let mut listed = listed;
+        let mut listed = list(archive, &folder);
+        let detected = detect(archive, &folder, &listed.names);
         if let (Detected::Is(format), Claim::Strong) = detected {
             listed = listed.not_covered(definition(format).covers());
             names.push(folder);
@@ -162,12 +173,8 @@ pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
 
 /// What the folder of this name inside the archive is.
 pub fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
-    let search = Search {
-        top: folder.to_owned(),
-        ..Search::new(archive, "", None)
-    };
-    let listed = search.list(folder);
-    search.detect(folder, &listed.names).0
+    let listed = list(archive, folder);
+    detect(archive, folder, &listed.names).0
 }
 
 /// The archive's faults, and what of its entries no bundle's rules will name: links, pipes and
@@ -207,26 +214,41 @@ pub(super) fn faults_of(
     faults
 }
 
-struct Search<'a> {
-    archive: &'a Archive,
-    path: &'a str,
-    /// None where things are only looked for.
-    judge: Option<&'a Judge<'a>>,
-    /// What was noted of the bundle that stands for the archive, and of others where that was wanted;
-    /// by the path they are shown under.
-    noted: BTreeMap<String, Noted>,
-    results: UnitResults,
-    /// Which of the results were shown whole.
-    shown: BTreeSet<usize>,
-    /// Folders that are bundles.
-    bundles: Vec<(String, Format)>,
-    /// The folder that stands for the archive: its top, or its only folder.
-    top: String,
-    /// Files above that folder that begin like a document or an archive.
+/// The folder that stands for an archive.
+struct Top {
+    /// Its name; empty where it is the archive's top.
+    folder: String,
+    /// Files above it that begin like a document or an archive.
     above: Vec<String>,
+    /// How many other files lie above it.
+    others: u64,
 }
 
-/// The names in one folder of the archive.
+/// People pack the folder itself as often as what is in it.
+fn find_top(archive: &Archive) -> Top {
+    let mut top = Top {
+        folder: String::new(),
+        above: Vec::new(),
+        others: 0,
+    };
+    loop {
+        let mut listed = list(archive, &top.folder);
+        let is_bundle = detect(archive, &top.folder, &listed.names).0 != Detected::Unknown;
+        let only = listed.folders.pop();
+        match only {
+            Some(only)
+                if listed.folders.is_empty() && !is_bundle && listed.candidates.is_empty() =>
+            {
+                top.folder = only;
+                top.above.append(&mut listed.unnamed);
+                top.others += listed.others;
+            }
+            _ => return top,
+        }
+    }
+}
+
+/// The names in one folder of an archive.
 struct Listed {
     names: FolderNames,
     candidates: Vec<String>,
@@ -263,8 +285,69 @@ fn looks_like_evidence(name: &[u8], file: &FileRecord<'_>) -> bool {
     file.beginning != Beginning::Other && !is_ordinary_zip(name)
 }
 
+fn list(archive: &Archive, folder: &str) -> Listed {
+    let mut listed = Listed {
+        names: FolderNames::default(),
+        candidates: Vec::new(),
+        unnamed: Vec::new(),
+        folders: Vec::new(),
+        others: 0,
+    };
+    for (name, record) in archive.children(folder) {
+        let Ok(text) = str::from_utf8(name) else {
+            continue;
+        };
+        let full = match folder {
+            "" => text.to_owned(),
+            folder => format!("{folder}/{text}"),
+        };
+        listed.names.note(name, record.kind());
+        match record {
+            Record::Folder => listed.folders.push(full),
+            Record::File(_) if is_candidate(name) => listed.candidates.push(full),
+            Record::File(file) if looks_like_evidence(name, &file) => listed.unnamed.push(full),
+            Record::File(_) => listed.others += 1,
+            Record::Other(_) => {}
+        }
+    }
+    listed
+}
+
+fn detect(archive: &Archive, folder: &str, names: &FolderNames) -> (Detected, Claim) {
+    let read = |name: &str| {
+        let name = match folder {
+            "" => name.to_owned(),
+            folder => format!("{folder}/{name}"),
+        };
+        match archive.get(&name) {
+            Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
+            _ => None,
+        }
+    };
+    detect_folder(names, &read)
+}
+
+/// Everything in an archive, while it is judged.
+struct Search<'a> {
+    archive: &'a mut Archive,
+    path: &'a str,
+    judge: &'a Judge<'a>,
+    /// What was noted of the bundle that stands for the archive, and of others where that was wanted;
+    /// by the path they are shown under.
+    noted: BTreeMap<String, Noted>,
+    results: UnitResults,
+    /// Which of the results were shown whole.
+    shown: BTreeSet<usize>,
+    /// Folders that are bundles.
+    bundles: Vec<(String, Format)>,
+    /// The folder that stands for the archive: its top, or its only folder.
+    top: String,
+    /// Whether something was not judged because of how much is wrong with the rest.
+    is_stopped: bool,
+}
+
 impl<'a> Search<'a> {
-    fn new(archive: &'a Archive, path: &'a str, judge: Option<&'a Judge<'a>>) -> Self {
+    fn new(archive: &'a mut Archive, path: &'a str, judge: &'a Judge<'a>) -> Self {
         Self {
             archive,
             path,
@@ -274,68 +357,7 @@ impl<'a> Search<'a> {
             shown: BTreeSet::new(),
             bundles: Vec::new(),
             top: String::new(),
-            above: Vec::new(),
-        }
-    }
-
-    fn list(&self, folder: &str) -> Listed {
-        let mut listed = Listed {
-            names: FolderNames::default(),
-            candidates: Vec::new(),
-            unnamed: Vec::new(),
-            folders: Vec::new(),
-            others: 0,
-        };
-        for (name, record) in self.archive.children(folder) {
-            let Ok(text) = str::from_utf8(name) else {
-                continue;
-            };
-            let full = match folder {
-                "" => text.to_owned(),
-                folder => format!("{folder}/{text}"),
-            };
-            listed.names.note(name, record.kind());
-            match record {
-                Record::Folder => listed.folders.push(full),
-                Record::File(_) if is_candidate(name) => listed.candidates.push(full),
-                Record::File(file) if looks_like_evidence(name, &file) => listed.unnamed.push(full),
-                Record::File(_) => listed.others += 1,
-                Record::Other(_) => {}
-            }
-        }
-        listed
-    }
-
-    fn detect(&self, folder: &str, names: &FolderNames) -> (Detected, Claim) {
-        let read = |name: &str| {
-            let name = match folder {
-                "" => name.to_owned(),
-                folder => format!("{folder}/{name}"),
-            };
-            match self.archive.get(&name) {
-                Some(Record::File(file)) => file.kept.map(<[u8]>::to_vec),
-                _ => None,
-            }
-        };
-        detect_folder(names, &read)
-    }
-
-    /// People pack the folder itself as often as what is in it.
-    fn find_top(&mut self) {
-        loop {
-            let mut listed = self.list(&self.top);
-            let is_bundle = self.detect(&self.top, &listed.names).0 != Detected::Unknown;
-            let only = listed.folders.pop();
-            match only {
-                Some(only)
-                    if listed.folders.is_empty() && !is_bundle && listed.candidates.is_empty() =>
-                {
-                    self.top = only;
-                    self.above.append(&mut listed.unnamed);
-                    self.results.passed_over += listed.others;
-                }
-                _ => return,
-            }
+            is_stopped: false,
         }
     }
 
@@ -349,26 +371,40 @@ impl<'a> Search<'a> {
     }
 
     /// Whether what stands for the unit of this name is to be noted.
-    fn is_wanted(&self, judge: &Judge<'_>, name: &str, has_signatures: bool) -> bool {
+    fn is_wanted(&self, name: &str, has_signatures: bool) -> bool {
         let archive = Path::new(self.path);
         let is_top = name == self.top && self.path != "-";
-        (is_top && judge.onlooker.wants(archive))
-            || judge.onlooker.wants_inside(archive, has_signatures)
+        (is_top && self.judge.onlooker.wants(archive))
+            || self.judge.onlooker.wants_inside(archive, has_signatures)
+    }
+
+    fn push(&mut self, result: Checked) {
+        self.results.findings += result.findings().len();
+        self.results.results.push(result);
+    }
+
+    /// Whether so much is wrong already that the next unit is not judged.
+    fn stops(&mut self) -> bool {
+        self.is_stopped |= self.results.findings > FINDINGS_AN_ARCHIVE;
+        self.is_stopped
     }
 
     /// Shows what is about to be added to the results.
-    fn show(&mut self, judge: &Judge<'_>, loaded: Loaded, name: &str) {
+    fn show(&mut self, loaded: Loaded, name: &str) {
         let wrapping = Wrapping::of(self.archive, name, loaded.format, name == self.top);
-        judge.onlooker.show(loaded.in_archive(wrapping));
+        self.judge.onlooker.show(loaded.in_archive(wrapping));
         self.shown.insert(self.results.results.len());
     }
 
     fn judge_below(&mut self, top: &str) {
         let mut waiting = vec![top.to_owned()];
         while let Some(folder) = waiting.pop() {
-            let listed = self.list(&folder);
+            if self.stops() {
+                return;
+            }
+            let listed = list(self.archive, &folder);
             let shown = self.shown_path(&folder);
-            let (detected, claim) = self.detect(&folder, &listed.names);
+            let (detected, claim) = detect(self.archive, &folder, &listed.names);
             let detected = match (detected, claim) {
                 (Detected::Is(_), Claim::Weak) if folder != self.top => {
                     detect_leftover(&listed.names)
@@ -377,25 +413,26 @@ impl<'a> Search<'a> {
             };
             match detected {
                 Detected::Is(format) => {
-                    let source = ArchiveSource::new(self.archive, &folder);
-                    let Some(judge) = self.judge else { continue };
                     let beside = read_beside_entry(self.archive, &folder);
                     let place = UnitPlace {
-                        is_wanted: self.is_wanted(judge, &folder, !beside.is_empty()),
+                        is_wanted: self.is_wanted(&folder, !beside.is_empty()),
                         name: shown,
                         judged_path: &folder,
                         is_archived: true,
                     };
-                    let (result, kept) = judge.judge_witnessed(place, &source, format);
+                    let read_once = definition(format).read_once();
+                    let source = ArchiveSource::handing_over(self.archive, &folder, read_once);
+                    let (result, kept) = self.judge.judge_witnessed(place, &source, format);
+                    drop(source);
                     match kept {
                         Kept::Nothing => {}
                         Kept::Noted(mut noted) => {
                             noted.beside = beside;
                             self.noted.insert(result.path.clone(), noted);
                         }
-                        Kept::Whole(loaded) => self.show(judge, *loaded, &folder),
+                        Kept::Whole(loaded) => self.show(*loaded, &folder),
                     }
-                    self.results.results.push(result);
+                    self.push(result);
                     self.bundles.push((folder, format));
                     // Of other files its rules speak.
                     let open = listed.not_covered(definition(format).covers());
@@ -407,7 +444,7 @@ impl<'a> Search<'a> {
                 Detected::Several(formats) => {
                     let message = name_several(&formats);
                     let result = Checked::invalid(shown, None, NO_FORMAT, message);
-                    self.results.results.push(result);
+                    self.push(result);
                 }
                 Detected::Unknown => {
                     for name in listed.candidates.iter().chain(&listed.unnamed) {
@@ -423,7 +460,10 @@ impl<'a> Search<'a> {
     /// Judges a document of the archive. An archive inside is not opened, and a document that was
     /// not kept cannot be judged: both are named, so that nobody takes them for checked.
     fn judge_document(&mut self, name: &str) {
-        let (Some(Record::File(file)), Some(judge)) = (self.archive.get(name), self.judge) else {
+        if self.stops() {
+            return;
+        }
+        let Some(Record::File(file)) = self.archive.get(name) else {
             return;
         };
         let shown = self.shown_path(name);
@@ -441,7 +481,8 @@ impl<'a> Search<'a> {
                     name: file_name,
                     files: &SourceFiles(&source),
                 };
-                judge.judge_document(&shown, Some(beside), bytes, Found::BySearch)
+                self.judge
+                    .judge_document(&shown, Some(beside), bytes, Found::BySearch)
             }
             None if is_document => not_checked(
                 shown,
@@ -454,12 +495,12 @@ impl<'a> Search<'a> {
         };
         match result {
             Some((result, Kept::Whole(loaded))) => {
-                self.show(judge, *loaded, name);
-                self.results.results.push(result);
+                self.show(*loaded, name);
+                self.push(result);
             }
             Some((result, _)) => {
                 let beside = read_beside_entry(self.archive, name);
-                if self.is_wanted(judge, name, !beside.is_empty())
+                if self.is_wanted(name, !beside.is_empty())
                     && let (Some(format), Some(bytes)) = (result.format, file.kept)
                 {
                     let noted = Noted {
@@ -472,7 +513,7 @@ impl<'a> Search<'a> {
                     };
                     self.noted.insert(result.path.clone(), noted);
                 }
-                self.results.results.push(result);
+                self.push(result);
             }
             None => self.results.passed_over += 1,
         }

@@ -100,7 +100,7 @@ impl Judge<'_> {
     fn judge_inside(&self, inside: &InsidePath) -> UnitResults {
         let lost = |reason: String| self.not_checked(inside.shown(), reason);
         match self.read_archive(&inside.archive) {
-            Ok(Some(archive)) => judge_in_archive(inside, &archive, self),
+            Ok(Some(archive)) => judge_in_archive(inside, archive, self),
             Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
             Err(error) => lost(error_chain(&error)),
         }
@@ -147,7 +147,7 @@ impl Judge<'_> {
                 let shown = "standard input";
                 let read = self.files.read_archive_stream(container, &mut whole, shown);
                 match read {
-                    Ok(archive) => judge_archive(path, &archive, Found::ByName, self),
+                    Ok(archive) => judge_archive(path, archive, Found::ByName, self),
                     Err(error) => lost(error_chain(&error)),
                 }
             }
@@ -182,7 +182,7 @@ impl Judge<'_> {
             return self.one_result(result, kept);
         }
         match self.read_archive(path) {
-            Ok(Some(archive)) => return judge_archive(&name, &archive, found, self),
+            Ok(Some(archive)) => return judge_archive(&name, archive, found, self),
             Ok(None) => {}
             Err(error) => return lost(&error),
         }

@@ -193,11 +193,12 @@ impl Loaded {
         })
     }
 
-    /// The documents that are JSON.
+    /// The documents that are JSON, as many as may be held together.
     pub fn parse(&self) -> BTreeMap<String, Document<'_>> {
-        let options = ReadOptions::default();
+        let mut options = ReadOptions::default();
         let parsed = self.documents.iter().filter_map(|(name, bytes)| {
             let document = parse_document(bytes, &options).ok()?;
+            options.share_with(&document);
             Some((name.clone(), document))
         });
         parsed.collect()

@@ -2,9 +2,7 @@
 //! tools read that. What is withheld is a digest of a salted disclosure; who has the disclosure can
 //! add it later.
 
-use std::collections::BTreeMap;
-
-use runseal_core::canon::{Dialect, JsonString, Value, canonical_bytes};
+use runseal_core::canon::{Dialect, Members, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use thiserror::Error;
 
@@ -72,7 +70,7 @@ fn conceal(
 ) -> Result<Value, SdJwtError> {
     match value {
         Value::Object(members) => {
-            let mut shown: BTreeMap<JsonString, Value> = BTreeMap::new();
+            let mut shown = Members::new();
             let mut digests = Vec::new();
             for (name, member) in members {
                 let plain = name.as_str().unwrap_or_default();

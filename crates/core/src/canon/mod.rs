@@ -13,6 +13,7 @@ mod document;
 mod error;
 mod json_path;
 mod locate;
+mod members;
 mod number;
 mod outline;
 mod reader;
@@ -31,6 +32,7 @@ pub use document::{Document, Key, Kind, Node};
 pub use error::{JsonError, JsonErrorKind, NoCanonicalForm, NoFormKind, Position};
 pub use json_path::{JsonPath, Step};
 pub use locate::locate;
+pub use members::Members;
 pub use number::{Integer, Number};
 pub use outline::{Element, Elements, LongList, Outline, parse_outline};
 pub use reader::{ReadOptions, parse_document};
@@ -39,6 +41,7 @@ pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use window::{NotPassing, Window};
 pub use writer::{
-    AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_string, canonical_text,
-    canonicalize, compare_canonical, compute_text_digest, update_digest,
+    AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_digest_without,
+    canonical_string, canonical_text, canonicalize, compare_canonical, compute_text_digest,
+    update_digest,
 };

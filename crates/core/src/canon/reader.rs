@@ -34,6 +34,13 @@ impl ReadOptions {
         limits: JsonLimits::DOCUMENT,
         strip_bom: true,
     };
+
+    /// Takes what `document` holds from the values that are free. For documents that are held together: what is free is
+    /// free for all of them.
+    pub fn share_with(&mut self, document: &Document<'_>) {
+        let free = &mut self.limits.free_values;
+        *free = free.saturating_sub(document.values() as u64);
+    }
 }
 
 /// Reads one JSON document.

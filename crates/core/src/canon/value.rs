@@ -1,7 +1,6 @@
 //! Owned JSON values, for documents that are made rather than read.
 
-use std::collections::BTreeMap;
-
+use super::members::Members;
 use super::number::Number;
 use super::text::JsonString;
 
@@ -19,7 +18,7 @@ pub enum Value {
     /// An array.
     Array(Vec<Value>),
     /// An object.
-    Object(BTreeMap<JsonString, Value>),
+    Object(Members),
 }
 
 /// The text of a number, in JSON's grammar.

@@ -108,6 +108,25 @@ pub fn canonical_digest<'a>(
     }
 }
 
+/// The same over an object without its member `name`, where it has one: what a hash that stands in the object is over.
+pub fn canonical_digest_without<'a>(
+    object: impl Into<AnyJson<'a>>,
+    name: &str,
+    dialect: Dialect,
+) -> Result<Digest, NoCanonicalForm> {
+    let (object, suffix) = (object.into(), dialect.hashed_suffix());
+    let mut hasher = Hasher::new();
+    let written = match dialect {
+        Dialect::Kernel => emit_without::<KernelProfile>(object, name, suffix, &mut hasher),
+        Dialect::Job => emit_without::<JobProfile>(object, name, suffix, &mut hasher),
+        Dialect::Jcs => emit_without::<JcsProfile>(object, name, suffix, &mut hasher),
+    };
+    match written {
+        Ok(()) => Ok(hasher.finish()),
+        Err(failure) => Err(failure.into_no_form()),
+    }
+}
+
 /// Adds the canonical text of `value` to `hasher`, without a suffix: for digests over a text that
 /// is put together from several values.
 pub fn update_digest<'a>(
@@ -209,6 +228,29 @@ fn emit_value<P: Profile>(value: AnyJson<'_>, suffix: &[u8], sink: &mut dyn io::
             Emitter::<P>::emit(sink, SMALL_BUFFER, suffix, |out| out.value(value))
         }
     }
+}
+
+fn emit_without<P: Profile>(
+    object: AnyJson<'_>,
+    name: &str,
+    suffix: &[u8],
+    sink: &mut dyn io::Write,
+) -> Written {
+    Emitter::<P>::emit(sink, FULL_BUFFER, suffix, |out| match object {
+        AnyJson::Node(node) => match node.member(name) {
+            Some(left_out) => {
+                let members = node.object_members().iter();
+                let members = members.filter(|member| !std::ptr::eq(*member, left_out));
+                out.node_unsorted(node, members.copied().collect())
+            }
+            None => out.node(node),
+        },
+        AnyJson::Value(Value::Object(members)) => {
+            let left_out = JsonString::from(name);
+            out.value_object(members.iter().filter(|(key, _)| **key != left_out))
+        }
+        AnyJson::Value(value) => out.value(value),
+    })
 }
 
 fn stream(
@@ -419,12 +461,18 @@ impl<'s, P: Profile> Emitter<'s, P> {
     fn node_object(&mut self, node: Node<'_>) -> Written {
         let members = node.object_members();
         if P::UTF16_ORDER && node.slot.flags() & ORDER_DIFFERS != 0 {
-            let mut members = members.to_vec();
-            let key = |member: &Member| text::decode_raw(&node.text[member.key().range()]);
-            members.sort_by(|a, b| P::compare_keys(&key(a), &key(b)));
-            return self.node_members(node.text, node.store, &members);
+            return self.node_unsorted(node, members.to_vec());
         }
         self.node_members(node.text, node.store, members)
+    }
+
+    /// Writes `members` of an object, which are sorted by code point, in the dialect's order.
+    fn node_unsorted(&mut self, node: Node<'_>, mut members: Vec<Member>) -> Written {
+        if P::UTF16_ORDER && node.slot.flags() & ORDER_DIFFERS != 0 {
+            let key = |member: &Member| text::decode_raw(&node.text[member.key().range()]);
+            members.sort_by(|a, b| P::compare_keys(&key(a), &key(b)));
+        }
+        self.node_members(node.text, node.store, &members)
     }
 
     fn node_members(&mut self, text: &str, store: &Store, members: &[Member]) -> Written {
@@ -490,18 +538,23 @@ impl<'s, P: Profile> Emitter<'s, P> {
                 }
                 self.close(before, b'[', b']')
             }
-            Value::Object(members) => {
-                let compare =
-                    |a: &JsonString, b: &JsonString| P::compare_keys(a.as_wtf8(), b.as_wtf8());
-                // The map has them by code point, which is almost always the dialect's order.
-                if members.keys().is_sorted_by(|a, b| compare(a, b).is_le()) {
-                    return self.value_members(members.iter());
-                }
-                let mut members: Vec<_> = members.iter().collect();
-                members.sort_by(|(a, _), (b, _)| compare(a, b));
-                self.value_members(members.into_iter())
-            }
+            Value::Object(members) => self.value_object(members.iter()),
         }
+    }
+
+    fn value_object<'v>(
+        &mut self,
+        members: impl Iterator<Item = (&'v JsonString, &'v Value)> + Clone,
+    ) -> Written {
+        let compare = |a: &JsonString, b: &JsonString| P::compare_keys(a.as_wtf8(), b.as_wtf8());
+        // A map has them by code point, which is almost always the dialect's order.
+        let keys = members.clone().map(|(key, _)| key);
+        if keys.is_sorted_by(|a, b| compare(a, b).is_le()) {
+            return self.value_members(members);
+        }
+        let mut members: Vec<_> = members.collect();
+        members.sort_by(|(a, _), (b, _)| compare(a, b));
+        self.value_members(members.into_iter())
     }
 
     fn value_members<'v>(

@@ -249,6 +249,12 @@ pub trait FormatDefinition: Sync {
         &[]
     }
 
+    /// Files of a folder of this format that judging it reads once, whole. Whoever holds their bytes may give them away
+    /// then.
+    fn read_once(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Whether a folder of this format may be reached by a link.
     fn follows_root_link(&self) -> bool {
         true

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use runseal_core::canon::{Dialect, Value, canonical_text};
+use runseal_core::canon::{Dialect, Members, Value, canonical_text};
 use runseal_core::digest::Digest;
 
 use super::name::ValueName;
@@ -158,7 +158,7 @@ impl Entry {
         value.insert("places", Value::array(self.places()));
         value.insert("tags", Value::array(self.tags.iter().map(String::as_str)));
         for root in super::name::Root::ALL {
-            let mut group = Value::Object(BTreeMap::new());
+            let mut group = Value::Object(Members::new());
             for (name, scalar) in &self.values {
                 if name.root() == root {
                     group.insert(name.pointer(), scalar.to_value());

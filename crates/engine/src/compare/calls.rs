@@ -20,16 +20,16 @@ pub(super) fn is_recording(format: Format, file: &str) -> bool {
 }
 
 /// The first call that differs; `None` if all are the same.
-pub(super) fn find_parting(file: &str, a: Node<'_>, b: Node<'_>) -> Option<Change> {
-    let (old, new) = (calls_of(a), calls_of(b));
-    let same = |at: &usize| match (old.get(*at), new.get(*at)) {
-        (Some(a), Some(b)) => {
-            a.text("prompt_hash") == b.text("prompt_hash") && a.is_answered_as(*b)
-        }
+pub(super) fn find_parting<'a>(file: &str, a: Node<'a>, b: Node<'a>) -> Option<Change> {
+    let (old, new) = (a.get("interactions"), b.get("interactions"));
+    let call = |list: Option<Node<'a>>, at: usize| Some(Call(list?.item(at)?));
+    let same = |at: &usize| match (call(old, *at), call(new, *at)) {
+        (Some(a), Some(b)) => a.text("prompt_hash") == b.text("prompt_hash") && a.is_answered_as(b),
         _ => false,
     };
-    let at = (0..old.len().max(new.len())).find(|at| !same(at))?;
-    let (before, after) = (old.get(at).copied(), new.get(at).copied());
+    let count = |list: Option<Node<'a>>| list.map_or(0, |list| list.items().len());
+    let at = (0..count(old).max(count(new))).find(|at| !same(at))?;
+    let (before, after) = (call(old, at), call(new, at));
     let mut lines = vec![match at {
         0 => "the recordings differ from the first call on".to_owned(),
         1 => "the recordings are the same for one call and part here".to_owned(),
@@ -56,14 +56,6 @@ pub(super) fn find_parting(file: &str, a: Node<'_>, b: Node<'_>) -> Option<Chang
         after: after.map(|call| call.answer().into_owned()),
         lines: Some(lines.join("\n")),
     })
-}
-
-fn calls_of(root: Node<'_>) -> Vec<Call<'_>> {
-    let list = root.get("interactions");
-    list.iter()
-        .flat_map(|list| list.items())
-        .map(Call)
-        .collect()
 }
 
 /// One interaction.

@@ -1,8 +1,9 @@
 //! Compares two JSON values member by member.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::iter::{from_fn, zip};
 
 use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
+use runseal_core::text_map::{TextMap, TextMapBuilder};
 
 /// Members that identify an element of a list, in the order in which they are tried.
 const KEYS: [&str; 14] = [
@@ -52,12 +53,11 @@ fn token(name: &str) -> String {
 }
 
 fn compare_objects(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
-    let members = |node: Node<'_>| -> BTreeSet<String> {
-        node.members()
-            .map(|(key, _)| key.to_lossy().into_owned())
-            .collect()
+    let members = |node: Node<'_>| -> TextMap<()> {
+        let members = node.members();
+        members.map(|(key, _)| (key.to_lossy(), ())).collect()
     };
-    for name in members(a).union(&members(b)) {
+    for name in union(&members(a), &members(b)) {
         let at = format!("{pointer}/{}", token(name));
         match (a.get(name), b.get(name)) {
             (Some(a), Some(b)) => compare_nodes(a, b, &at, add),
@@ -66,88 +66,103 @@ fn compare_objects(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
     }
 }
 
-fn compare_lists(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
-    let (old, new): (Vec<_>, Vec<_>) = (a.items().collect(), b.items().collect());
+/// The texts of both, in order, each once.
+fn union<'m, V>(a: &'m TextMap<V>, b: &'m TextMap<V>) -> impl Iterator<Item = &'m str> {
+    let (mut a, mut b) = (a.keys().peekable(), b.keys().peekable());
+    from_fn(move || match (a.peek(), b.peek()) {
+        (Some(x), Some(y)) if x > y => b.next(),
+        (Some(x), Some(y)) if x == y => a.next().and(b.next()),
+        (Some(_), _) => a.next(),
+        (None, _) => b.next(),
+    })
+}
+
+// Lists are asked for their elements again and again: a list of them would take several times the text.
+fn compare_lists(old: Node<'_>, new: Node<'_>, pointer: &str, add: &mut Add<'_>) {
     if let Some(key) = KEYS
         .iter()
-        .find(|key| names_all(&old, key) && names_all(&new, key))
+        .find(|key| names_all(old, key) && names_all(new, key))
     {
-        return compare_by_key(&old, &new, key, pointer, add);
+        return compare_by_key(old, new, key, pointer, add);
     }
-    let is_plain = |node: &Node<'_>| !matches!(node.kind(), Kind::Object | Kind::Array);
-    if old.iter().chain(&new).all(is_plain) {
-        return compare_values(&old, &new, pointer, add);
+    let is_plain = |node: Node<'_>| !matches!(node.kind(), Kind::Object | Kind::Array);
+    if old.items().chain(new.items()).all(is_plain) {
+        return compare_values(old, new, pointer, add);
     }
     for at in 0..old.len().max(new.len()) {
         let place = format!("{pointer}/{at}");
-        match (old.get(at), new.get(at)) {
-            (Some(a), Some(b)) => compare_nodes(*a, *b, &place, add),
-            (a, b) => add(place, a.map(|a| text_of(*a)), b.map(|b| text_of(*b))),
+        match (old.item(at), new.item(at)) {
+            (Some(a), Some(b)) => compare_nodes(a, b, &place, add),
+            (a, b) => add(place, a.map(text_of), b.map(text_of)),
         }
     }
 }
 
 /// Whether every element has the member, each with a different value.
-fn names_all(elements: &[Node<'_>], key: &str) -> bool {
-    let mut seen = BTreeSet::new();
-    elements.iter().all(|element| {
-        element
-            .get(key)
-            .is_some_and(|value| seen.insert(text_of(value)))
-    })
+fn names_all(list: Node<'_>, key: &str) -> bool {
+    let mut seen = TextMapBuilder::default();
+    for element in list.items() {
+        match element.get(key) {
+            Some(value) => seen.push(&text_of(value), ()),
+            None => return false,
+        }
+    }
+    let mut are_different = true;
+    seen.finish(|_, ()| are_different = false);
+    are_different
 }
 
-fn compare_by_key(old: &[Node<'_>], new: &[Node<'_>], key: &str, pointer: &str, add: &mut Add<'_>) {
-    let by_key = |elements: &[Node<'_>]| -> BTreeMap<String, usize> {
-        let keyed = elements.iter().enumerate();
+fn compare_by_key(old: Node<'_>, new: Node<'_>, key: &str, pointer: &str, add: &mut Add<'_>) {
+    let by_key = |list: Node<'_>| -> TextMap<usize> {
+        let keyed = list.items().enumerate();
         keyed
             .filter_map(|(at, element)| Some((text_of(element.get(key)?), at)))
             .collect()
     };
     let (a, b) = (by_key(old), by_key(new));
-    for name in a.keys().collect::<BTreeSet<_>>().union(&b.keys().collect()) {
-        match (a.get(*name), b.get(*name)) {
-            (Some(x), Some(y)) => compare_nodes(old[*x], new[*y], &format!("{pointer}/{x}"), add),
-            (Some(x), None) => add(format!("{pointer}/{x}"), Some(text_of(old[*x])), None),
-            (None, Some(y)) => add(format!("{pointer}/{y}"), None, Some(text_of(new[*y]))),
+    for name in union(&a, &b) {
+        match (find(old, &a, name), find(new, &b, name)) {
+            (Some((at, a)), Some((_, b))) => compare_nodes(a, b, &format!("{pointer}/{at}"), add),
+            (Some((at, a)), None) => add(format!("{pointer}/{at}"), Some(text_of(a)), None),
+            (None, Some((at, b))) => add(format!("{pointer}/{at}"), None, Some(text_of(b))),
             (None, None) => {}
         }
     }
 }
 
+/// The element of this name, with its place.
+fn find<'a>(list: Node<'a>, places: &TextMap<usize>, name: &str) -> Option<(usize, Node<'a>)> {
+    let at = *places.get(name)?;
+    Some((at, list.item(at)?))
+}
+
 /// Compares plain values as a collection first; their order counts only if nothing else differs.
-fn compare_values(old: &[Node<'_>], new: &[Node<'_>], pointer: &str, add: &mut Add<'_>) {
-    let texts = |nodes: &[Node<'_>]| nodes.iter().map(|node| text_of(*node)).collect::<Vec<_>>();
-    let (old, new) = (texts(old), texts(new));
-    if old == new {
+fn compare_values(old: Node<'_>, new: Node<'_>, pointer: &str, add: &mut Add<'_>) {
+    let are_same = |(a, b): (Node<'_>, Node<'_>)| text_of(a) == text_of(b);
+    if old.len() == new.len() && zip(old.items(), new.items()).all(are_same) {
         return;
     }
-    let before = old.len() + new.len();
-    let in_old: BTreeSet<&String> = old.iter().collect();
-    let in_new: BTreeSet<&String> = new.iter().collect();
-    let (gone, come): (Vec<_>, Vec<_>) = (
-        old.iter()
-            .enumerate()
-            .filter(|(_, text)| !in_new.contains(text))
-            .collect(),
-        new.iter()
-            .enumerate()
-            .filter(|(_, text)| !in_old.contains(text))
-            .collect(),
-    );
-    if gone.is_empty() && come.is_empty() && before > 0 {
-        add(
-            pointer.to_owned(),
-            Some(format!("[{}]", old.join(","))),
-            Some(format!("[{}]", new.join(","))),
-        );
-        return;
+    let texts = |list: Node<'_>| -> TextMap<()> {
+        list.items().map(|value| (text_of(value), ())).collect()
+    };
+    let (in_old, in_new) = (texts(old), texts(new));
+    let mut is_other_order = true;
+    for (at, value) in old.items().enumerate() {
+        let text = text_of(value);
+        if !in_new.contains_key(&text) {
+            is_other_order = false;
+            add(format!("{pointer}/{at}"), Some(text), None);
+        }
     }
-    for (at, text) in gone {
-        add(format!("{pointer}/{at}"), Some(text.clone()), None);
+    for (at, value) in new.items().enumerate() {
+        let text = text_of(value);
+        if !in_old.contains_key(&text) {
+            is_other_order = false;
+            add(format!("{pointer}/{at}"), None, Some(text));
+        }
     }
-    for (at, text) in come {
-        add(format!("{pointer}/{at}"), None, Some(text.clone()));
+    if is_other_order {
+        add(pointer.to_owned(), Some(text_of(old)), Some(text_of(new)));
     }
 }
 

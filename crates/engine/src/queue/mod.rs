@@ -10,7 +10,7 @@ pub mod worker;
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, Value, canonical_text};
+use runseal_core::canon::{Dialect, Members, Value, canonical_text};
 use runseal_core::formats::Format;
 use runseal_core::formats::detect::Detected;
 use runseal_core::source::EntryKind;
@@ -65,7 +65,7 @@ fn can_replay(files: &dyn Files, unit: &Path) -> bool {
 fn options_of(kind: TaskKind, level: Level) -> String {
     let options = match kind {
         TaskKind::Verify => Value::object([("level", level.name())]),
-        TaskKind::Replay => Value::Object(std::collections::BTreeMap::new()),
+        TaskKind::Replay => Value::Object(Members::new()),
     };
     // Names of levels have a canonical form in every dialect.
     canonical_text(&options, Dialect::Kernel).unwrap_or_default()

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use runseal_core::canon::{
-    Dialect, NoCanonicalForm, ReadOptions, Value, canonical_bytes, parse_document,
+    Dialect, Members, NoCanonicalForm, ReadOptions, Value, canonical_bytes, parse_document,
 };
 use runseal_core::formats::run_bundle::layout::{
     COUPLING_RULES, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA, SEALING_SPEC,
@@ -56,7 +56,7 @@ fn make_manifest(argv: &[String]) -> Value {
 /// Requires the parameters by name: a recorded command has those it was given and no others.
 fn make_input_schema(parameters: &BTreeMap<String, String>) -> Value {
     let mut schema = parse(INPUT);
-    let mut properties = Value::Object(BTreeMap::new());
+    let mut properties = Value::Object(Members::new());
     for name in parameters.keys() {
         properties.insert(name, Value::object([("type", "string")]));
     }

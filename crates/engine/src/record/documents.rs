@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runseal_core::canon::Value;
+use runseal_core::canon::{Members, Value};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::recorded::{
     MODEL_IO_MEMBER, RECORDED_COMMAND, RECORDED_VERSION,
@@ -43,7 +43,7 @@ pub(crate) fn list_files(files: &[FileEntry]) -> Value {
 }
 
 pub(crate) fn list_texts(map: &BTreeMap<String, String>) -> Value {
-    let mut value = Value::Object(BTreeMap::new());
+    let mut value = Value::Object(Members::new());
     for (name, text) in map {
         value.insert(name, text.as_str());
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::Path;
 
-use runseal_core::canon::{JsonString, NoCanonicalForm, Value};
+use runseal_core::canon::{Members, NoCanonicalForm, Value};
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::RULES;
 use runseal_core::formats::redacted::RedactedView;
@@ -75,7 +75,7 @@ fn show(
     }
     Some(match value {
         Value::Object(members) => {
-            let mut values: BTreeMap<JsonString, Value> = BTreeMap::new();
+            let mut values = Members::new();
             let mut openings = BTreeMap::new();
             for (name, member) in members {
                 let step = pointer_step(name.as_str().unwrap_or("\u{fffd}"));

@@ -298,16 +298,19 @@ impl Redactor {
                 .fold(false, |any, item| self.redact_value(item) | any),
             Value::Object(members) => {
                 let mut any = false;
-                let taken = std::mem::take(members);
-                for (name, mut member) in taken {
-                    any |= self.redact_named(&name, &mut member) || self.redact_value(&mut member);
-                    let renamed = name
-                        .as_str()
-                        .map(|text| self.redact_text(text).into_owned());
-                    any |= renamed.as_deref() != name.as_str();
-                    let name = renamed.map_or(name, |name| JsonString::from(name.as_str()));
-                    members.insert(name, member);
-                }
+                let taken = std::mem::take(members).into_iter();
+                *members = taken
+                    .map(|(name, mut member)| {
+                        any |=
+                            self.redact_named(&name, &mut member) || self.redact_value(&mut member);
+                        let renamed = name
+                            .as_str()
+                            .map(|text| self.redact_text(text).into_owned());
+                        any |= renamed.as_deref() != name.as_str();
+                        let name = renamed.map_or(name, |name| JsonString::from(name.as_str()));
+                        (name, member)
+                    })
+                    .collect();
                 any
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => false,

@@ -1,13 +1,15 @@
 //! Plans: what is posted to make a job, and the steps as the store keeps them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use thiserror::Error;
 
 use super::op::Op;
 use super::slice::parse_slice;
-use crate::canon::{Dialect, Kind, NoCanonicalForm, Node, Value, canonical_digest, canonical_text};
+use crate::canon::{
+    Dialect, Kind, Members, NoCanonicalForm, Node, Value, canonical_digest, canonical_text,
+};
 
 /// What is wrong with a plan, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -114,7 +116,7 @@ impl StepBody {
             }
         };
         let to_value = |node: Option<Node<'_>>| {
-            node.map_or_else(|| Value::Object(BTreeMap::new()), |node| node.to_value())
+            node.map_or_else(|| Value::Object(Members::new()), |node| node.to_value())
         };
         Ok(Self {
             op,

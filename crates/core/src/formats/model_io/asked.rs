@@ -11,8 +11,9 @@ use base64ct::{Base64, Encoding};
 
 use crate::canon::{
     Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, Value, canonical_bytes, parse_document,
+    update_digest,
 };
-use crate::digest::ContentHash;
+use crate::digest::{ContentHash, Hasher};
 
 /// What every placeholder of a secret begins with.
 pub const PLACEHOLDER: &str = "[redacted:";
@@ -220,10 +221,11 @@ fn strip_rpc(body: &mut Value) {
 fn forget_in(value: &mut Value) {
     match value {
         Value::String(string) => {
-            let short = string.as_str().map(|text| forget_digits(text).into_owned());
-            if let Some(short) = short {
-                *string = short.as_str().into();
-            }
+            let short = match string.as_str().map(forget_digits) {
+                Some(Cow::Owned(short)) => short,
+                _ => return,
+            };
+            *string = short.into();
         }
         Value::Array(items) => items.iter_mut().for_each(forget_in),
         Value::Object(members) => members.values_mut().for_each(forget_in),
@@ -262,6 +264,11 @@ impl Asked {
 
     /// What is compared: a JSON value.
     pub fn form(&self, volatile: &Volatile) -> Value {
+        self.clone().into_form(volatile)
+    }
+
+    /// The same where the request is not needed any more.
+    pub fn into_form(self, volatile: &Volatile) -> Value {
         let mut form = Value::object([
             ("method", Value::from(self.method.as_str())),
             ("path", Value::from(self.path.as_str())),
@@ -269,14 +276,13 @@ impl Asked {
         if let Some(query) = &self.query {
             form.insert("query", query.as_str());
         }
-        match &self.body {
+        match self.body {
             BodyForm::Empty => {}
-            BodyForm::Json(body) => {
-                let mut body = body.clone();
+            BodyForm::Json(mut body) => {
                 volatile.strip(&mut body);
                 form.insert("body", body);
             }
-            BodyForm::Text(text) => form.insert("body_text", text.as_str()),
+            BodyForm::Text(text) => form.insert("body_text", text),
             BodyForm::Binary(hash) => form.insert("body_hash", hash.to_string()),
         }
         forget_in(&mut form);
@@ -289,7 +295,9 @@ impl Asked {
 /// # Errors
 /// When the form holds a number that no canonical text has.
 pub fn compute_key(form: &Value) -> Result<ContentHash, NoCanonicalForm> {
-    Ok(ContentHash::of(&canonical_bytes(form, Dialect::Kernel)?))
+    let mut hasher = Hasher::new();
+    update_digest(&mut hasher, form, Dialect::Kernel)?;
+    Ok(hasher.finish().into())
 }
 
 /// Replaces every placeholder by its kind alone, as matching sees it.

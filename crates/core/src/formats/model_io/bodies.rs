@@ -198,7 +198,7 @@ fn compute_request_key(
     let bytes = read?;
     let request = interaction.get("request").ok_or("it has no request")?;
     let asked = Asked::parse(request, Some(&bytes))?;
-    compute_key(&asked.form(volatile)).map_err(|error| error.to_string())
+    compute_key(&asked.into_form(volatile)).map_err(|error| error.to_string())
 }
 
 /// A large body as an interaction names it.

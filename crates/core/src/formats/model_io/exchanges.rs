@@ -66,7 +66,7 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
             None => Asked::parse(request, None)
                 .map_err(str::to_owned)
                 .and_then(|asked| {
-                    compute_key(&asked.form(&volatile)).map_err(|error| error.to_string())
+                    compute_key(&asked.into_form(&volatile)).map_err(|error| error.to_string())
                 }),
             // What cannot be read is MI15's to tell.
             Some(_) => match view.bodies.and_then(|bodies| bodies.key(at)) {

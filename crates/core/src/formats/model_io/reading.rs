@@ -4,10 +4,8 @@
 //! reads them anew: what is read out of an answer can change only together with the version that
 //! recordings state.
 
-use std::collections::BTreeMap;
-
 use super::events::{Event, parse_events};
-use crate::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
+use crate::canon::{Dialect, Members, Node, ReadOptions, Value, canonical_bytes, parse_document};
 
 /// Answers larger than this are not read; their bytes are recorded all the same.
 pub const LARGEST_READ: u64 = 32 << 20;
@@ -176,7 +174,7 @@ impl Reading {
             ("input_tokens", self.tokens_input),
             ("output_tokens", self.tokens_output),
         ];
-        let usage: BTreeMap<_, _> = usage
+        let usage: Members = usage
             .into_iter()
             .filter_map(|(name, count)| Some((name.into(), Value::from(count?))))
             .collect();

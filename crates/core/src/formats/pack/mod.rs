@@ -124,16 +124,16 @@ impl<'a> PackView<'a> {
     pub fn new(pack_path: &'a str, files: &'a PackFiles, level: Level) -> Self {
         let mut documents = BTreeMap::new();
         let mut ledger = Vec::new();
-        // The documents are held together, so what is free is free for all of them.
+        // The documents are held together.
         let mut options = ReadOptions::default();
         for (name, bytes) in &files.bytes {
             if *name == "ledger.jsonl" {
                 ledger = parse_lines(bytes);
             } else {
                 let parsed = parse_document(bytes, &options);
-                let values = parsed.as_ref().map_or(0, Document::values) as u64;
-                let free = &mut options.limits.free_values;
-                *free = free.saturating_sub(values);
+                if let Ok(document) = &parsed {
+                    options.share_with(document);
+                }
                 documents.insert(*name, parsed);
             }
         }

@@ -19,18 +19,21 @@ use super::layout::{
 use super::recorded::is_recorded;
 use super::rules::verify_run_bundle;
 use super::sums::{Sums, parse_sums};
-use crate::canon::{Dialect, Document, Node, ReadOptions, compare_canonical, parse_document};
+use crate::canon::{
+    Dialect, Document, JsonErrorKind, Node, ReadOptions, compare_canonical, parse_document,
+};
 use crate::digest::Digest;
 use crate::formats::definition::SourceFiles;
 use crate::formats::model_io::bodies::BodyFacts;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Seen, Source, SourceError, Want};
+use crate::text_map::{TextMap, TextMapBuilder};
 use crate::verify::{Level, Report};
 
-/// The documents that rules read, so that their bytes are kept; but for the index, which is as long as the bundle has
-/// files and is kept as what it lists.
-pub const DOCUMENTS: [&str; 10] = [
+/// What is read whole and once: the documents that rules read, whose bytes are kept; and the index and the sums, which
+/// are as long as the bundle has files and are kept as what they list.
+pub(super) const READ_ONCE: [&str; 12] = [
     INPUT_SCHEMA,
     MANIFEST,
     OUTPUT_SCHEMA,
@@ -41,6 +44,8 @@ pub const DOCUMENTS: [&str; 10] = [
     RUN_META,
     RUN_ENVIRONMENT,
     MODEL_IO,
+    ARTIFACT_INDEX,
+    SUMS,
 ];
 
 /// Validates a document against a JSON Schema. What does so is not part of this crate.
@@ -67,7 +72,7 @@ pub struct CollectedRun {
 /// Files that are looked at together, on several threads.
 const FILES_AT_ONCE: usize = 16_384;
 
-/// What was found, before it is sorted.
+/// Entries of which everything is known before the other files are read.
 type Entries = Vec<(Box<str>, EntryFact)>;
 
 impl CollectedRun {
@@ -103,10 +108,12 @@ impl CollectedRun {
                 .is_ok_and(|manifest| is_recorded(manifest.root()))
         });
         collected.bodies = collected.read_bodies(source);
-        let mut entries = read_others(source, (!is_recorded).then_some(&keys), files)?;
-        // A file is told before what is only shown under the same name.
-        entries.extend(documents.into_iter().chain(others));
-        collected.facts.entries = entries.into_iter().collect();
+        let mut known = documents;
+        known.append(&mut others);
+        // Stable: a file is told before what is only shown under the same name.
+        known.sort_by(|a, b| a.0.cmp(&b.0));
+        let keys = (!is_recorded).then_some(&keys);
+        collected.facts.entries = read_others(source, keys, files, known)?;
         Ok(collected)
     }
 
@@ -119,7 +126,9 @@ impl CollectedRun {
     ) -> Result<(ForbiddenKeys, Entries), SourceError> {
         let mut keys = ForbiddenKeys::always();
         let mut entries = Entries::new();
-        for name in DOCUMENTS.into_iter().chain([ARTIFACT_INDEX, SUMS]) {
+        // Rules see all documents at once, so they are held together.
+        let mut options = ReadOptions::default();
+        for name in READ_ONCE {
             let Ok(at) = files.binary_search_by(|path| path.as_str().cmp(name)) else {
                 continue;
             };
@@ -131,9 +140,10 @@ impl CollectedRun {
                     EntryFact::File(FileFact::Bytes(Digest::of(&bytes)))
                 }
                 Ok(bytes) if name == ARTIFACT_INDEX => self.read_index(&bytes),
-                Ok(bytes) => match parse_canonical(&bytes) {
+                Ok(bytes) => match parse_within(&bytes, &options) {
                     Err(fault) => EntryFact::File(FileFact::BrokenJson(fault)),
                     Ok((document, sha256, canonical)) => {
+                        options.share_with(&document);
                         if name == INPUT_SCHEMA {
                             keys = ForbiddenKeys::of_schema(document.root());
                         }
@@ -143,7 +153,7 @@ impl CollectedRun {
                         EntryFact::File(FileFact::Json {
                             sha256,
                             stored,
-                            forbidden: Vec::new(),
+                            forbidden: Box::default(),
                         })
                     }
                 },
@@ -177,7 +187,7 @@ impl CollectedRun {
                 FileFact::Json {
                     sha256,
                     stored,
-                    forbidden: Vec::new(),
+                    forbidden: Box::default(),
                 }
             }
         })
@@ -231,18 +241,21 @@ impl CollectedRun {
     }
 }
 
-/// Reads the files that are no documents.
+/// Reads the files that are no documents, and gives them with what is known already. Both come in the order of their
+/// names.
 fn read_others(
     source: &dyn Source,
     keys: Option<&ForbiddenKeys>,
     files: Vec<SafePath>,
-) -> Result<Entries, SourceError> {
+    known: Entries,
+) -> Result<TextMap<EntryFact>, SourceError> {
     let is_text = |path: &str| is_json(path) || path_of_exact(path).is_some();
     let want = |path: &SafePath| match is_text(path.as_str()) {
         true => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
         false => Want::Fact,
     };
-    let mut entries = Entries::with_capacity(files.len());
+    let mut entries = TextMapBuilder::with_capacity(files.len() + known.len());
+    let mut known = known.into_iter().peekable();
     let mut files = files.into_iter();
     // Block by block: what is needed while files are looked at is more than what is kept of them.
     while files.len() > 0 {
@@ -267,10 +280,16 @@ fn read_others(
                     source: std::io::Error::other("it was not read"),
                 })
             })?;
-            entries.push((path.into(), fact));
+            while let Some((name, fact)) = known.next_if(|(name, _)| **name < *path.as_str()) {
+                entries.push(&name, fact);
+            }
+            entries.push(path.as_str(), fact);
         }
     }
-    Ok(entries)
+    for (name, fact) in known {
+        entries.push(&name, fact);
+    }
+    Ok(entries.finish(|_, _| ()))
 }
 
 fn fact_of(
@@ -291,7 +310,8 @@ fn fact_of(
         Err(fact) => return Ok(fact),
     };
     if path_of_exact(path.as_str()).is_some() {
-        let canonical = parse_canonical(&bytes).ok().map(|(_, digest, _)| digest);
+        let canonical = parse_canonical(&bytes).ok();
+        let canonical = canonical.map(|(_, digest, _)| Box::new(digest));
         let sha256 = Digest::of(&bytes);
         return Ok(EntryFact::File(FileFact::Exact { sha256, canonical }));
     }
@@ -300,8 +320,10 @@ fn fact_of(
             sha256,
             stored: StoredJson::of(document.root(), canonical),
             forbidden: match keys {
-                Some(keys) if path.as_str().starts_with("artifacts/") => keys.find(document.root()),
-                _ => Vec::new(),
+                Some(keys) if path.as_str().starts_with("artifacts/") => {
+                    keys.find(document.root()).into()
+                }
+                _ => Box::default(),
             },
         },
         Err(fault) => FileFact::BrokenJson(fault),
@@ -327,7 +349,19 @@ fn whole<T>(read: Result<T, SourceError>) -> Result<Result<T, EntryFact>, Source
 /// # Errors
 /// What keeps it from being JSON with a JCS form.
 pub fn parse_canonical(bytes: &[u8]) -> Result<(Document<'_>, Digest, bool), String> {
-    let document = parse_document(bytes, &ReadOptions::default()).map_err(|e| e.to_string())?;
+    parse_within(bytes, &ReadOptions::default())
+}
+
+fn parse_within<'a>(
+    bytes: &'a [u8],
+    options: &ReadOptions,
+) -> Result<(Document<'a>, Digest, bool), String> {
+    let document = parse_document(bytes, options).map_err(|error| match error.kind {
+        JsonErrorKind::TooManyValues { .. } if options.limits != JsonLimits::DOCUMENT => {
+            format!("{error}, beside the documents that were read before it")
+        }
+        _ => error.to_string(),
+    })?;
     let (digest, differs_at) =
         compare_canonical(document.root(), Dialect::Jcs, bytes).map_err(|e| e.to_string())?;
     Ok((document, digest, differs_at.is_none()))

@@ -22,14 +22,15 @@ pub enum FileFact {
         /// How it is stored.
         stored: StoredJson,
         /// The pointers of forbidden members, where the file is one of the engine's artifacts.
-        forbidden: Vec<String>,
+        forbidden: Box<[String]>,
     },
     /// The very bytes of a JSON file that is stored as its JCS elsewhere.
     Exact {
         /// The digest over its bytes.
         sha256: Digest,
-        /// The digest over its JCS bytes, where it has a JCS form.
-        canonical: Option<Digest>,
+        /// The digest over its JCS bytes, where it has a JCS form. Apart, because there is one fact for every file
+        /// and few are of this kind.
+        canonical: Option<Box<Digest>>,
     },
     /// A JSON file without a JCS form: why.
     BrokenJson(String),

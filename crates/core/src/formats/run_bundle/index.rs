@@ -9,7 +9,7 @@ use crate::canon::{
 };
 use crate::digest::Digest;
 use crate::path::SafePath;
-use crate::text_map::TextMap;
+use crate::text_map::{TextMap, TextMapBuilder};
 use crate::verify::PlacedFaults;
 
 /// What a well-formed entry declares.
@@ -27,7 +27,7 @@ pub struct ListedPath {
     /// What its entry declares; none where that is malformed.
     pub entry: Option<IndexEntry>,
     /// Which entry it is, from 0.
-    at: usize,
+    at: u32,
 }
 
 /// What ARTIFACT_INDEX.json says.
@@ -95,7 +95,7 @@ pub fn parse_stored_index(bytes: &[u8]) -> Result<Option<ArtifactIndex>, JsonErr
 #[derive(Default)]
 struct IndexReading {
     faults: PlacedFaults,
-    listed: Vec<(Box<str>, ListedPath)>,
+    listed: TextMapBuilder<ListedPath>,
     last: String,
     is_unsorted: bool,
 }
@@ -115,7 +115,11 @@ impl IndexReading {
         self.last.clear();
         self.last.push_str(&path);
         match SafePath::parse(&path) {
-            Ok(safe) => self.listed.push((safe.into(), ListedPath { entry, at })),
+            Ok(_) => {
+                // A text is too short for more entries than that.
+                let at = u32::try_from(at).unwrap_or(u32::MAX);
+                self.listed.push(&path, ListedPath { entry, at });
+            }
             Err(_) if path.is_empty() => {}
             Err(error) => self.faults.add(at, || {
                 format!("entry {at}: {error}: `{}`", path.escape_debug())
@@ -124,11 +128,11 @@ impl IndexReading {
     }
 
     fn finish(mut self) -> ArtifactIndex {
-        let (listed, repeats) = TextMap::with_repeats(self.listed);
-        for (path, ListedPath { at, .. }) in repeats {
-            self.faults
-                .add(at, || format!("entry {at}: `{path}` is listed again"));
-        }
+        let listed = self.listed.finish(|path, ListedPath { at, .. }| {
+            self.faults.add(at as usize, || {
+                format!("entry {at}: `{path}` is listed again")
+            });
+        });
         ArtifactIndex {
             listed,
             faults: self.faults.into_ordered(),

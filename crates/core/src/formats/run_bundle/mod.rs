@@ -96,6 +96,10 @@ impl FormatDefinition for RunBundleFormat {
         &[layout::RUN_META, layout::SUMS]
     }
 
+    fn read_once(&self) -> &'static [&'static str] {
+        &collect::READ_ONCE
+    }
+
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         match has_trace(names) {
             true => Claim::Strong,

@@ -2,7 +2,10 @@
 //! JCS would change.
 
 use super::pointer;
-use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest};
+use crate::canon::{
+    AnyJson, Dialect, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
+    canonical_digest_without,
+};
 use crate::digest::Digest;
 
 /// What an output must say about itself where OUTPUT_SCHEMA.json has no enum of its own.
@@ -31,21 +34,23 @@ impl HashScope {
 }
 
 /// The right `outputs_hash` of an output; `None` where the scope is the payload and there is none.
-pub fn compute_outputs_hash(
-    output: &Value,
+pub fn compute_outputs_hash<'a>(
+    output: impl Into<AnyJson<'a>>,
     scope: HashScope,
 ) -> Result<Option<Digest>, NoCanonicalForm> {
+    let output = output.into();
     match scope {
-        HashScope::Payload => output
-            .get("outputs")
-            .map(|payload| canonical_digest(payload, Dialect::Jcs))
-            .transpose(),
+        HashScope::Payload => {
+            let payload: Option<AnyJson<'_>> = match output {
+                AnyJson::Node(output) => output.get("outputs").map(Into::into),
+                AnyJson::Value(output) => output.get("outputs").map(Into::into),
+            };
+            payload
+                .map(|payload| canonical_digest(payload, Dialect::Jcs))
+                .transpose()
+        }
         HashScope::Document => {
-            let mut rest = output.clone();
-            if let Value::Object(members) = &mut rest {
-                members.remove(&"outputs_hash".into());
-            }
-            canonical_digest(&rest, Dialect::Jcs).map(Some)
+            canonical_digest_without(output, "outputs_hash", Dialect::Jcs).map(Some)
         }
     }
 }
@@ -151,6 +156,33 @@ mod tests {
         let with = value(r#"{"outputs_hash":"x","b":1,"a":[1.0]}"#);
         let hash = compute_outputs_hash(&with, HashScope::Document).unwrap();
         assert_eq!(hash, Some(Digest::of(br#"{"a":[1],"b":1}"#)));
+        // The same from a document, also where JCS has its members in another order, and where there is no such member.
+        for (text, rest) in [
+            (
+                r#"{"outputs_hash":"x","b":1,"a":[1.0]}"#,
+                r#"{"a":[1],"b":1}"#,
+            ),
+            (
+                "{\"\u{ff5e}\":1,\"\u{10000}\":2,\"\\u006futputs_hash\":3}",
+                "{\"\u{10000}\":2,\"\u{ff5e}\":1}",
+            ),
+            (
+                r#"{"b":1,"a":{"outputs_hash":1}}"#,
+                r#"{"a":{"outputs_hash":1},"b":1}"#,
+            ),
+            ("{}", "{}"),
+            (r#"{"outputs_hash":"x"}"#, "{}"),
+        ] {
+            let expected = Ok(Some(Digest::of(rest.as_bytes())));
+            let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+            let read = compute_outputs_hash(document.root(), HashScope::Document);
+            assert_eq!(read, expected, "{text}");
+            assert_eq!(
+                compute_outputs_hash(&value(text), HashScope::Document),
+                expected,
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub(super) fn check_declared_hashes(view: &RunBundleView<'_>, findings: &mut Fin
         return;
     };
     let scope = HashScope::of_manifest(manifest);
-    match compute_outputs_hash(&output.to_value(), scope) {
+    match compute_outputs_hash(output, scope) {
         Ok(Some(actual)) => check_declared(output, "outputs_hash", &actual.to_string(), findings),
         Ok(None) => findings.add(
             RUN_OUTPUT,

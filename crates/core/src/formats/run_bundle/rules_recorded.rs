@@ -114,7 +114,7 @@ fn check_canonical_copy(
     let Some(FileFact::Exact { canonical, .. }) = view.facts.file(&exact) else {
         return;
     };
-    if fact.sha256() != *canonical {
+    if fact.sha256() != canonical.as_deref().copied() {
         findings.add(path, format!("its value is not that of `{exact}`"));
     }
 }

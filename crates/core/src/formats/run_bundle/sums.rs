@@ -1,7 +1,7 @@
 //! SHA256SUMS.txt: one line a file, `<64 lower-case hex>  <path>` and LF, as coreutils reads it.
 
 use crate::digest::Digest;
-use crate::text_map::TextMap;
+use crate::text_map::{TextMap, TextMapBuilder};
 use crate::verify::PlacedFaults;
 
 /// What SHA256SUMS.txt says.
@@ -21,14 +21,17 @@ pub struct SumsLine {
     /// The digest that it gives.
     pub sha256: Digest,
     /// Which line it is, from 1.
-    pub number: usize,
+    number: u32,
 }
+
+/// The shortest well-formed line: a digest, two spaces, one character and LF.
+const SHORTEST_LINE: usize = 64 + 2 + 1 + 1;
 
 /// Reads the list.
 pub fn parse_sums(bytes: &[u8]) -> Sums {
     let mut sorted = true;
     let mut faults = PlacedFaults::default();
-    let mut files: Vec<(Box<str>, SumsLine)> = Vec::new();
+    let mut files = TextMapBuilder::with_capacity(bytes.len() / SHORTEST_LINE);
     let mut rest = bytes;
     let mut number = 0;
     while !rest.is_empty() {
@@ -50,14 +53,16 @@ pub fn parse_sums(bytes: &[u8]) -> Sums {
         if !ended {
             faults.add(number, || format!("line {number} does not end with LF"));
         }
-        sorted &= files.last().is_none_or(|(last, _)| **last <= *path);
-        files.push((path.into(), SumsLine { sha256, number }));
+        sorted &= files.last_text().is_none_or(|last| last <= path);
+        // A text is too short for more lines than that.
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        files.push(path, SumsLine { sha256, number });
     }
-    let (files, repeats) = TextMap::with_repeats(files);
-    for (path, line) in repeats {
-        let number = line.number;
-        faults.add(number, || format!("line {number} lists `{path}` again"));
-    }
+    let files = files.finish(|path, SumsLine { number, .. }| {
+        faults.add(number as usize, || {
+            format!("line {number} lists `{path}` again")
+        });
+    });
     Sums {
         files,
         faults: faults.into_ordered(),
