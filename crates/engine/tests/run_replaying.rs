@@ -209,7 +209,7 @@ fn run_engine_sees_upstream_and_parameters_read_only() {
     assert_eq!(replayed.verdict(), Verdict::Reproduced, "{replayed:?}");
 }
 
-fn replay(bench: &Bench, bundle: &std::path::Path, times: u32) -> Replay {
+fn replay(bench: &Bench, bundle: &Path, times: u32) -> Replay {
     let engine = bench.engine();
     let source = DirectorySource::open(bundle, RootLink::Follow).unwrap();
     let policy = limits();
@@ -307,7 +307,7 @@ fn replay_of_an_engine_that_now_fails_diverges() {
 }
 
 /// The verdict where no sandbox may be asked for.
-fn verdict_without_running(bench: &Bench, bundle: &std::path::Path) -> Verdict {
+fn verdict_without_running(bench: &Bench, bundle: &Path) -> Verdict {
     let engine = bench.engine();
     let source = DirectorySource::open(bundle, RootLink::Follow).unwrap();
     let policy = limits();
