@@ -102,7 +102,7 @@ pub fn export_run(
     let folder = unpacked
         .as_ref()
         .map_or(bundle, |unpacked| unpacked.folder());
-    let loaded = load(folder, Level::Integrity)?;
+    let loaded = load(folder, Level::Integrity)?.by_its_name()?;
     if loaded.format != Format::RunBundle {
         return Err(CrateError::NotARun(loaded.format));
     }
