@@ -17,6 +17,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::Finding;
 
+use runseal_survey::signing::{SignatureForm, files_beside_entry};
 use runseal_survey::{InsidePath, detect_in_archive};
 
 use crate::archive::{Record, read_archive_with};
@@ -28,6 +29,7 @@ use crate::survey::{LocalFiles, find_in_archive};
 #[derive(Debug)]
 pub struct Unpacked {
     folder: PathBuf,
+    signatures: Result<Vec<(SignatureForm, Vec<u8>)>, SourceError>,
     _private: tempfile::TempDir,
 }
 
@@ -35,6 +37,14 @@ impl Unpacked {
     /// The bundle's folder.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Takes the files with signatures that lie beside the bundle in the archive.
+    ///
+    /// # Errors
+    /// When one of them could not be read.
+    pub fn take_signatures(&mut self) -> Result<Vec<(SignatureForm, Vec<u8>)>, SourceError> {
+        std::mem::replace(&mut self.signatures, Ok(Vec::new()))
     }
 }
 
@@ -122,6 +132,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     fs::remove_dir_all(&aside).map_err(fail)?;
     Ok(Some(Unpacked {
         folder,
+        signatures: files_beside_entry(&archive, &top),
         _private: private,
     }))
 }
@@ -163,6 +174,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     }
     Ok(Unpacked {
         folder,
+        signatures: Ok(Vec::new()),
         _private: private,
     })
 }
