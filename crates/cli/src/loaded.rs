@@ -37,6 +37,11 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
                 .at(shown)
                 .hint("name one of them; `runseal report -r` makes a page of each, and `runseal verify` lists them")
         }
+        other @ LoadError::Around { .. } => {
+            CliError::new(Outcome::Unreadable, "NOT_ITSELF", other.to_string())
+                .at(shown)
+                .hint("name what is in it: signatures, log entries and exports are of one thing under its own name")
+        }
         other @ LoadError::Unverified { .. } => {
             CliError::new(Outcome::Unreadable, "UNREADABLE", other.to_string()).at(shown)
         }

@@ -150,6 +150,15 @@ fn answers_of_checking_and_signing_pass_their_schemas() {
     let replay = "replay demo/good/bundle.json --intent demo/intent.json --format json";
     checker.answers("replay-answer", replay, 0);
     checker.answers("receipt", "job replay demo/good/job", 0);
+    checker.answers("receipt", "replay demo/good/job --format json", 0);
+    for refused in [
+        "demo/tampered/job",
+        "demo/tampered/pack",
+        "demo/good/runs/first --engine demo/handbook",
+    ] {
+        let replay = format!("replay {refused} --format json");
+        checker.answers("replay-answer", &replay, 1);
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ use runseal_testkit::cli::Bench;
 use runseal_testkit::folders::{copy_folder, files_of};
 use runseal_testkit::project_root;
 use serde_json::Value;
-use signing_support::{keygen, ok, sealed};
+use signing_support::{keygen, ok, sealed, trust_ada};
 
 const BUNDLES: [&str; 4] = [
     "ok-recorded",
@@ -205,6 +205,96 @@ fn crate_of_a_signed_bundle_names_its_signer_and_keeps_the_signature() {
         shown.stdout
     );
     drop(folder);
+}
+
+#[test]
+fn crate_of_a_bundle_in_an_archive_keeps_the_signatures_in_it_and_beside_it() {
+    let (folder, bench) = bench();
+    sealed(&bench);
+    keygen(&bench, "k.pem", "ed25519", "pem");
+    for form in ["dsse", "minisign"] {
+        ok(bench.run(&["sign", "out/r1", "--key", "k.pem", "--form", form]));
+    }
+    let packed = Command::new("tar")
+        .args(["-czf", "one.tgz", "-C", "out", "r1"])
+        .args(["r1.intoto.jsonl", "r1.minisig"])
+        .current_dir(folder.path())
+        .status();
+    assert!(packed.unwrap().success());
+    for (from, to) in [("one.tgz", "whole"), ("one.tgz!/r1", "inside")] {
+        export(&bench, Path::new(from), to);
+        for ending in ["intoto.jsonl", "minisig"] {
+            let kept = bench.read(&format!("{to}/bundle.{ending}"));
+            assert_eq!(kept, bench.read(&format!("out/r1.{ending}")), "{from}");
+        }
+        let listed = graph(&bench, to);
+        assert_eq!(entity(&listed, "#run")["agent"]["@id"], "#signer");
+        entity(&listed, "bundle.intoto.jsonl");
+        ok(bench.run(&["verify", &format!("{to}/bundle"), "--require-signed"]));
+    }
+    // Others beside the archive: none is lost.
+    for form in ["dsse", "minisign"] {
+        let sign = ["sign", "one.tgz", "--key", "k.pem", "--as", "Ada"];
+        ok(bench.run(&[&sign[..], &["--form", form]].concat()));
+    }
+    export(&bench, Path::new("one.tgz!/r1"), "all.zip");
+    export(&bench, Path::new("one.tgz!/r1"), "all");
+    let lines = bench.read("one.tgz.intoto.jsonl") + &bench.read("out/r1.intoto.jsonl");
+    assert_eq!(bench.read("all/bundle.intoto.jsonl"), lines);
+    let listed = graph(&bench, "all");
+    for name in ["bundle.minisig", "bundle.2.minisig"] {
+        entity(&listed, name);
+        assert!(bench.path(&format!("all/{name}")).exists());
+    }
+    ok(bench.run(&["verify", "all", "--require-signed"]));
+    ok(bench.run(&["verify", "all.zip", "--require-signed"]));
+}
+
+#[test]
+fn crate_names_the_author_as_agent_and_never_a_reviewer() {
+    let (_folder, bench) = bench();
+    sealed(&bench);
+    keygen(&bench, "k.pem", "ed25519", "pem");
+    let sign = |name: &str, more: &[&str]| {
+        let sign = ["sign", "out/r1", "--key", "k.pem", "--as", name];
+        ok(bench.run(&[&sign[..], more].concat()));
+    };
+    sign("Rita", &["--meaning", "reviewer"]);
+    sign("Al", &["--meaning", "approver"]);
+    export(&bench, Path::new("out/r1"), "reviewed");
+    let listed = graph(&bench, "reviewed");
+    assert_eq!(entity(&listed, "#run").get("agent"), None);
+    assert!(listed.iter().all(|entity| entity["@id"] != "#signer"));
+    sign("Nora", &[]);
+    export(&bench, Path::new("out/r1"), "unsaid");
+    assert_eq!(entity(&graph(&bench, "unsaid"), "#signer")["name"], "Nora");
+    sign("Ada", &["--meaning", "author"]);
+    export(&bench, Path::new("out/r1"), "authored");
+    assert_eq!(entity(&graph(&bench, "authored"), "#signer")["name"], "Ada");
+}
+
+#[test]
+fn crate_is_not_made_of_what_the_policy_does_not_accept() {
+    let (_folder, bench) = bench();
+    sealed(&bench);
+    keygen(&bench, "k.pem", "ed25519", "pem");
+    keygen(&bench, "other.pem", "ed25519", "pem");
+    trust_ada(&bench, "k.pem.pub");
+    let export = ["export", "ro-crate", "out/r1", "-o", "crate"];
+    let export = [&export[..], &["--trust", "trust.toml"]].concat();
+    let refused = |why: &str| {
+        let ran = bench.run(&export);
+        assert_eq!(ran.code, Some(1), "{why}: {}", ran.stderr);
+        assert!(ran.stderr.starts_with("NOT_TRUSTED: "), "{}", ran.stderr);
+        assert!(!bench.path("crate").exists(), "{why}");
+    };
+    refused("unsigned");
+    ok(bench.run(&["sign", "out/r1", "--key", "other.pem"]));
+    refused("signed by somebody else");
+    ok(bench.run(&["sign", "out/r1", "--key", "k.pem"]));
+    ok(bench.run(&export));
+    let listed = graph(&bench, "crate");
+    assert_eq!(entity(&listed, "#signer")["name"], "ada");
 }
 
 #[test]

@@ -406,6 +406,28 @@ fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent(
         again.stderr.contains("`fork.json` exists already"),
         "{again:?}"
     );
+    // Where all answers were live it is no reproduction, though everything is as it was.
+    let same = Upstream::start(answer);
+    let live = [
+        "--fork-at",
+        "0",
+        "--fork-out",
+        "live.json",
+        "--format",
+        "json",
+    ];
+    let arguments = ["replay", "RUN_BUNDLE/one", "--upstream", &same.url];
+    let forked = run(&bench, &[&arguments[..], &live].concat());
+    assert_eq!(forked.code, Some(1), "{forked:?}");
+    let told: Value = serde_json::from_str(&forked.stdout).unwrap();
+    assert_eq!(told["runs"][0]["divergences"], json!([]), "{told}");
+    assert_eq!(
+        (&told["verdict"], &told["ok"]),
+        (&json!("FORKED"), &json!(false))
+    );
+    assert_eq!(told["fork"]["live"], 2, "{told}");
+    let faults = schema_support::Schemas::load().faults("replay-answer", &told);
+    assert_eq!(faults, Vec::<String>::new());
     let made = recording(&bench.path("fork.json"));
     check_recording(&made);
     assert_eq!(made["fork"]["at"], 1);

@@ -104,6 +104,27 @@ fn is_running(words: &[&str]) -> bool {
 }
 
 #[test]
+fn run_packed_with_its_signature_is_replayed_from_the_archive() {
+    let Some(project) = project() else { return };
+    let ran = project.run(&["keygen", "-o", "k"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = project.run(&["sign", "RUN_BUNDLE/same", "--key", "k"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let packed = Command::new("tar")
+        .args(["-czf", "one.tgz", "-C", "RUN_BUNDLE", "same"])
+        .arg("same.intoto.jsonl")
+        .current_dir(project.path(""))
+        .status();
+    assert!(packed.unwrap().success());
+    let ran = project.run(&["replay", "one.tgz"]);
+    assert_eq!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stdout.contains("one.tgz: REPRODUCED"), "{}", ran.stdout);
+    // What a recorded command may write is bounded when it is replayed, too.
+    let ran = project.run(&["replay", "RUN_BUNDLE/same", "--artifact-bytes", "1"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
 fn page_of_a_replay_shows_what_came_now_beside_what_was_sealed() {
     let Some(project) = project() else { return };
     for (name, code, parts) in [

@@ -997,6 +997,68 @@ fn signatures_of_what_stands_in_an_archive_are_found_in_it_and_beside_it() {
 }
 
 #[test]
+fn archive_of_a_bundle_and_its_signature_is_that_bundle_for_every_command() {
+    let (_folder, bench) = signed_by_ada();
+    let tar = |name: &str, what: &[&str]| {
+        let mut tar = Command::new("tar");
+        tar.args(["-czf", name]).args(what);
+        assert!(tar.current_dir(bench.path("")).status().unwrap().success());
+    };
+    tar("one.tgz", &["-C", "out", "r1", "r1.intoto.jsonl"]);
+    let trusted = ["--trust", "trust.toml"];
+    let shown = ok(bench.run(&[&["inspect", "one.tgz"][..], &trusted].concat()));
+    assert!(shown.contains("✓ Trusted"), "{shown}");
+    ok(bench.run(&[&["report", "one.tgz", "-o", "one.html"][..], &trusted].concat()));
+    let verdict = "id=\"verdict\">A run bundle: intact, signed, trusted.";
+    assert!(bench.read("one.html").contains(verdict));
+    ok(bench.run(&["diff", "one.tgz", "out/r1"]));
+    ok(bench.run(&["export", "slsa", "one.tgz"]));
+    ok(bench.run(&["sign", "one.tgz", "--key", "ada"]));
+    let both = ok(bench.run(&["inspect", "one.tgz", "--format", "json"]));
+    let both: Value = serde_json::from_str(&both).unwrap();
+    assert_eq!(both["signatures"].as_array().unwrap().len(), 2, "{both}");
+    // Packs, and documents.
+    let pack = runseal_testkit::project_root().join("vectors/pack/ok-executed/input");
+    let copied = Command::new("cp")
+        .arg("-r")
+        .arg(pack)
+        .arg(bench.path("pack"))
+        .status();
+    assert!(copied.unwrap().success());
+    ok(bench.run(&["sign", "pack", "--key", "ada"]));
+    tar("pack.tgz", &["pack", "pack.intoto.jsonl"]);
+    ok(bench.run(&["pack", "verify", "pack.tgz"]));
+    let intent = runseal_testkit::project_root().join("examples/intents/clear.json");
+    ok(bench.run(&["transform", intent.to_str().unwrap(), "-o", "b.json"]));
+    ok(bench.run(&["sign", "b.json", "--key", "ada"]));
+    tar("b.tgz", &["b.json", "b.json.intoto.jsonl"]);
+    for archive in ["pack.tgz", "b.tgz"] {
+        let shown = ok(bench.run(&[&["inspect", archive][..], &trusted].concat()));
+        assert!(shown.contains("✓ Trusted"), "{archive}: {shown}");
+    }
+}
+
+#[test]
+fn folder_around_a_signed_bundle_is_shown_as_signed_and_not_signed_itself() {
+    let (_folder, bench) = signed_by_ada();
+    let shown = ok(bench.run(&["inspect", "out", "--trust", "trust.toml"]));
+    assert!(shown.starts_with("out/r1"), "{shown}");
+    assert!(shown.contains("✓ Trusted"), "{shown}");
+    let told = ok(bench.run(&["trust", "explain", "trust.toml", "out"]));
+    assert!(told.starts_with("out/r1: "), "{told}");
+    for arguments in [
+        &["sign", "out", "--key", "ada"][..],
+        &["export", "slsa", "out"],
+        &["export", "ro-crate", "out", "-o", "crate"],
+    ] {
+        let ran = bench.run(arguments);
+        assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+        refused(&ran, "NOT_ITSELF: this is a folder around `out/r1`");
+    }
+    assert!(!bench.path("out.intoto.jsonl").exists());
+}
+
+#[test]
 fn site_index_tells_a_name_that_only_the_signer_gives_from_a_known_one() {
     let (_folder, bench) = signed_by_ada();
     sealed_as(&bench, "r2");

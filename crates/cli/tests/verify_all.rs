@@ -613,6 +613,36 @@ fn what_holds_several_is_told_apart_from_what_holds_nothing() {
 }
 
 #[test]
+fn one_thing_in_a_folder_or_archive_is_shown_whatever_lies_beside_it() {
+    let (_folder, bench) = bench();
+    make_job(&bench, "ev/deep/one");
+    bench.write("ev/notes.json", "{\"note\":1}");
+    tar(&bench, &["-cf", "ev.tar", "ev"]);
+    for (path, shown) in [("ev", "ev/deep/one"), ("ev.tar", "ev.tar")] {
+        let ran = bench.run(&["inspect", path]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        assert!(ran.stdout.starts_with(shown), "{}", ran.stdout);
+        let same = bench.run(&["diff", path, "ev/deep/one"]);
+        assert_eq!(same.code, Some(0), "{}{}", same.stdout, same.stderr);
+        let page = bench.run(&["report", path, "--embed", "-o", "page.html"]);
+        assert_eq!(page.code, Some(0), "{}", page.stderr);
+    }
+    // A document beside it is a second thing.
+    bench.write("ev/patch.json", PATCH);
+    tar(&bench, &["-cf", "ev.tar", "ev"]);
+    for path in ["ev", "ev.tar"] {
+        let ran = bench.run(&["inspect", path]);
+        assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+        assert!(ran.stderr.contains("this holds 2"), "{}", ran.stderr);
+    }
+    // One that nobody knows says what it lacks.
+    bench.write("other/notes.json", "{\"note\":");
+    let ran = bench.run(&["inspect", "other"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stdout);
+    assert!(!ran.stderr.contains("SEVERAL"), "{}", ran.stderr);
+}
+
+#[test]
 fn site_of_nothing_is_refused_and_of_a_part_says_what_is_missing() {
     let (_folder, bench) = bench();
     fs::create_dir(bench.path("empty")).unwrap();

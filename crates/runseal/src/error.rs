@@ -121,6 +121,7 @@ impl From<RecordError> for Error {
     fn from(error: RecordError) -> Self {
         match error {
             RecordError::AskedModels => Self::new("MODELS", error.to_string()),
+            RecordError::NamesNoFiles => Self::new("USAGE", error.to_string()),
             _ => Self::new("REPLAY", chain(&error)),
         }
     }

@@ -135,6 +135,7 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
     let recorded = RecordedOptions {
         // This library opens no sockets; whoever asked models needs somebody to answer.
         models: None,
+        is_fork: false,
         times: options.times,
         same_environment: options.is_same_environment_demanded,
         given: &options.inputs,

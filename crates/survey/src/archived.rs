@@ -136,12 +136,28 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
     all
 }
 
-/// The folder that stands for the archive and what it is; the documents in it where it is none.
-pub fn find_in_archive(archive: &Archive) -> (String, Detected, Vec<String>) {
-    let Top { folder, .. } = find_top(archive);
-    let listed = list(archive, &folder);
-    let (detected, _) = detect(archive, &folder, &listed.names);
-    (folder, detected, listed.candidates)
+/// The folder that stands for the archive and what it is; where that is nothing known, the document that
+/// stands for the archive. A signature or a note beside the one thing that can be verified changes nothing.
+pub fn find_in_archive(archive: &Archive) -> (String, Detected, Option<String>) {
+    let Top { folder: top, .. } = find_top(archive);
+    let listed = list(archive, &top);
+    let (detected, _) = detect(archive, &top, &listed.names);
+    if detected != Detected::Unknown {
+        return (top, detected, None);
+    }
+    match names_in_archive(archive).as_slice() {
+        [only] => match archive.get(only) {
+            Some(Record::File(_)) => (top, Detected::Unknown, Some(only.clone())),
+            _ => (only.clone(), detect_in_archive(archive, only), None),
+        },
+        // A lone document of no known format says best itself what is wrong with it.
+        [] => {
+            let mut candidates = listed.candidates.into_iter();
+            let only = candidates.next().filter(|_| candidates.next().is_none());
+            (top, Detected::Unknown, only)
+        }
+        _ => (top, Detected::Unknown, None),
+    }
 }
 
 /// The names of what can be verified in an archive.

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runseal_archive::{Archive, ArchiveSource, HEAD, Record, fill, sniff};
 use runseal_core::canon::{Document, JsonError, ReadOptions, parse_document};
@@ -57,6 +57,8 @@ pub struct Loaded {
     pub(crate) is_archived: bool,
     /// Signatures that lie beside it in that archive.
     pub(crate) beside: Vec<Found>,
+    /// Where it is, if that is below the folder that was named: the only thing there.
+    pub(crate) below: Option<PathBuf>,
 }
 
 /// Why something could not be loaded.
@@ -78,6 +80,12 @@ pub enum LoadError {
         count: usize,
         /// The path of the first.
         first: String,
+    },
+    /// It is a folder around one thing, where that thing itself has to be named.
+    #[error("this is a folder around `{only}`, not that itself")]
+    Around {
+        /// The path of what is in it.
+        only: String,
     },
     /// It is a document and no JSON.
     #[error("{} {}", .0.kind, .0.position)]
@@ -131,6 +139,7 @@ impl Loaded {
             ledger: None,
             is_archived: false,
             beside: Vec::new(),
+            below: None,
         }
     }
 
@@ -156,6 +165,17 @@ impl Loaded {
     /// Whether it holds, the archive it came in included.
     pub fn is_valid(&self) -> bool {
         self.report.is_valid() && self.wrapping.is_empty()
+    }
+
+    /// The same, where it was loaded by the name that it has itself, and not by that of a folder around it.
+    ///
+    /// # Errors
+    /// [`LoadError::Around`].
+    pub fn by_its_name(self) -> Result<Self, LoadError> {
+        match self.below {
+            None => Ok(self),
+            Some(_) => Err(LoadError::Around { only: self.path }),
+        }
     }
 
     /// Gives what was loaded from `files` to `show`, once its signatures were looked for and checked.
@@ -206,7 +226,7 @@ impl Loaded {
 }
 
 /// Loads what is at `path`; standard input where it is `-`. What stands inside an archive is named as
-/// answers name it: `evidence.zip!/runs/one`.
+/// answers name it: `evidence.zip!/runs/one`. A folder that is nothing itself stands for the only thing in it.
 ///
 /// # Errors
 /// When it cannot be read or judged.
@@ -393,15 +413,22 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
     };
     let listed = list(files, path).map_err(fail)?;
     let (detected, _) = listed.detect(files, path);
-    if let (Detected::Unknown, [only]) = (&detected, listed.candidates.as_slice())
-        && let Some(only) = files.path_of(only)
-    {
-        return load(files, &path.join(only), level);
-    }
     if detected == Detected::Unknown {
         let mut found = Vec::new();
-        find_units(files, path, &mut |unit| found.push(display_path(&unit)));
-        return Err(holds(found));
+        find_units(files, path, &mut |unit| found.push(unit));
+        // A lone document of no known format says best itself what is wrong with it.
+        if let ([], [only]) = (found.as_slice(), listed.candidates.as_slice()) {
+            found.extend(files.path_of(only).map(|only| path.join(only)));
+        }
+        return match <[PathBuf; 1]>::try_from(found) {
+            // What was being made when its process ended is told by its own name, and is no evidence.
+            Ok([only]) if only == path => Err(unknown(NOTHING_FOUND)),
+            Ok([only]) => Ok(Loaded {
+                below: Some(only.clone()),
+                ..load(files, &only, level)?
+            }),
+            Err(found) => Err(holds(found.iter().map(|unit| display_path(unit)).collect())),
+        };
     }
     let format = format_of(detected)?;
     let source = open_folder(files, path, format, None)?;
@@ -409,9 +436,9 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
 }
 
 fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
-    let (folder, detected, candidates) = find_in_archive(archive);
-    let (loaded, name) = match (&detected, candidates.as_slice()) {
-        (Detected::Unknown, [only]) => {
+    let (folder, detected, only) = find_in_archive(archive);
+    let (loaded, name) = match (&detected, &only) {
+        (Detected::Unknown, Some(only)) => {
             let kept = match archive.get(only) {
                 Some(Record::File(file)) => file.kept,
                 _ => None,

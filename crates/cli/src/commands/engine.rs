@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
+use runseal_engine::record::run::policy as recorded_policy;
 use runseal_engine::run::command::policy;
 use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::init::{InitError, Language, init_engine};
@@ -77,16 +78,36 @@ pub struct PolicyArgs {
     /// A recorded command that is replayed has an hour where nothing is said.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
     timeout: Option<u32>,
-    /// The bytes of artifacts that an engine may write; its manifest can only ask for less. With
-    /// more than 1 GiB they are watched on disk instead of held back by the kernel.
+    /// The bytes of artifacts that an engine may write; its manifest can only ask for less. For a recorded
+    /// command that is replayed, the bytes of all that it writes. With more than 1 GiB they are watched on disk
+    /// instead of held back by the kernel.
     #[arg(long, value_name = "BYTES", default_value_t = MOST_IN_MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
     artifact_bytes: u64,
 }
 
 impl PolicyArgs {
-    /// How long a recorded command may take when it is replayed.
-    pub fn recorded_time(&self) -> Duration {
-        Duration::from_secs(self.timeout.unwrap_or(3600).into())
+    /// Whether a time was given.
+    pub fn has_timeout(&self) -> bool {
+        self.timeout.is_some()
+    }
+
+    /// Whether another number of bytes was given than the usual one.
+    pub fn has_artifact_bytes(&self) -> bool {
+        self.artifact_bytes != MOST_IN_MEMORY
+    }
+
+    /// The limits of a recorded command that is replayed.
+    pub fn recorded_limits(&self) -> Limits {
+        let usual = recorded_policy();
+        let time = self
+            .timeout
+            .map(|seconds| Duration::from_secs(seconds.into()));
+        Limits {
+            wall_time: time.unwrap_or(usual.wall_time),
+            file_bytes: self.artifact_bytes,
+            work_bytes: self.artifact_bytes,
+            ..usual
+        }
     }
 
     /// The limits given on the command line; the default policy for all others.

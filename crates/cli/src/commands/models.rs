@@ -88,7 +88,12 @@ pub fn keys_of_environment() -> Keys {
 pub struct ForkArgs {
     /// Of a recorded run that asked models: answer from the recording before call N and ask the
     /// upstream from there on; the calls go to --fork-out, with the digest of the recording.
-    #[arg(long, value_name = "N", requires = "fork_out")]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "fork_out",
+        conflicts_with = "times"
+    )]
     fork_at: Option<usize>,
     /// Where the calls of the fork go.
     #[arg(long, value_name = "FILE", requires = "fork_at")]
@@ -99,6 +104,11 @@ pub struct ForkArgs {
 }
 
 impl ForkArgs {
+    /// Whether the recording is to be left.
+    pub fn is_given(&self) -> bool {
+        self.fork_at.is_some()
+    }
+
     /// Refuses what cannot be meant, before anything runs.
     pub fn check(&self) -> Result<(), CliError> {
         let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();

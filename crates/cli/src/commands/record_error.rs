@@ -86,6 +86,11 @@ pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<O
             "the run asked models, and this build cannot answer for them",
         )
         .hint("build runseal with its feature `net`, as releases are"),
+        RecordError::AskedNoModels => CliError::usage(
+            message,
+            "leave --fork-at out; `runseal record --proxy` records what models are asked",
+        ),
+        RecordError::NamesNoFiles => CliError::usage(message, "leave --input out"),
         RecordError::ProxySecret(_) => CliError::new(
             Outcome::Invalid,
             "SECRET",

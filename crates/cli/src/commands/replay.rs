@@ -5,27 +5,25 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::Dialect;
 use runseal_core::formats::Format;
 use runseal_core::formats::detect::Detected;
-use runseal_core::formats::receipt::receipt_bytes;
 use runseal_core::verify::Outcome;
 use runseal_engine::directory::{DirectorySource, RootLink};
-use runseal_engine::job::replay::replay_job_bundle;
-use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
 use runseal_engine::models::StartReplay;
 use runseal_engine::record::bundle::{JudgedBundle, Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
-use runseal_engine::record::run::{self, Watching};
+use runseal_engine::record::run::Watching;
 use runseal_engine::record::unpack::{UnpackError, copy_privately, unpack_bundle};
 use runseal_engine::run::replay::{Replay, Verdict};
 use runseal_engine::run::replay_render::{render_human, render_json};
 use runseal_engine::survey::{detect_path, name_several};
 use runseal_report::{ComparedWith, Comparison, Difference, render_page};
-use runseal_sandbox::{CancelToken, Limits};
+use runseal_sandbox::CancelToken;
 use runseal_survey::load::{Loaded, Wrapping};
 
 use super::engine::PolicyArgs;
 use super::record_error::record_error;
+use super::replay_refused::Refused;
 use super::sandbox_level::SandboxArgs;
-use super::{replay_intent, replay_pack};
+use super::{replay_intent, replay_job, replay_pack};
 use crate::error::CliError;
 use crate::loaded::with_exhibit;
 use crate::places::bring_here;
@@ -37,8 +35,11 @@ use crate::verdict;
 ///
 /// A run bundle, a job bundle and a pack need nothing else; a context bundle needs its intent.
 ///
-/// REPRODUCED: it was executed again, and everything is as it was. RE-DERIVED: nothing was executed, but what follows from the
-/// intent still does. DIVERGED: something differs.
+/// REPRODUCED: it was executed again, and everything is as it was; of a job bundle, every step was read again. RE-DERIVED: nothing
+/// was executed, but what follows from the intent still does. DIVERGED: something differs. FORKED: models were asked anew from some
+/// call on, so nothing was reproduced. NOT REPLAYABLE: it does not hold, or something is missing.
+///
+/// An option that does not fit what is replayed is refused.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal replay RUN_BUNDLE/run_1\n  runseal replay run_1.zip --times 3 --same-environment\n  \
@@ -47,29 +48,29 @@ use crate::verdict;
 pub struct Args {
     /// What to replay: a path, or an artifact (`oci://host/name:tag`).
     path: PathBuf,
-    /// A folder whose files have to be those that a run bundle was made with: the engine's, or the
+    /// Of a run bundle: a folder whose files have to be those that it was made with, the engine's or the
     /// one of a recorded command. Needed where the bundle does not hold its engine.
     #[arg(long, value_name = "DIR")]
     engine: Option<PathBuf>,
-    /// A file that a run bundle names and does not hold, or a folder of such files.
+    /// Of a recorded run: a file that its bundle names and does not hold, or a folder of such files.
     #[arg(long, value_name = "PATH")]
     input: Vec<PathBuf>,
-    /// Refuse where an interpreter or library is not the one of the run.
+    /// Of a run bundle: refuse where an interpreter or library is not the one of the run.
     #[arg(long)]
     same_environment: bool,
-    /// The intent, for a context bundle or a pack: the bundle is derived from it again.
+    /// Of a context bundle or a pack: the intent, from which the bundle is derived again.
     #[arg(long, value_name = "FILE")]
     intent: Option<PathBuf>,
-    /// The proposal, for a pack that does not hold the one that was executed.
+    /// Of a pack that does not hold the proposal that was executed: that proposal.
     #[arg(long, value_name = "FILE")]
     proposal: Option<PathBuf>,
-    /// How often to run the engine; several runs reveal what varies.
+    /// Of a run bundle: how often to run it; several runs reveal what varies.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
     /// How to print.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
-    /// Also write the page about a run bundle, with what running it again gave.
+    /// Of a run bundle: also write the page about it, with what running it again gave.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -110,6 +111,7 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
         && let Some(mut unpacked) =
             unpack_bundle(&args.path).map_err(|error| unpack_error(error, &args.path))?
     {
+        check_options(args, Format::RunBundle)?;
         let wrapping = unpacked.take_wrapping();
         return replay_run_bundle(args, (unpacked.folder(), wrapping), models);
     }
@@ -121,9 +123,10 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
             return Err(unknown(message.to_owned()));
         }
     };
+    check_options(args, format)?;
     match format {
         Format::RunBundle => replay_run_bundle(args, (&args.path, None), models),
-        Format::JobBundle => replay_job(&args.path),
+        Format::JobBundle => replay_job::replay_job(&args.path, json(args)),
         Format::Pack => {
             let sources = replay_pack::Sources {
                 intent: args.intent.as_deref(),
@@ -149,6 +152,44 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
     }
 }
 
+/// Refuses options that do not fit what is replayed: whoever gives one relies on its effect.
+fn check_options(args: &Args, replayed: Format) -> Result<(), CliError> {
+    let of_run = [
+        ("--engine", args.engine.is_some()),
+        ("--input", !args.input.is_empty()),
+        ("--same-environment", args.same_environment),
+        ("--times", args.times != 1),
+        ("--report", args.report.is_some()),
+        ("--timeout", args.policy.has_timeout()),
+        ("--artifact-bytes", args.policy.has_artifact_bytes()),
+        ("--sandbox", !args.sandbox.is_default()),
+        #[cfg(feature = "net")]
+        ("--fork-at", args.fork.is_given()),
+    ];
+    let of_run = of_run.map(|(name, is_given)| (name, is_given, "run bundles"));
+    let of_intent = (
+        "--intent",
+        args.intent.is_some(),
+        "context bundles and packs",
+    );
+    let of_pack = ("--proposal", args.proposal.is_some(), "packs");
+    let wrong: Vec<_> = match replayed {
+        Format::RunBundle | Format::Redacted => vec![of_intent, of_pack],
+        Format::JobBundle => of_run.into_iter().chain([of_intent, of_pack]).collect(),
+        Format::ContextBundle => of_run.into_iter().chain([of_pack]).collect(),
+        Format::Pack => of_run.to_vec(),
+        // Not replayed at all, which is told next.
+        _ => Vec::new(),
+    };
+    match wrong.into_iter().find(|(_, is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((name, _, of)) => Err(CliError::usage(
+            format!("`{name}` is for {of}, and this is a {}", replayed.title()),
+            "leave it out; `runseal replay --help` says what each option is for",
+        )),
+    }
+}
+
 fn json(args: &Args) -> bool {
     args.format == "json"
 }
@@ -157,19 +198,6 @@ fn intent_of(args: &Args) -> Result<&Path, CliError> {
     let hint = "`--intent FILE` names the intent it was made of";
     let missing = || CliError::usage("it is replayed from its intent", hint);
     args.intent.as_deref().ok_or_else(missing)
-}
-
-fn replay_job(path: &Path) -> Result<Outcome, CliError> {
-    let shown = path.display().to_string();
-    let (found, receipt) = verify_job_bundle_then(path, VerifyOptions::default(), |bundle| {
-        replay_job_bundle(bundle, None, None).and_then(|receipt| receipt_bytes(&receipt))
-    });
-    let Some(receipt) = receipt else {
-        return super::job::verify::print_verification(&found, &shown);
-    };
-    let bytes = receipt.map_err(|error| CliError::no_form(&error, &shown))?;
-    ui::print_bytes(&bytes)?;
-    Ok(Outcome::Valid)
 }
 
 /// Replays the run bundle in `folder`, which may have been in an archive.
@@ -201,15 +229,16 @@ fn replay_run_bundle(
         given: &args.input,
         folder: None,
         search: std::env::var_os("PATH"),
-        limits: Limits {
-            wall_time: args.policy.recorded_time(),
-            ..run::policy()
-        },
+        limits: args.policy.recorded_limits(),
         watching: Watching {
             cancel: Some(cancel),
             ..Watching::default()
         },
         models,
+        #[cfg(feature = "net")]
+        is_fork: args.fork.is_given(),
+        #[cfg(not(feature = "net"))]
+        is_fork: false,
     };
     let engine = args.engine.as_deref();
     let replayed = replay_bundle(judged, engine, &options, &policy, || args.sandbox.find());
@@ -217,7 +246,13 @@ fn replay_run_bundle(
         Ok(Replayed::Judged(replay)) => replay,
         Ok(Replayed::BadEngine(report)) => {
             let shown = engine.map_or_else(|| args.path.display(), Path::display);
-            return verdict::print_verdict(&report, &shown.to_string());
+            let refused = Refused {
+                report: &report,
+                wrapping: &[],
+                check: None,
+            };
+            refused.print(&shown.to_string(), json(args))?;
+            return Ok(Outcome::Invalid);
         }
         Ok(Replayed::NeedsEngine) => {
             let hint = "`--engine DIR` names the folder of the engine that made the run";
@@ -244,7 +279,7 @@ fn replay_run_bundle(
     }
     Ok(match replay.verdict() {
         Verdict::Reproduced => Outcome::Valid,
-        Verdict::Diverged | Verdict::NotReplayable { .. } => Outcome::Invalid,
+        Verdict::Diverged | Verdict::Forked | Verdict::NotReplayable { .. } => Outcome::Invalid,
     })
 }
 

@@ -17,10 +17,10 @@ use runseal_engine::survey::read_pack;
 use runseal_kernel::proposal::{Proposal, generate_proposal};
 
 use super::replay_intent::{Comparison, compare_bundle, make, print};
+use super::replay_refused::Refused;
 use super::run::harness_error;
 use crate::error::CliError;
 use crate::intent_input::read_intent;
-use crate::{ui, verdict};
 
 /// Where to find what the pack itself does not hold.
 pub struct Sources<'a> {
@@ -39,13 +39,13 @@ pub fn replay_pack(path: &Path, sources: &Sources<'_>, json: bool) -> Result<Out
     // What is replayed is the pack, whichever way its reader came there.
     let view = PackView::new("", &files, Level::Integrity);
     let report = verify_pack(&view);
-    for finding in &wrapping {
-        ui::tell(&verdict::finding_line(finding));
-    }
-    if !report.is_valid() {
-        return verdict::print_verdict(&report, &shown);
-    }
-    if !wrapping.is_empty() {
+    if !report.is_valid() || !wrapping.is_empty() {
+        let refused = Refused {
+            report: &report,
+            wrapping: &wrapping,
+            check: None,
+        };
+        refused.print(&shown, json)?;
         return Ok(Outcome::Invalid);
     }
     let document = |name: &str| parse_file(&files, name, path);

@@ -17,6 +17,11 @@ pub struct SandboxArgs {
 }
 
 impl SandboxArgs {
+    /// Whether it is the level that is taken where none is given.
+    pub fn is_default(&self) -> bool {
+        self.level == Isolation::Full.name()
+    }
+
     /// The sandbox at the chosen level.
     pub fn find(&self) -> Result<Sandbox, SandboxError> {
         let level = Isolation::from_name(&self.level).unwrap_or(Isolation::Full);

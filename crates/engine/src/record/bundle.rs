@@ -152,6 +152,12 @@ pub fn replay_bundle(
         replay.rules[5].push(DESCRIBED_ITSELF.to_owned());
         return Ok(Replayed::Judged(Box::new(replay)));
     }
+    if options.is_fork {
+        return Err(RecordError::AskedNoModels);
+    }
+    if !options.given.is_empty() {
+        return Err(RecordError::NamesNoFiles);
+    }
     let private = tempfile::Builder::new().prefix("runseal-engine-").tempdir();
     let private = private.map_err(work_error)?;
     let folder = match engine {

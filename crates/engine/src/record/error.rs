@@ -86,6 +86,12 @@ pub enum RecordError {
          `runseal replay` does, from what the bundle holds"
     )]
     AskedModels,
+    /// A replay was to leave the recorded answers of models, and there are none.
+    #[error("the run asked no models, so there is no call to fork at")]
+    AskedNoModels,
+    /// A replay was given files for an engine's run, which names none outside its bundle.
+    #[error("an engine's run has all of its input in the bundle, so no file can be given for it")]
+    NamesNoFiles,
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),

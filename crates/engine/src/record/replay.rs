@@ -55,6 +55,8 @@ pub struct RecordedOptions<'a> {
     /// Starts a session that answers model calls from the recording; `None` if that is not
     /// possible.
     pub models: Option<StartReplay<'a>>,
+    /// Whether that session leaves the recording at some call.
+    pub is_fork: bool,
 }
 
 impl std::fmt::Debug for RecordedOptions<'_> {
@@ -126,6 +128,9 @@ pub(crate) fn replay_recorded(
     let mut command = command_of(run, environment, &restored, options)?;
     if restored.model_io.is_some() && options.models.is_none() {
         return Err(RecordError::AskedModels);
+    }
+    if restored.model_io.is_none() && options.is_fork {
+        return Err(RecordError::AskedNoModels);
     }
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());

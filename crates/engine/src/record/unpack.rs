@@ -18,6 +18,7 @@ use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::Finding;
 
 use runseal_survey::load::Wrapping;
+use runseal_survey::signing::{SignatureForm, files_beside_entry};
 use runseal_survey::{InsidePath, detect_in_archive};
 
 use crate::archive::{Record, read_archive_with};
@@ -30,6 +31,7 @@ use crate::survey::{LocalFiles, find_in_archive};
 pub struct Unpacked {
     folder: PathBuf,
     wrapping: Option<Wrapping>,
+    signatures: Result<Vec<(SignatureForm, Vec<u8>)>, SourceError>,
     _private: tempfile::TempDir,
 }
 
@@ -43,6 +45,14 @@ impl Unpacked {
     /// before.
     pub fn take_wrapping(&mut self) -> Option<Wrapping> {
         self.wrapping.take()
+    }
+
+    /// Takes the files with signatures that lie beside the bundle in the archive.
+    ///
+    /// # Errors
+    /// When one of them could not be read.
+    pub fn take_signatures(&mut self) -> Result<Vec<(SignatureForm, Vec<u8>)>, SourceError> {
+        std::mem::replace(&mut self.signatures, Ok(Vec::new()))
     }
 }
 
@@ -133,6 +143,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     Ok(Some(Unpacked {
         folder,
         wrapping: Some(Wrapping::of(&archive, &top, format, is_top)),
+        signatures: files_beside_entry(&archive, &top),
         _private: private,
     }))
 }
@@ -175,6 +186,7 @@ pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     Ok(Unpacked {
         folder,
         wrapping: None,
+        signatures: Ok(Vec::new()),
         _private: private,
     })
 }

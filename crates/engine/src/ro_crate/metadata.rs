@@ -30,7 +30,7 @@ const SIGNER: &str = "#signer";
 pub struct CrateWords<'a> {
     /// The licence of the crate: a URL, or words.
     pub license: Option<&'a str>,
-    /// Who signed the bundle, if it has a valid signature.
+    /// Who signed the bundle as the one who made it.
     pub signer: Option<Signer<'a>>,
 }
 

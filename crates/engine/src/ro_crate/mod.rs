@@ -12,7 +12,7 @@ mod metadata;
 mod zip;
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, NoCanonicalForm, canonical_bytes};
@@ -20,15 +20,17 @@ use runseal_core::formats::Format;
 use runseal_core::path::SafePath;
 use runseal_core::source::{MemberFile, Source, SourceError};
 use runseal_core::verify::{Finding, Level};
-use runseal_survey::signing::{BESIDE, path_beside};
+use runseal_survey::InsidePath;
+use runseal_survey::signing::{BESIDE, SignatureForm, path_beside};
 use runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
 
 use crate::atomic::{WriteError, write_file};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::read_file;
-use crate::record::unpack::{UnpackError, unpack_bundle};
+use crate::record::unpack::{UnpackError, Unpacked, unpack_bundle};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place};
 use crate::stream::{BUFFER, digest_through};
+use crate::survey::LocalFiles;
 use crate::survey::load::{LoadError, Loaded, load};
 
 pub use metadata::{CrateWords, Signer};
@@ -78,61 +80,91 @@ impl From<WriteError> for CrateError {
     }
 }
 
-/// Writes the run bundle at `bundle` (a folder, an archive, or something inside one) as an RO-Crate
-/// to `target`: a zip if the name ends in `.zip`, else a folder. Returns the number of the bundle's
-/// files.
-///
-/// # Errors
-/// [`CrateError`]; nothing is written then.
-pub fn export_run(
-    bundle: &Path,
-    target: &Path,
-    words: &CrateWords<'_>,
-) -> Result<usize, CrateError> {
-    let is_zip = target.extension().is_some_and(|ending| ending == "zip");
-    let place = match is_zip {
-        true => Place::Free,
-        false => Place::FreeOrEmptyFolder,
-    };
-    check_place(target, place)?;
-    let unpacked = match bundle.is_dir() {
-        true => None,
-        false => unpack_bundle(bundle)?,
-    };
-    let folder = unpacked
-        .as_ref()
-        .map_or(bundle, |unpacked| unpacked.folder());
-    let loaded = load(folder, Level::Integrity)?;
-    if loaded.format != Format::RunBundle {
-        return Err(CrateError::NotARun(loaded.format));
+/// A run bundle that holds, and the signatures beside it.
+#[derive(Debug)]
+pub struct ExportableRun {
+    /// The folder that the bundle's files are copied from.
+    folder: PathBuf,
+    loaded: Loaded,
+    /// By their names in the crate.
+    signatures: BTreeMap<String, Vec<u8>>,
+    /// Deletes that folder in the end, where it is a private one.
+    _unpacked: Option<Unpacked>,
+}
+
+impl ExportableRun {
+    /// Opens the run bundle at `bundle`: a folder, an archive, or something inside one.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no run bundle that holds.
+    pub fn open(bundle: &Path) -> Result<Self, CrateError> {
+        let mut unpacked = match bundle.is_dir() {
+            true => None,
+            false => unpack_bundle(bundle)?,
+        };
+        let folder = unpacked
+            .as_ref()
+            .map_or(bundle, |unpacked| unpacked.folder());
+        let folder = folder.to_owned();
+        let loaded = load(&folder, Level::Integrity)?.by_its_name()?;
+        if loaded.format != Format::RunBundle {
+            return Err(CrateError::NotARun(loaded.format));
+        }
+        if !loaded.is_valid() {
+            return Err(CrateError::Invalid(loaded.report.findings().to_vec()));
+        }
+        let mut signatures = BTreeMap::new();
+        let inside = InsidePath::of(&LocalFiles, bundle);
+        let outer = inside.as_ref().map_or(bundle, |inside| &inside.archive);
+        add_signatures(&mut signatures, read_signatures(outer)?);
+        if let Some(unpacked) = &mut unpacked {
+            add_signatures(&mut signatures, unpacked.take_signatures()?);
+        }
+        Ok(Self {
+            folder,
+            loaded,
+            signatures,
+            _unpacked: unpacked,
+        })
     }
-    if !loaded.is_valid() {
-        return Err(CrateError::Invalid(loaded.report.findings().to_vec()));
+
+    /// Writes it as an RO-Crate to `target`: a zip if the name ends in `.zip`, else a folder. Returns
+    /// the number of the bundle's files.
+    ///
+    /// # Errors
+    /// [`CrateError`]; nothing is written then.
+    pub fn write_crate(&self, target: &Path, words: &CrateWords<'_>) -> Result<usize, CrateError> {
+        let is_zip = target.extension().is_some_and(|ending| ending == "zip");
+        let place = match is_zip {
+            true => Place::Free,
+            false => Place::FreeOrEmptyFolder,
+        };
+        check_place(target, place)?;
+        let staging = Staging::begin_beside(target)?;
+        copy_files(&self.folder, &self.loaded, &staging)?;
+        for (name, bytes) in &self.signatures {
+            staging.put(name, bytes)?;
+        }
+        let names: Vec<&str> = self.signatures.keys().map(String::as_str).collect();
+        let described = metadata::describe_run(&self.loaded, &names, words);
+        let mut bytes = canonical_bytes(&described, Dialect::Kernel)?;
+        bytes.push(b'\n');
+        staging.put(METADATA, &bytes)?;
+        if is_zip {
+            verify_copy(staging.path())?;
+            let mut files = vec![METADATA.to_owned()];
+            let bundled = self.loaded.files.iter();
+            files.extend(bundled.map(|file| in_crate(&file.path)));
+            files.extend(self.signatures.keys().cloned());
+            files.sort_unstable();
+            write_file(target, |out| {
+                zip::write_stored(staging.path(), &files, out).map_err(CrateError::from)
+            })?;
+        } else {
+            staging.publish(target, (place, Rights::AsUmask), verify_copy)?;
+        }
+        Ok(self.loaded.files.len())
     }
-    let signatures = read_signatures(bundle)?;
-    let staging = Staging::begin_beside(target)?;
-    copy_files(folder, &loaded, &staging)?;
-    for (name, bytes) in &signatures {
-        staging.put(name, bytes)?;
-    }
-    let names: Vec<&str> = signatures.keys().map(String::as_str).collect();
-    let described = metadata::describe_run(&loaded, &names, words);
-    let mut bytes = canonical_bytes(&described, Dialect::Kernel)?;
-    bytes.push(b'\n');
-    staging.put(METADATA, &bytes)?;
-    if is_zip {
-        verify_copy(staging.path())?;
-        let mut files = vec![METADATA.to_owned()];
-        files.extend(loaded.files.iter().map(|file| in_crate(&file.path)));
-        files.extend(signatures.into_keys());
-        files.sort_unstable();
-        write_file(target, |out| {
-            zip::write_stored(staging.path(), &files, out).map_err(CrateError::from)
-        })?;
-    } else {
-        staging.publish(target, (place, Rights::AsUmask), verify_copy)?;
-    }
-    Ok(loaded.files.len())
 }
 
 /// The path of a bundle's file in the crate.
@@ -140,22 +172,41 @@ fn in_crate(path: &str) -> String {
     format!("{BUNDLE}/{path}")
 }
 
-/// The signature files beside the bundle, by their names in the crate.
-fn read_signatures(bundle: &Path) -> Result<BTreeMap<String, Vec<u8>>, SourceError> {
-    let mut found = BTreeMap::new();
+/// The signature files beside a bundle, or beside the archive that it is in.
+fn read_signatures(outer: &Path) -> Result<Vec<(SignatureForm, Vec<u8>)>, SourceError> {
+    let mut found = Vec::new();
     for form in BESIDE {
-        match read_file(&path_beside(bundle, form), MAX_SIGNATURE_FILE_BYTES) {
-            Ok(bytes) => {
-                found.insert(format!("{BUNDLE}{}", form.ending()), bytes);
-            }
+        match read_file(&path_beside(outer, form), MAX_SIGNATURE_FILE_BYTES) {
+            Ok(bytes) => found.push((form, bytes)),
             Err(SourceError::NotFound { .. }) => {}
-            // Nothing can be beside something inside an archive.
-            Err(SourceError::Io { source, .. })
-                if source.kind() == io::ErrorKind::NotADirectory => {}
             Err(error) => return Err(error),
         }
     }
     Ok(found)
+}
+
+/// Gives signature files their names in the crate. None is lost where one lies beside an archive and
+/// another one in it.
+fn add_signatures(signatures: &mut BTreeMap<String, Vec<u8>>, more: Vec<(SignatureForm, Vec<u8>)>) {
+    for (form, mut bytes) in more {
+        let mut name = format!("{BUNDLE}{}", form.ending());
+        match signatures.get(&name) {
+            Some(earlier) if *earlier == bytes => continue,
+            // One signature a line.
+            Some(earlier) if form == SignatureForm::Dsse => {
+                let mut lines = earlier.clone();
+                if !lines.ends_with(b"\n") {
+                    lines.push(b'\n');
+                }
+                lines.append(&mut bytes);
+                bytes = lines;
+            }
+            // A file of any other form holds one.
+            Some(_) => name = format!("{BUNDLE}.2{}", form.ending()),
+            None => {}
+        }
+        signatures.insert(name, bytes);
+    }
 }
 
 /// Copies every file of the bundle, if it still is the one that was judged.

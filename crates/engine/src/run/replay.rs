@@ -38,6 +38,8 @@ pub enum Verdict {
     Reproduced,
     /// A run gave different results.
     Diverged,
+    /// The run went on from its recording by itself, so it was not to give the same.
+    Forked,
     /// A replay rule is violated; the lowest one.
     NotReplayable {
         /// Its number, 1 to 6.
@@ -51,6 +53,7 @@ impl Verdict {
         match self {
             Self::Reproduced => "REPRODUCED",
             Self::Diverged => "DIVERGED",
+            Self::Forked => "FORKED",
             Self::NotReplayable { .. } => "NOT REPLAYABLE",
         }
     }
@@ -161,8 +164,7 @@ impl Replay {
 
     /// The verdict for people, including on what other environment it was reproduced.
     pub fn verdict_text(&self) -> String {
-        // What went on by itself was not to give the same.
-        if let Some(fork) = &self.fork {
+        if let (Verdict::Forked, Some(fork)) = (self.verdict(), &self.fork) {
             return fork.to_string();
         }
         let name = self.verdict().name();
@@ -179,10 +181,14 @@ impl Replay {
         text
     }
 
-    /// The verdict: a violated rule takes precedence over any comparison.
+    /// The verdict: a violated rule takes precedence over any comparison, and what was asked live is never
+    /// a reproduction, whatever came of it.
     pub fn verdict(&self) -> Verdict {
         if let Some(at) = self.rules.iter().position(|faults| !faults.is_empty()) {
             return Verdict::NotReplayable { rule: at + 1 };
+        }
+        if self.fork.is_some() {
+            return Verdict::Forked;
         }
         if self.runs.iter().all(|run| run.divergences.is_empty()) {
             Verdict::Reproduced

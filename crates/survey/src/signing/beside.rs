@@ -113,30 +113,71 @@ pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
 /// archive is not opened again: these are the bytes that were read with everything else in it.
 pub(crate) fn read_beside_entry(archive: &Archive, name: &str) -> Vec<Found> {
     let mut found = Vec::new();
-    // Beside the archive's top nothing can lie in the archive.
-    if name.is_empty() {
-        return found;
-    }
-    for form in BESIDE {
-        let entry = format!("{name}{}", form.ending());
+    for (form, entry, content) in entries_beside(archive, name) {
         let place = entry.rsplit('/').next().unwrap_or(&entry).to_owned();
-        let signature = match archive.get(&entry) {
-            None => continue,
-            Some(Record::File(file)) => match file.kept {
-                Some(bytes) if bytes.len() as u64 <= MAX_SIGNATURE_FILE_BYTES => {
-                    found.extend(read_file(form, place, bytes));
-                    continue;
-                }
-                _ => {
-                    let reason = "it is longer than what is kept of an archive";
-                    FoundSignature::Unread(form.word(), reason.to_owned())
-                }
-            },
-            Some(_) => FoundSignature::Damaged(form.word(), "it is no regular file".to_owned()),
+        let signature = match content {
+            EntryContent::Bytes(bytes) => {
+                found.extend(read_file(form, place, bytes));
+                continue;
+            }
+            EntryContent::NotKept => FoundSignature::Unread(form.word(), NOT_KEPT.to_owned()),
+            EntryContent::NotAFile => FoundSignature::Damaged(form.word(), NOT_A_FILE.to_owned()),
         };
         found.push(Found { place, signature });
     }
     found
+}
+
+/// The files with signatures that lie beside the entry `name` in its archive, as they are.
+///
+/// # Errors
+/// When one of them is there and was not read: it is never left out.
+pub fn files_beside_entry(
+    archive: &Archive,
+    name: &str,
+) -> Result<Vec<(SignatureForm, Vec<u8>)>, SourceError> {
+    let files = entries_beside(archive, name).map(|(form, path, content)| {
+        let reason = match content {
+            EntryContent::Bytes(bytes) => return Ok((form, bytes.to_vec())),
+            EntryContent::NotKept => NOT_KEPT,
+            EntryContent::NotAFile => NOT_A_FILE,
+        };
+        let source = std::io::Error::other(reason);
+        Err(SourceError::Io { path, source })
+    });
+    files.collect()
+}
+
+/// What an entry with the name of a signature file has to offer.
+enum EntryContent<'a> {
+    Bytes(&'a [u8]),
+    NotKept,
+    NotAFile,
+}
+
+const NOT_KEPT: &str = "it is longer than what is kept of an archive";
+const NOT_A_FILE: &str = "it is no regular file";
+
+/// Every entry where signatures of the entry `name` would be. Beside the archive's top nothing can lie in the
+/// archive.
+fn entries_beside<'a>(
+    archive: &'a Archive,
+    name: &str,
+) -> impl Iterator<Item = (SignatureForm, String, EntryContent<'a>)> {
+    let forms = BESIDE.into_iter().filter(move |_| !name.is_empty());
+    forms.filter_map(move |form| {
+        let entry = format!("{name}{}", form.ending());
+        let content = match archive.get(&entry)? {
+            Record::File(file) => match file.kept {
+                Some(bytes) if bytes.len() as u64 <= MAX_SIGNATURE_FILE_BYTES => {
+                    EntryContent::Bytes(bytes)
+                }
+                _ => EntryContent::NotKept,
+            },
+            _ => EntryContent::NotAFile,
+        };
+        Some((form, entry, content))
+    })
 }
 
 /// The signatures in a file; a file that holds none is one that is damaged.

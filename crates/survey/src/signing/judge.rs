@@ -303,7 +303,10 @@ pub fn judge_signatures(
         return (refused(question, PIPED), None);
     }
     match load(files, path, level) {
-        Ok(loaded) => judge_loaded(files, path, &loaded, question),
+        Ok(loaded) => {
+            let path = loaded.below.as_deref().unwrap_or(path);
+            judge_loaded(files, path, &loaded, question)
+        }
         Err(error) => (refused(question, &unreadable(&error)), None),
     }
 }

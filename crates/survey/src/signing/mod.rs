@@ -7,7 +7,9 @@ mod judge;
 mod target;
 
 pub(crate) use beside::read_beside_entry;
-pub use beside::{BESIDE, SignatureForm, path_beside, path_with_name, read_beside};
+pub use beside::{
+    BESIDE, SignatureForm, files_beside_entry, path_beside, path_with_name, read_beside,
+};
 pub use judge::{
     ArchiveDigests, AskedLog, LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion,
     chain_beside, judge_loaded, judge_noted, judge_signatures, load_policy,

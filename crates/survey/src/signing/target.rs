@@ -40,12 +40,13 @@ pub struct Signable {
     pub is_valid: bool,
 }
 
-/// Reads and verifies what is at `path`, in one go: the digests are of the bytes that were judged.
+/// Reads and verifies what is at `path`, in one go: the digests are of the bytes that were judged. What is
+/// signed has a name of its own, so a folder around it does not stand for it.
 ///
 /// # Errors
 /// When it cannot be read, or is of no known format.
 pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Signable, LoadError> {
-    signable_of_loaded(files, path, &load(files, path, level)?)
+    signable_of_loaded(files, path, &load(files, path, level)?.by_its_name()?)
 }
 
 /// The same of something that was loaded and judged already.

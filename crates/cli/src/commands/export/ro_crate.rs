@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::record::unpack::UnpackError;
-use runseal_engine::ro_crate::{CrateError, CrateWords, Signer, export_run};
+use runseal_engine::ro_crate::{CrateError, CrateWords, ExportableRun, Signer};
 use runseal_engine::staging::StagingError;
 use runseal_engine::survey::LocalFiles;
 use runseal_survey::signing::judge_signatures;
@@ -19,11 +19,11 @@ use crate::{ui, verdict};
 /// Write a run bundle as an RO-Crate: Process Run Crate 0.5, which workflow and archive tools read.
 ///
 /// The bundle is verified first. It is copied into bundle/, where it still verifies, with the signatures that
-/// lie beside it; ro-crate-metadata.json says what ran, on what, what came out and who signed. The same
-/// bundle gives the same bytes.
+/// lie beside it; ro-crate-metadata.json says what ran, on what, what came out and who signed as its author. The
+/// same bundle gives the same bytes.
 ///
-/// Exit 0: the crate is written. Exit 1: the bundle does not hold. Exit 2: it cannot be read, or OUT exists.
-/// Nothing is written then.
+/// Exit 0: the crate is written. Exit 1: the bundle does not hold, or the policy of --trust does not accept it.
+/// Exit 2: it cannot be read, or OUT exists. Nothing is written then.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal export ro-crate RUN_BUNDLE/run_1 -o crate\n  runseal export ro-crate run_1.tar.gz -o crate.zip --license https://creativecommons.org/licenses/by/4.0/"
@@ -46,14 +46,16 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     check_output(&args.output)?;
     let trust = args.trust.open()?;
+    let fail = |error| crate_error(error, &args.bundle, &args.output);
+    let run = ExportableRun::open(&args.bundle).map_err(fail)?;
     let level = Level::Integrity;
     let (authenticity, _) = judge_signatures(&LocalFiles, &args.bundle, level, trust.question());
+    check_trusted(&authenticity, &args.bundle)?;
     let words = CrateWords {
         license: args.license.as_deref(),
-        signer: signer_of(&authenticity),
+        signer: author_of(&authenticity),
     };
-    let files = export_run(&args.bundle, &args.output, &words)
-        .map_err(|error| crate_error(error, &args.bundle, &args.output))?;
+    let files = run.write_crate(&args.output, &words).map_err(fail)?;
     let (target, plural) = (args.output.display(), if files == 1 { "" } else { "s" });
     ui::tell(&format!(
         "{target}: an RO-Crate of {files} file{plural} of the bundle"
@@ -77,14 +79,32 @@ fn check_output(output: &Path) -> Result<(), CliError> {
     }
 }
 
-/// The first signature that holds.
-fn signer_of(authenticity: &Authenticity) -> Option<Signer<'_>> {
-    let mut signatures = authenticity.signatures.iter();
-    let held = signatures.find(|note| note.state == SignedState::Signed)?;
+/// Refuses what the policy that was asked does not accept.
+fn check_trusted(authenticity: &Authenticity, bundle: &Path) -> Result<(), CliError> {
+    match &authenticity.trusted {
+        Some(trust) if !trust.is_trusted => {
+            let message = format!("the policy does not accept it: {}", trust.reason);
+            Err(CliError::new(Outcome::Invalid, "NOT_TRUSTED", message)
+                .at(bundle.display().to_string())
+                .hint("`runseal trust explain` says which line decided; nothing was written"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whoever signed as the author; otherwise the first who signed without saying as what. Whoever reviewed or
+/// approved a run did not run it.
+fn author_of(authenticity: &Authenticity) -> Option<Signer<'_>> {
+    let held = || {
+        let signatures = authenticity.signatures.iter();
+        signatures.filter(|note| note.state == SignedState::Signed)
+    };
+    let author = held().find(|note| note.meaning.as_deref() == Some("author"));
+    let author = author.or_else(|| held().find(|note| note.meaning.is_none()))?;
     Some(Signer {
-        name: held.name.as_deref(),
-        is_known: held.is_known,
-        key: held.key.as_deref(),
+        name: author.name.as_deref(),
+        is_known: author.is_known,
+        key: author.key.as_deref(),
     })
 }
 

@@ -1,0 +1,48 @@
+//! The answer about what does not hold, and so is not replayed.
+
+use std::fmt::Write as _;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::verify::{Finding, Report, render_human, violations_json};
+
+use crate::error::CliError;
+use crate::{ui, verdict};
+
+/// What is wrong with something that was to be replayed, or to be replayed with.
+pub(super) struct Refused<'a> {
+    /// What its rules say.
+    pub(super) report: &'a Report,
+    /// What is wrong with the archive it came in.
+    pub(super) wrapping: &'a [Finding],
+    /// The lowest check of document 001 that failed, of a job bundle.
+    pub(super) check: Option<u32>,
+}
+
+impl Refused<'_> {
+    /// Prints the verdict; for programs the findings go to standard error as well.
+    pub(super) fn print(&self, shown: &str, json: bool) -> Result<(), CliError> {
+        let title = self.report.format().title();
+        let mut text = format!("{shown}: NOT REPLAYABLE: the {title} does not hold\n");
+        // Writing into a string cannot fail.
+        for finding in self.wrapping {
+            let _ = writeln!(text, "{}", verdict::finding_line(finding));
+        }
+        if !self.report.is_valid() {
+            // Its first line only says that it is not valid.
+            let found = render_human(self.report, shown);
+            text.push_str(found.split_once('\n').map_or("", |(_, rest)| rest));
+        }
+        if !json {
+            return ui::print_bytes(text.as_bytes());
+        }
+        let findings = [self.report.findings(), self.wrapping].concat();
+        let mut answer = Value::object([("verdict", "NOT REPLAYABLE")]);
+        answer.insert("ok", false);
+        answer.insert("violations", violations_json(&findings));
+        if let Some(check) = self.check {
+            answer.insert("check", check);
+        }
+        ui::tell(&text);
+        ui::print_asked_json(&answer, Dialect::Kernel)
+    }
+}
