@@ -382,6 +382,16 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     if sealed.written.len() > 10 {
         text += &format!("           and {} more\n", sealed.written.len() - 10);
     }
+    if !sealed.rewritten.is_empty() {
+        let files = count(sealed.rewritten.len(), "file");
+        text += &format!("  same     {files} opened for writing, and left as before\n");
+        for name in sealed.rewritten.iter().take(10) {
+            text += &format!("           {}\n", shown_name(name));
+        }
+        if sealed.rewritten.len() > 10 {
+            text += &format!("           and {} more\n", sealed.rewritten.len() - 10);
+        }
+    }
     if !sealed.deleted.is_empty() {
         text += &format!("  deleted  {}\n", count(sealed.deleted.len(), "name"));
         for name in sealed.deleted.iter().take(10) {

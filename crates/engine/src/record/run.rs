@@ -117,7 +117,7 @@ pub struct CommandRun {
     /// When it was started, in nanoseconds since 1970, by the kernel's file timestamps.
     pub(crate) began_ns: i128,
     /// Holds the layer's files if they are not in memory.
-    _store: tempfile::TempDir,
+    store: tempfile::TempDir,
 }
 
 impl CommandRun {
@@ -125,6 +125,13 @@ impl CommandRun {
     pub(crate) fn is_in_a_copy(&self) -> bool {
         let layer = self.recorded.layer.as_ref();
         layer.is_some_and(|layer| layer.kind() == LayerKind::Copy)
+    }
+
+    /// A file of the command's own TMPDIR by a name that is the same every time; nothing for any other. At the
+    /// weaker levels that folder lies on the host.
+    pub(crate) fn name_in_tmp(&self, path: &Path) -> Option<String> {
+        let below = path.strip_prefix(self.store.path().join("tmp")).ok()?;
+        Some(Path::new("/tmp").join(below).display().to_string())
     }
 
     /// What was seen; nothing where observation was not possible.
@@ -216,7 +223,7 @@ pub fn run_command(
         isolation: sandbox.isolation(),
         fixed_time,
         began_ns,
-        _store: store,
+        store,
     })
 }
 
