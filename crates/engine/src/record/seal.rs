@@ -103,6 +103,8 @@ pub fn record_command(
     if let Some(run_id) = &request.run_id {
         RunFiles::check_free(&request.out, run_id)?;
     }
+    // Before the command runs, for an hour perhaps.
+    RunFiles::check_writable(&request.out)?;
     let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let reader = Reader::start();
