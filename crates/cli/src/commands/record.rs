@@ -1,7 +1,7 @@
 //! `runseal record`: runs any unchanged command, and seals what it read, wrote and printed.
 
 use std::io::{IsTerminal, Read, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -57,8 +57,8 @@ pub struct Args {
     /// A parameter: the command finds it as the variable `RUNSEAL_PARAM_K`. May be repeated.
     #[arg(long, value_name = "K=V")]
     param: Vec<String>,
-    /// Which of the files that it writes are kept, by their path below the folder; all where not
-    /// given. May be repeated.
+    /// Which of the files that it writes are kept, by their path below the folder; a folder means everything
+    /// below it. All where not given. May be repeated.
     #[arg(long, value_name = "GLOB")]
     keep: Vec<String>,
     /// A variable of yours that the command gets, sealed with its value; or NAME=VALUE. May be
@@ -69,14 +69,14 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     secret: Vec<String>,
     /// What the command gets on standard input; `-` passes yours on. Without it, a redirected file
-    /// is passed on, a pipe or terminal is not.
+    /// is passed on; a pipe, device or terminal is not.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
     /// Run it N times and say what varies. The first run is sealed.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
-    /// Files larger than this are not sealed, only their paths, sizes and hashes; a replay then
-    /// asks for them. Takes K, M, G.
+    /// Files that it reads and that are larger than this are not sealed, only their paths, sizes and
+    /// hashes; a replay then asks for them. What it writes always is. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     reference_above: Option<u64>,
     /// Put what it wrote into the folder too, unless a file changed there meanwhile.
@@ -264,7 +264,7 @@ impl Args {
     }
 
     fn keep_set(&self) -> Result<Option<Keep>, CliError> {
-        Keep::parse(&self.keep).map_err(|error| {
+        Keep::parse_given(&self.keep).map_err(|error| {
             CliError::usage(
                 format!("`--keep`: {error}"),
                 "write it as `--keep 'results/*.csv'`",
@@ -284,13 +284,14 @@ impl Args {
             return Ok(Input::from_argument(Some(path)).read(LARGEST_STDIN)?);
         }
         let stdin = std::io::stdin();
-        let kind = std::fs::metadata("/proc/self/fd/0").map(|metadata| metadata.file_type());
-        if kind.as_ref().is_ok_and(FileTypeExt::is_fifo) {
-            ui::note(
-                "standard input is a pipe and is not passed on to the command: `--stdin -` does that",
-            );
-        }
-        if stdin.is_terminal() || !kind.is_ok_and(|kind| kind.is_file()) {
+        let metadata = std::fs::metadata("/proc/self/fd/0").ok();
+        if !metadata.as_ref().is_some_and(std::fs::Metadata::is_file) {
+            let what = metadata.as_ref().and_then(describe_stream);
+            if let Some(what) = what.filter(|_| !stdin.is_terminal()) {
+                ui::note(&format!(
+                    "standard input is {what} and is not passed on to the command: `--stdin -` does that"
+                ));
+            }
             return Ok(Vec::new());
         }
         let mut bytes = Vec::new();
@@ -412,6 +413,21 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::tell(&text);
     Ok(())
+}
+
+/// What is no file, where somebody may expect it to be passed on; nothing for the empty device.
+fn describe_stream(metadata: &std::fs::Metadata) -> Option<&'static str> {
+    let kind = metadata.file_type();
+    let null = std::fs::metadata("/dev/null").map(|null| null.rdev()).ok();
+    if kind.is_fifo() {
+        Some("a pipe")
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else if kind.is_char_device() || kind.is_block_device() {
+        (Some(metadata.rdev()) != null).then_some("a device")
+    } else {
+        None
+    }
 }
 
 /// A name with nothing in it that moves the cursor, changes colours or the direction of writing.

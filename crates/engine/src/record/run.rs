@@ -84,6 +84,14 @@ pub enum RunError {
     /// The folder is the user's home.
     #[error("`{}` is your home folder: everything in it would be shown to the command", .0.display())]
     Home(PathBuf),
+    /// No temporary files can be kept where TMPDIR says.
+    #[error("temporary files cannot be kept in `{}`: {reason}", .path.display())]
+    Temporary {
+        /// What TMPDIR says, or the system's own folder.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// Something could not be read.
     #[error("`{}` could not be read", .path.display())]
     Read {
@@ -172,16 +180,7 @@ pub fn run_command(
     };
     let [path, fallback] = command.search.each_ref().map(Option::as_deref);
     let toolchain = find_toolchain(program, site, Search { path, fallback })?;
-    // TMPDIR may contain `..`; only the resolved path counts.
-    let place = std::env::temp_dir();
-    let place = place.canonicalize().unwrap_or(place);
-    let store = tempfile::Builder::new()
-        .prefix("runseal-record-")
-        .tempdir_in(place);
-    let store = store.map_err(|source| RunError::Read {
-        path: std::env::temp_dir(),
-        source,
-    })?;
+    let store = make_store(&command.folder)?;
     let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
     if let Some(layered) = &mut spec.layered {
         layered.inside.clone_from(&command.appears_at);
@@ -225,6 +224,26 @@ pub fn run_command(
         began_ns,
         store,
     })
+}
+
+/// A folder of our own, which must not lie in the one that the command sees.
+fn make_store(folder: &Path) -> Result<tempfile::TempDir, RunError> {
+    let given = std::env::temp_dir();
+    let refuse = |reason: String| RunError::Temporary {
+        path: given.clone(),
+        reason,
+    };
+    // TMPDIR may contain `..`; only the resolved path counts.
+    let place = given
+        .canonicalize()
+        .map_err(|error| refuse(error.to_string()))?;
+    if place.starts_with(folder) {
+        return Err(refuse("it lies in the folder of the command".to_owned()));
+    }
+    let store = tempfile::Builder::new()
+        .prefix("runseal-record-")
+        .tempdir_in(&place);
+    store.map_err(|error| refuse(io::Error::from(error.kind()).to_string()))
 }
 
 /// The timestamp that a file changed now would get: coarser than the clock, so that it can only be
