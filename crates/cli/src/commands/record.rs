@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Outcome, one_line};
@@ -79,7 +79,8 @@ pub struct Args {
     /// hashes; a replay then asks for them. What it writes always is. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     reference_above: Option<u64>,
-    /// Put what it wrote into the folder too, unless a file changed there meanwhile.
+    /// Put what it wrote into the folder too, and take away what it deleted; nothing at all if one of these
+    /// changed there meanwhile, or if the command failed. The folder of bundles is left alone.
     #[arg(long)]
     apply: bool,
     /// Seal the run also where the command fails; it is shown as a failed run everywhere.
@@ -157,7 +158,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         on_output: (!ui::is_quiet()).then(|| pass_on(args.is_json())),
         ..Watching::default()
     };
-    let began = SystemTime::now();
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
         Err(error) => return record_error(error, watching.on_output.is_some(), "sealed"),
@@ -166,7 +166,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if let Some(log) = &args.log {
         append_target(log, &sealed.path, None)?;
     }
-    let outcome = args.finish(&request, &sealed, began)?;
+    let outcome = args.finish(&request, &sealed)?;
     print_sealed(&sealed, args)?;
     warn_unseen(&sealed);
     match sealed.varying.is_steady() {
@@ -315,23 +315,32 @@ impl Args {
     }
 
     /// Applies the changes of a sealed run if asked to, and decides the outcome.
-    fn finish(
-        &self,
-        request: &RecordRequest,
-        sealed: &SealedCommand,
-        began: SystemTime,
-    ) -> Result<Outcome, CliError> {
+    fn finish(&self, request: &RecordRequest, sealed: &SealedCommand) -> Result<Outcome, CliError> {
         let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
-        if self.apply
-            && !has_failed
-            && let Some(layer) = &sealed.run.recorded.layer
-        {
+        if self.apply && has_failed {
+            ui::note("the command failed, so nothing was applied to the folder");
+        } else if self.apply {
             let is_kept = |path: &str| match &request.keep {
                 Some(keep) => keep.keeps(Path::new(path)),
                 None => true,
             };
-            apply_changes(layer, &request.command.folder, began, is_kept)
+            let folder = &request.command.folder;
+            let applied = apply_changes(&sealed.run, folder, &request.out, is_kept)
                 .map_err(|error| apply_error(error, &sealed.path))?;
+            for path in &applied.spared {
+                ui::note(&format!(
+                    "not applied: `{}`, since bundles are kept there",
+                    reveal(path)
+                ));
+            }
+        }
+        if let Some(keep) = &request.keep {
+            for pattern in keep.unmatched(&sealed.written) {
+                ui::note(&format!(
+                    "`--keep {}` matches no file that the command wrote",
+                    shown_name(pattern)
+                ));
+            }
         }
         Ok(match has_failed {
             true => Outcome::Invalid,

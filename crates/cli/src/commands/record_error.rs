@@ -183,6 +183,9 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
     let message = error.to_string();
     let failure = match error {
         ApplyError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message),
+        ApplyError::OtherKind(_) | ApplyError::Mounted(_) => {
+            CliError::new(Outcome::Invalid, "APPLY", message)
+        }
         ApplyError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
         ApplyError::Write(error) => CliError::new(
             Outcome::Unreadable,
