@@ -501,3 +501,120 @@ fn file_that_the_command_made_and_reads_is_no_input() {
     let sealed = fs::read_to_string(project.bundle("r2").join("engine/state.txt"));
     assert_eq!(sealed.unwrap(), "old\n");
 }
+
+#[test]
+fn place_for_the_bundle_that_cannot_be_written_is_told_before_the_command_runs() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::of_ordinary_user().unwrap_or_else(Project::new);
+    project.write("file", "x");
+    fs::create_dir(project.path("closed")).unwrap();
+    fs::set_permissions(project.path("closed"), fs::Permissions::from_mode(0o555)).unwrap();
+    for out in ["closed", "closed/deeper", "file", "file/below", "/proc/x"] {
+        let ran = project.run(&["record", "--out", out, "--", "sh", "-c", "echo it ran"]);
+        assert_eq!(ran.code, Some(2), "{out}: {}{}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains("WRITE: "), "{out}: {}", ran.stderr);
+        assert!(!ran.stderr.contains("it ran"), "{out}: {}", ran.stderr);
+    }
+    assert_eq!(list(&project.path("")), ["closed", "file"]);
+}
+
+#[test]
+fn what_is_written_outside_without_isolation_is_named() {
+    let project = Project::new();
+    let home = project.path("..").canonicalize().unwrap();
+    let at = |name: &str| home.join(name).display().to_string();
+    fs::write(at("existing"), "x\n").unwrap();
+    fs::write(at("read"), "x\n").unwrap();
+    let script = format!(
+        "echo y >> {existing}; echo z > {new}; echo w > {beside}; cat {read}; echo t > \"$TMPDIR/t\"; \
+         echo kept > inside; echo m > m; mv m {moved}",
+        existing = at("existing"),
+        new = at("new"),
+        beside = at("project/beside"),
+        read = at("read"),
+        moved = at("moved"),
+    );
+    project.record("r1", &["--sandbox", "none", "--", "sh", "-c", &script]);
+    let environment = project.read("RUN_BUNDLE/r1/RUN_ENVIRONMENT.json");
+    let told = format!(
+        "files of the machine were made or changed, and are not in the bundle: {}, {}, {}, {}\"",
+        at("existing"),
+        at("moved"),
+        at("new"),
+        at("project/beside"),
+    );
+    assert!(environment.contains(&told), "{told}: {environment}");
+    let told = "files made outside the folder were not kept: /tmp/t\"";
+    assert!(environment.contains(told), "{environment}");
+    assert!(!project.bundle("r1").join("engine/beside").exists());
+    if !has_isolation() {
+        return;
+    }
+    // In the sandbox all of this is its own.
+    let script = format!("echo y >> {}; echo z > /tmp/t; true", at("existing"));
+    project.record("r2", &["--", "sh", "-c", &script]);
+    let environment = project.read("RUN_BUNDLE/r2/RUN_ENVIRONMENT.json");
+    let told = "files made outside the folder were not kept: ";
+    assert!(environment.contains(told), "{environment}");
+    assert!(!environment.contains("written-outside"), "{environment}");
+}
+
+#[test]
+fn pattern_of_what_to_keep_may_name_a_folder_and_is_told_if_it_matches_nothing() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let script = "mkdir -p d/e; echo 1 > d/e/a; echo 2 > b; echo 3 > c";
+    let record = |run_id: &str, keep: &[&str]| {
+        let keep: Vec<&str> = keep.iter().flat_map(|it| ["--keep", it]).collect();
+        project.record(run_id, &[&keep, &["--", "sh", "-c", script][..]].concat())
+    };
+    for (run_id, keep) in [("r1", "d"), ("r2", "d/"), ("r3", "./d/e/a")] {
+        let ran = record(run_id, &[keep, "./b"]);
+        let kept = list(&project.bundle(run_id).join("artifacts"));
+        assert_eq!(kept, ["b", "d", "d/e", "d/e/a"], "{keep}");
+        assert!(!ran.stderr.contains("matches no file"), "{}", ran.stderr);
+        let again = project.run(&["replay", &format!("RUN_BUNDLE/{run_id}")]);
+        assert_eq!(again.code, Some(0), "{}{}", again.stdout, again.stderr);
+    }
+    let ran = record("r4", &["b", "*.csv"]);
+    let told = "`--keep *.csv` matches no file that the command wrote";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("`--keep b`"), "{}", ran.stderr);
+}
+
+#[test]
+fn folder_for_temporary_files_that_cannot_be_used_is_named_with_a_way_out() {
+    let project = Project::new();
+    fs::create_dir(project.path("tmp")).unwrap();
+    for (place, told) in [
+        (project.path("tmp"), "it lies in the folder of the command"),
+        ("/nonexistent".into(), "No such file or directory"),
+    ] {
+        let mut command = project.command(&["record", "--", "true"]);
+        let ran = Ran::from(command.env("TMPDIR", &place).output().unwrap());
+        assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+        for told in ["TMPDIR: ", told, "set TMPDIR to a folder"] {
+            assert!(ran.stderr.contains(told), "{told}: {}", ran.stderr);
+        }
+    }
+}
+
+#[test]
+fn device_on_standard_input_is_told_and_the_empty_one_is_not() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    for (device, is_told) in [("/dev/zero", true), ("/dev/null", false)] {
+        let mut command = project.command(&["record", "--", "cat"]);
+        command.stdin(fs::File::open(device).unwrap());
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let told = "standard input is a device and is not passed on";
+        assert_eq!(ran.stderr.contains(told), is_told, "{}", ran.stderr);
+    }
+}

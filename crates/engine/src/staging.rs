@@ -36,7 +36,7 @@ pub enum Place {
 pub enum Rights {
     /// Those of any new file.
     AsUmask,
-    /// Everybody can read, nobody can write a file; the owner can still delete the folder.
+    /// Whoever the umask lets can read, nobody can write a file; the owner can still delete the folder.
     ReadOnly,
 }
 
@@ -170,10 +170,11 @@ impl Staging {
         check_place(target, place)?;
         let failed = |error| E::from(StagingError::from(fail(error)));
         self.folder.open_up().map_err(failed)?;
+        let (folder_mode, file_mode) = read_only_modes(self.folder.new_mode());
         // With the usual umask, everything was created with these permissions.
         let has_rights = self.rights == Rights::ReadOnly && self.folder.new_mode() == 0o755;
         if rights == Rights::ReadOnly && !has_rights {
-            set_rights(&staged, 0o755, 0o444).map_err(StagingError::from)?;
+            set_rights(&staged, folder_mode, file_mode).map_err(StagingError::from)?;
         }
         let files = self.files.load(Ordering::Relaxed);
         let (verified, flushed) = std::thread::scope(|scope| {
@@ -200,6 +201,13 @@ impl Staging {
         self.parents.keep().map_err(failed)?;
         Ok(verified)
     }
+}
+
+/// The modes of sealed folders and files, where any new folder gets `new_mode`: nobody reads what the umask
+/// keeps from them, only the owner changes folders, and the owner can always read.
+fn read_only_modes(new_mode: u32) -> (u32, u32) {
+    let folder = new_mode & 0o755 | 0o700;
+    (folder, folder & 0o444)
 }
 
 /// Fails early if `target` is taken; publishing checks again.
@@ -422,6 +430,19 @@ mod tests {
             assert!(matches!(refused, Err(StagingError::Exists(_))));
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn sealed_files_are_never_open_to_more_than_the_umask_allows() {
+        for (new_mode, modes) in [
+            (0o755, (0o755, 0o444)),
+            (0o775, (0o755, 0o444)),
+            (0o750, (0o750, 0o440)),
+            (0o700, (0o700, 0o400)),
+            (0o000, (0o700, 0o400)),
+        ] {
+            assert_eq!(read_only_modes(new_mode), modes, "{new_mode:o}");
+        }
     }
 
     #[test]

@@ -81,6 +81,9 @@ pub struct ObservedFile {
     pub is_written: bool,
     /// Whether it was executed at least once.
     pub is_executed: bool,
+    /// Whether it was to get another name at least once: what it held, or everything below it, is read
+    /// there.
+    pub is_renamed: bool,
     /// Whether it was first read, written or executed.
     pub first: FirstUse,
     /// Whether what it held before the run counts: it was read, executed, or opened for writing
@@ -130,9 +133,9 @@ pub enum Gap {
         /// How many opens and executions had a path that was not kept.
         not_kept: u64,
     },
-    /// More names were looked at than are kept.
+    /// More names were looked at, or given to something, than are kept.
     TooManyLooks {
-        /// How many looks were at a name that was not kept.
+        /// How many looks and renames were at a name that was not kept.
         not_kept: u64,
     },
     /// More distinct programs than are kept used randomness, threads or the network.
@@ -168,6 +171,9 @@ pub struct Observation {
     /// entered, or that a folder was to be made at; sorted, links unresolved, whether or not there was
     /// something. Below a copy, the names are those of the real folder.
     pub looks: Vec<PathBuf>,
+    /// Absolute names that something was to be renamed or linked to, sorted, links unresolved: whatever
+    /// stood there is not what stands there now. Below a copy, the names are those of the real folder.
+    pub given_names: Vec<PathBuf>,
     /// The program that the command's first process became in the end: a script's interpreter, or
     /// what a program that only finds others executed in its place.
     pub became: Option<PathBuf>,

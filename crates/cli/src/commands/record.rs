@@ -1,9 +1,9 @@
 //! `runseal record`: runs any unchanged command, and seals what it read, wrote and printed.
 
 use std::io::{IsTerminal, Read, Write};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Outcome, one_line};
@@ -57,8 +57,8 @@ pub struct Args {
     /// A parameter: the command finds it as the variable `RUNSEAL_PARAM_K`. May be repeated.
     #[arg(long, value_name = "K=V")]
     param: Vec<String>,
-    /// Which of the files that it writes are kept, by their path below the folder; all where not
-    /// given. May be repeated.
+    /// Which of the files that it writes are kept, by their path below the folder; a folder means everything
+    /// below it. All where not given. May be repeated.
     #[arg(long, value_name = "GLOB")]
     keep: Vec<String>,
     /// A variable of yours that the command gets, sealed with its value; or NAME=VALUE. May be
@@ -69,17 +69,18 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     secret: Vec<String>,
     /// What the command gets on standard input; `-` passes yours on. Without it, a redirected file
-    /// is passed on, a pipe or terminal is not.
+    /// is passed on; a pipe, device or terminal is not.
     #[arg(long, value_name = "FILE")]
     stdin: Option<PathBuf>,
     /// Run it N times and say what varies. The first run is sealed.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
-    /// Files larger than this are not sealed, only their paths, sizes and hashes; a replay then
-    /// asks for them. Takes K, M, G.
+    /// Files that it reads and that are larger than this are not sealed, only their paths, sizes and
+    /// hashes; a replay then asks for them. What it writes always is. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     reference_above: Option<u64>,
-    /// Put what it wrote into the folder too, unless a file changed there meanwhile.
+    /// Put what it wrote into the folder too, and take away what it deleted; nothing at all if one of these
+    /// changed there meanwhile, or if the command failed. The folder of bundles is left alone.
     #[arg(long)]
     apply: bool,
     /// Seal the run also where the command fails; it is shown as a failed run everywhere.
@@ -157,7 +158,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         on_output: (!ui::is_quiet()).then(|| pass_on(args.is_json())),
         ..Watching::default()
     };
-    let began = SystemTime::now();
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
         Err(error) => return record_error(error, watching.on_output.is_some(), "sealed"),
@@ -166,7 +166,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if let Some(log) = &args.log {
         append_target(log, &sealed.path, None)?;
     }
-    let outcome = args.finish(&request, &sealed, began)?;
+    let outcome = args.finish(&request, &sealed)?;
     print_sealed(&sealed, args)?;
     warn_unseen(&sealed);
     match sealed.varying.is_steady() {
@@ -264,7 +264,7 @@ impl Args {
     }
 
     fn keep_set(&self) -> Result<Option<Keep>, CliError> {
-        Keep::parse(&self.keep).map_err(|error| {
+        Keep::parse_given(&self.keep).map_err(|error| {
             CliError::usage(
                 format!("`--keep`: {error}"),
                 "write it as `--keep 'results/*.csv'`",
@@ -284,13 +284,14 @@ impl Args {
             return Ok(Input::from_argument(Some(path)).read(LARGEST_STDIN)?);
         }
         let stdin = std::io::stdin();
-        let kind = std::fs::metadata("/proc/self/fd/0").map(|metadata| metadata.file_type());
-        if kind.as_ref().is_ok_and(FileTypeExt::is_fifo) {
-            ui::note(
-                "standard input is a pipe and is not passed on to the command: `--stdin -` does that",
-            );
-        }
-        if stdin.is_terminal() || !kind.is_ok_and(|kind| kind.is_file()) {
+        let metadata = std::fs::metadata("/proc/self/fd/0").ok();
+        if !metadata.as_ref().is_some_and(std::fs::Metadata::is_file) {
+            let what = metadata.as_ref().and_then(describe_stream);
+            if let Some(what) = what.filter(|_| !stdin.is_terminal()) {
+                ui::note(&format!(
+                    "standard input is {what} and is not passed on to the command: `--stdin -` does that"
+                ));
+            }
             return Ok(Vec::new());
         }
         let mut bytes = Vec::new();
@@ -314,23 +315,32 @@ impl Args {
     }
 
     /// Applies the changes of a sealed run if asked to, and decides the outcome.
-    fn finish(
-        &self,
-        request: &RecordRequest,
-        sealed: &SealedCommand,
-        began: SystemTime,
-    ) -> Result<Outcome, CliError> {
+    fn finish(&self, request: &RecordRequest, sealed: &SealedCommand) -> Result<Outcome, CliError> {
         let has_failed = sealed.ending != runseal_sandbox::Ending::Exited(0);
-        if self.apply
-            && !has_failed
-            && let Some(layer) = &sealed.run.recorded.layer
-        {
+        if self.apply && has_failed {
+            ui::note("the command failed, so nothing was applied to the folder");
+        } else if self.apply {
             let is_kept = |path: &str| match &request.keep {
                 Some(keep) => keep.keeps(Path::new(path)),
                 None => true,
             };
-            apply_changes(layer, &request.command.folder, began, is_kept)
+            let folder = &request.command.folder;
+            let applied = apply_changes(&sealed.run, folder, &request.out, is_kept)
                 .map_err(|error| apply_error(error, &sealed.path))?;
+            for path in &applied.spared {
+                ui::note(&format!(
+                    "not applied: `{}`, since bundles are kept there",
+                    reveal(path)
+                ));
+            }
+        }
+        if let Some(keep) = &request.keep {
+            for pattern in keep.unmatched(&sealed.written) {
+                ui::note(&format!(
+                    "`--keep {}` matches no file that the command wrote",
+                    shown_name(pattern)
+                ));
+            }
         }
         Ok(match has_failed {
             true => Outcome::Invalid,
@@ -382,6 +392,16 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     if sealed.written.len() > 10 {
         text += &format!("           and {} more\n", sealed.written.len() - 10);
     }
+    if !sealed.rewritten.is_empty() {
+        let files = count(sealed.rewritten.len(), "file");
+        text += &format!("  same     {files} opened for writing, and left as before\n");
+        for name in sealed.rewritten.iter().take(10) {
+            text += &format!("           {}\n", shown_name(name));
+        }
+        if sealed.rewritten.len() > 10 {
+            text += &format!("           and {} more\n", sealed.rewritten.len() - 10);
+        }
+    }
     if !sealed.deleted.is_empty() {
         text += &format!("  deleted  {}\n", count(sealed.deleted.len(), "name"));
         for name in sealed.deleted.iter().take(10) {
@@ -402,6 +422,21 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     text += &format!("  check    runseal verify {path}\n  again    runseal replay {path}\n");
     ui::tell(&text);
     Ok(())
+}
+
+/// What is no file, where somebody may expect it to be passed on; nothing for the empty device.
+fn describe_stream(metadata: &std::fs::Metadata) -> Option<&'static str> {
+    let kind = metadata.file_type();
+    let null = std::fs::metadata("/dev/null").map(|null| null.rdev()).ok();
+    if kind.is_fifo() {
+        Some("a pipe")
+    } else if kind.is_socket() {
+        Some("a socket")
+    } else if kind.is_char_device() || kind.is_block_device() {
+        (Some(metadata.rdev()) != null).then_some("a device")
+    } else {
+        None
+    }
 }
 
 /// A name with nothing in it that moves the cursor, changes colours or the direction of writing.

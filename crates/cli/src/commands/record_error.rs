@@ -134,6 +134,9 @@ fn run_error(error: RunError) -> CliError {
             .hint("record in a folder of your own, such as one in your home"),
         RunError::Home(_) => CliError::new(Outcome::Unreadable, "PLACE", message)
             .hint("change into the folder of the project"),
+        RunError::Temporary { .. } => CliError::new(Outcome::Unreadable, "TMPDIR", message).hint(
+            "set TMPDIR to a folder that you may write to and that lies outside of the recorded one",
+        ),
         RunError::Read { source, .. } => {
             CliError::new(Outcome::Unreadable, "INPUT", format!("{message}: {source}"))
                 .hint("check the name and your right to read it")
@@ -185,6 +188,9 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
     let message = error.to_string();
     let failure = match error {
         ApplyError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message),
+        ApplyError::OtherKind(_) | ApplyError::Mounted(_) => {
+            CliError::new(Outcome::Invalid, "APPLY", message)
+        }
         ApplyError::Output(_) => CliError::new(Outcome::Unreadable, "OUTPUT", message),
         ApplyError::Write(error) => CliError::new(
             Outcome::Unreadable,

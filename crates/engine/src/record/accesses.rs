@@ -6,6 +6,7 @@ mod originals;
 mod own_files;
 mod places;
 mod present;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,8 +20,7 @@ use runseal_sandbox::{Isolation, NEVER_SEEN, Observation, ObservedFile, Observed
 use self::gaps::{general_name, some_of};
 use self::own_files::OwnFiles;
 use self::places::{
-    InputPlace, input_of, is_harmless, is_of_faketime, is_of_the_kernel, is_private, safe_path,
-    text_of,
+    InputPlace, input_of, is_descriptor, is_harmless, is_of_the_kernel, safe_path, text_of,
 };
 use super::program::normalize;
 use super::run::CommandRun;
@@ -104,6 +104,8 @@ pub(crate) struct Accesses {
     pub(crate) listed: BTreeMap<String, Vec<ListedName>>,
     /// What else was there and counted, by path below the folder.
     pub(crate) present: BTreeMap<String, PresentEntry>,
+    /// Files that were written and hold what they held, by path below the folder.
+    pub(crate) rewritten: BTreeSet<String>,
     /// Files of the machine.
     pub(crate) outside: Vec<ObservedFile>,
     /// What was not observed.
@@ -153,7 +155,8 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
     }
     if let Some(observation) = run.observation() {
         let own = OwnFiles::of(run);
-        found.sort_files(observation, places, &own, run.fixed_time.gap.is_some())?;
+        found.sort_files(observation, places, &own, run)?;
+        found.tell_written(observation, places, &own, run);
         found.add_sources(places)?;
         found.add_looks(observation, places);
         found.gaps.extend(observed_gaps(observation));
@@ -164,7 +167,7 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.add_folder(places)?;
     }
     if let Some(layer) = &run.recorded.layer {
-        found.add_originals(layer, run.observation(), places)?;
+        found.add_originals(layer, run, places)?;
     }
     found.files.sort_by(|a, b| a.path.cmp(&b.path));
     found.files.dedup_by(|a, b| a.path == b.path);
@@ -188,10 +191,10 @@ impl Accesses {
         observation: &Observation,
         places: Places<'_>,
         own: &OwnFiles<'_>,
-        has_fixed_time: bool,
+        run: &CommandRun,
     ) -> Result<(), AccessError> {
-        let mut left_in_memory = Vec::new();
         let mut special = BTreeSet::new();
+        let mut renamed = Vec::new();
         for file in &observation.files {
             let is_input = file.needs_original && !own.made(file, places);
             let input = input_of(&file.path, places);
@@ -211,12 +214,11 @@ impl Accesses {
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
                     self.add_listed(&file.path, places)?;
                     self.add_links(file, places);
-                }
-                (ObservedKind::New, None)
-                    if is_private(&file.path)
-                        && !(has_fixed_time && is_of_faketime(&file.path)) =>
-                {
-                    left_in_memory.push(file.path.display().to_string());
+                    // A layer refuses to rename a folder of the real one; in a copy, all that is below
+                    // it was read by other names.
+                    if file.is_renamed && run.is_in_a_copy() {
+                        renamed.push(&file.path);
+                    }
                 }
                 (ObservedKind::Device | ObservedKind::Pipe | ObservedKind::Socket, None)
                     if file.is_read && !is_harmless(&file.path) =>
@@ -234,24 +236,26 @@ impl Accesses {
                         ),
                     );
                 }
-                (_, None) if file.is_read && is_of_the_kernel(&file.path) => {
+                (_, None)
+                    if file.is_read
+                        && is_of_the_kernel(&file.path)
+                        && !is_descriptor(&file.path) =>
+                {
                     special.insert(general_name(&file.path));
                 }
                 _ => {}
             }
+        }
+        let read = self.files.iter().chain(&self.inputs);
+        let known: BTreeSet<PathBuf> = read.map(|file| file.host.clone()).collect();
+        for folder in renamed {
+            self.add_original(folder, places, &known)?;
         }
         if !special.is_empty() {
             let names: Vec<String> = special.into_iter().collect();
             self.gap(
                 "device",
                 format!("read what only the running kernel has: {}", some_of(&names)),
-            );
-        }
-        if !left_in_memory.is_empty() {
-            let what = some_of(&left_in_memory);
-            self.gap(
-                "temporary",
-                format!("files made outside the folder were not kept: {what}"),
             );
         }
         Ok(())

@@ -1,17 +1,23 @@
 //! Puts what a recorded command left into the real folder: each file whole or not at all, and
 //! never over something that changed since the command began. Everything is written beside its place
 //! before the first file is put there, so that a full disk leaves the folder as it was.
+//!
+//! What others made meanwhile is never taken away with a folder that the command deleted, nothing is written
+//! through a link, and the folder of bundles stays as it is, whatever the command did to it.
 
-use std::fs;
+use std::collections::BTreeSet;
+use std::fs::{self, Metadata, Permissions};
 use std::io;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use runseal_core::formats::run_bundle::layout::{RUN_META, SUMS};
 use runseal_sandbox::outputs::OutputError;
-use runseal_sandbox::{Changed, FolderLayer};
+use runseal_sandbox::{Change, Changed};
 
 use super::environment::status_changed_ns;
+use super::program::normalize;
+use super::run::CommandRun;
 use crate::atomic::{WriteError, folder_of};
 
 /// Why nothing, or not everything, was applied.
@@ -20,6 +26,13 @@ pub enum ApplyError {
     /// Files that changed after the command began. Nothing was applied.
     #[error("{} changed while the command ran, so nothing was applied", list(.0))]
     Changed(Vec<String>),
+    /// Where the command left a folder, the real one has something else, or the other way round. Nothing
+    /// was applied.
+    #[error("{} would have to become a folder, or is one, so nothing was applied", list(.0))]
+    OtherKind(Vec<String>),
+    /// What it deleted holds another file system, which it never saw. Nothing was applied.
+    #[error("{} is another file system, which the command did not see, so nothing was applied", list(.0))]
+    Mounted(Vec<String>),
     /// What should be applied could not be read.
     #[error(transparent)]
     Output(#[from] OutputError),
@@ -57,49 +70,65 @@ fn list(paths: &[String]) -> String {
     }
 }
 
-/// Applies those changes of `layer` whose path is in `kept`, and all deletions, to `folder`.
-/// `began` is when the command began.
+/// What was applied.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// How many files were put into the folder or taken away.
+    pub changes: usize,
+    /// Changes that were left out because bundles are there, or in what would be taken away.
+    pub spared: Vec<String>,
+}
+
+/// Applies those changes of `run` whose path is kept, and all deletions, to `folder`; but none to `out`, the
+/// folder of bundles, to what is in it, or to what it lies in.
 ///
 /// # Errors
 /// [`ApplyError`]. Where something changed meanwhile, or cannot be written, nothing at all is applied.
 pub fn apply_changes(
-    layer: &FolderLayer,
+    run: &CommandRun,
     folder: &Path,
-    began: SystemTime,
+    out: &Path,
     is_kept: impl Fn(&str) -> bool,
-) -> Result<usize, ApplyError> {
-    let changes: Vec<_> = layer
-        .changes()
-        .iter()
-        .filter(|change| {
-            change.now == Changed::Deleted || change.path.to_str().is_some_and(&is_kept)
-        })
-        .collect();
-    let mut changed = Vec::new();
-    for change in &changes {
+) -> Result<Applied, ApplyError> {
+    let Some(layer) = &run.recorded.layer else {
+        return Ok(Applied::default());
+    };
+    let bundles = find_bundles(folder, out);
+    let mut applied = Applied::default();
+    let mut changes = Vec::new();
+    for change in layer.changes() {
+        let is_wanted =
+            change.now == Changed::Deleted || change.path.to_str().is_some_and(&is_kept);
         let target = folder.join(&change.path);
-        if is_newer(&target, change.existed, began) {
-            changed.push(change.path.to_string_lossy().escape_debug().to_string());
+        let is_spared =
+            |bundle: &PathBuf| target.starts_with(bundle) || bundle.starts_with(&target);
+        if !is_wanted {
+            continue;
+        }
+        if !bundles.iter().any(is_spared) {
+            changes.push((change, target));
+        } else if !matches!(change.now, Changed::Folder { .. }) {
+            applied.spared.push(shown(&target, folder));
         }
     }
-    if !changed.is_empty() {
-        return Err(ApplyError::Changed(changed));
-    }
+    let check = Check {
+        folder,
+        // Where that is not known, everything may have changed.
+        began_ns: match run.began_ns {
+            i128::MAX => i128::MIN,
+            began_ns => began_ns,
+        },
+    };
+    check.find_deleted(&changes)?;
     let mut written = StagedChanges::default();
-    for change in &changes {
-        let target = folder.join(&change.path);
-        match &change.now {
+    for (change, target) in &changes {
+        let fail = WriteError::at(target);
+        match change.now {
             Changed::File { mode, .. } => {
                 let file = layer.open(&change.path)?;
-                written
-                    .put_beside(file, *mode, &target)
-                    .map_err(WriteError::at(&target))?;
+                written.put_beside(file, mode, target).map_err(fail)?;
             }
-            Changed::Folder { .. } => {
-                written
-                    .make_folders(&target)
-                    .map_err(WriteError::at(&target))?;
-            }
+            Changed::Folder { mode } => written.put_folder(target, mode).map_err(fail)?,
             Changed::Deleted
             | Changed::Link { .. }
             | Changed::Pipe
@@ -107,18 +136,194 @@ pub fn apply_changes(
             | Changed::Device => {}
         }
     }
-    let deleted = changes.iter().filter(|it| it.now == Changed::Deleted);
-    let deleted: Vec<PathBuf> = deleted.map(|it| folder.join(&it.path)).collect();
-    written.put_into_place(&deleted, folder)
+    // Writing may have taken a while.
+    let deleted = check.find_deleted(&changes)?;
+    applied.changes = written.put_into_place(&deleted, folder)?;
+    Ok(applied)
+}
+
+/// The folder of bundles, where it lies in `folder`; or the bundles and seeds themselves, where it is that.
+fn find_bundles(folder: &Path, out: &Path) -> Vec<PathBuf> {
+    let names = [Some(normalize(out)), out.canonicalize().ok()];
+    let mut bundles = BTreeSet::new();
+    for out in names.into_iter().flatten() {
+        if out != folder {
+            bundles.extend(out.starts_with(folder).then_some(out));
+            continue;
+        }
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if [RUN_META, SUMS]
+                .iter()
+                .all(|name| path.join(name).is_file())
+            {
+                let mut seed = path.clone().into_os_string();
+                seed.push(".seed");
+                bundles.extend([path, seed.into()]);
+            }
+        }
+    }
+    bundles.into_iter().collect()
+}
+
+fn shown(target: &Path, folder: &Path) -> String {
+    let name = target.strip_prefix(folder).unwrap_or(target);
+    name.to_string_lossy().escape_debug().to_string()
+}
+
+/// A change that is to be applied, and where.
+type Planned<'a> = (&'a Change, PathBuf);
+
+/// Finds what stands against applying changes to a folder.
+struct Check<'a> {
+    folder: &'a Path,
+    /// When the command began, as times of files tell it.
+    began_ns: i128,
+}
+
+/// What stands against applying changes.
+#[derive(Default)]
+struct Obstacles {
+    changed: Vec<String>,
+    other_kind: Vec<String>,
+    mounted: Vec<String>,
+}
+
+impl Check<'_> {
+    /// Everything that is to be taken away: for each deleted name the paths below it and itself, in the order
+    /// in which they can be removed. Fails if anything stands against applying.
+    fn find_deleted(&self, changes: &[Planned<'_>]) -> Result<Vec<Vec<PathBuf>>, ApplyError> {
+        let mut found = Obstacles::default();
+        let mut folders = BTreeSet::new();
+        let mut deleted = Vec::new();
+        for (change, target) in changes {
+            self.check_folders_above(target, &mut folders, &mut found);
+            let now = fs::symlink_metadata(target);
+            let is_folder = now.as_ref().is_ok_and(Metadata::is_dir);
+            match change.now {
+                Changed::Deleted => {
+                    let mut paths = Vec::new();
+                    match now {
+                        Ok(now) => self.collect(target, &now, &mut paths, &mut found),
+                        Err(error) => Err(error),
+                    }
+                    .or_else(|error| match error.kind() {
+                        // Somebody else took it away.
+                        io::ErrorKind::NotFound => {
+                            found.changed.push(self.shown(target));
+                            Ok(())
+                        }
+                        _ => Err(WriteError::at(target)(error)),
+                    })?;
+                    deleted.push(paths);
+                }
+                Changed::Folder { .. } if now.is_ok() && !is_folder => {
+                    found.other_kind.push(self.shown(target));
+                }
+                Changed::Folder { .. } => {}
+                _ if is_folder => found.other_kind.push(self.shown(target)),
+                _ => {
+                    let is_changed = match now {
+                        Ok(now) => !change.existed || self.is_newer(&now),
+                        Err(_) => change.existed,
+                    };
+                    found.changed.extend(is_changed.then(|| self.shown(target)));
+                }
+            }
+        }
+        match found {
+            found if !found.changed.is_empty() => Err(ApplyError::Changed(found.changed)),
+            found if !found.mounted.is_empty() => Err(ApplyError::Mounted(found.mounted)),
+            found if !found.other_kind.is_empty() => Err(ApplyError::OtherKind(found.other_kind)),
+            _ => Ok(deleted),
+        }
+    }
+
+    /// Looks whether the folders that `target` lies in are folders, and no links that lead elsewhere.
+    fn check_folders_above(
+        &self,
+        target: &Path,
+        known: &mut BTreeSet<PathBuf>,
+        found: &mut Obstacles,
+    ) {
+        let above = target.ancestors().skip(1);
+        let below_top = above.take_while(|folder| *folder != self.folder);
+        for folder in below_top.take_while(|folder| known.insert(folder.to_path_buf())) {
+            if fs::symlink_metadata(folder).is_ok_and(|now| !now.is_dir()) {
+                found.other_kind.push(self.shown(folder));
+            }
+        }
+    }
+
+    /// Collects what is at and below a deleted name, as far as the command saw it.
+    fn collect(
+        &self,
+        path: &Path,
+        now: &Metadata,
+        paths: &mut Vec<PathBuf>,
+        found: &mut Obstacles,
+    ) -> io::Result<()> {
+        // A folder changes with the names in it.
+        if self.is_newer(now) {
+            found.changed.push(self.shown(path));
+            return Ok(());
+        }
+        if now.is_dir() {
+            if now.dev() != fs::metadata(self.folder)?.dev() {
+                found.mounted.push(self.shown(path));
+                return Ok(());
+            }
+            for entry in fs::read_dir(path)? {
+                let entry = entry?;
+                self.collect(&entry.path(), &entry.metadata()?, paths, found)?;
+            }
+        }
+        paths.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Whether something changed since the command began: by the change time, which no program can set back.
+    fn is_newer(&self, now: &Metadata) -> bool {
+        status_changed_ns(now) > self.began_ns
+    }
+
+    fn shown(&self, target: &Path) -> String {
+        shown(target, self.folder)
+    }
 }
 
 /// What is to be put into place: all of it lies beside its targets before the first one is touched.
 /// What is still there when this goes is taken away.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct StagedChanges {
     files: Vec<(tempfile::TempPath, PathBuf)>,
     /// Folders that were made on the way, each after the one that it lies in.
     folders: Vec<PathBuf>,
+    /// Rights that folders get once everything is in them.
+    rights: Vec<(PathBuf, u32)>,
+    /// Rights that a new file or folder may have.
+    allowed: u32,
+}
+
+impl Default for StagedChanges {
+    fn default() -> Self {
+        Self {
+            files: Vec::new(),
+            folders: Vec::new(),
+            rights: Vec::new(),
+            allowed: allowed_rights(),
+        }
+    }
+}
+
+/// What the umask allows; nothing to others where it is not known.
+fn allowed_rights() -> u32 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let umask = status.lines().find_map(|line| {
+        let digits = line.strip_prefix("Umask:")?.trim();
+        u32::from_str_radix(digits, 8).ok()
+    });
+    0o777 & !umask.unwrap_or(0o077)
 }
 
 impl StagedChanges {
@@ -131,45 +336,67 @@ impl StagedChanges {
         Ok(())
     }
 
+    /// The rights that the command gave, as far as the umask allows them or `target` has them already.
+    fn rights_of(&self, mode: u32, target: &Path) -> u32 {
+        let before = fs::symlink_metadata(target).ok();
+        let before = before.filter(|before| !before.is_symlink());
+        mode & (self.allowed | before.map_or(0, |before| before.mode()))
+    }
+
+    fn put_folder(&mut self, target: &Path, mode: u32) -> io::Result<()> {
+        let rights = self.rights_of(mode, target);
+        self.make_folders(target)?;
+        self.rights.push((target.to_owned(), rights));
+        Ok(())
+    }
+
     fn put_beside(&mut self, mut file: fs::File, mode: u32, target: &Path) -> io::Result<()> {
         let folder: PathBuf = folder_of(target).to_owned();
         self.make_folders(&folder)?;
+        // Nobody else may read it before it has its rights.
         let mut beside = tempfile::Builder::new()
             .prefix(crate::unfinished::PREFIX)
             .tempfile_in(&folder)?;
         io::copy(&mut file, beside.as_file_mut())?;
-        let mode = if mode & 0o111 != 0 { 0o755 } else { 0o644 };
-        beside
-            .as_file()
-            .set_permissions(fs::Permissions::from_mode(mode))?;
+        let rights = Permissions::from_mode(self.rights_of(mode, target));
+        beside.as_file().set_permissions(rights)?;
         beside.as_file().sync_all()?;
         self.files
             .push((beside.into_temp_path(), target.to_owned()));
         Ok(())
     }
 
-    fn put_into_place(mut self, deleted: &[PathBuf], folder: &Path) -> Result<usize, ApplyError> {
+    fn put_into_place(
+        mut self,
+        deleted: &[Vec<PathBuf>],
+        folder: &Path,
+    ) -> Result<usize, ApplyError> {
         let files = std::mem::take(&mut self.files);
         // They hold what was put there, or belong to it.
         self.folders.clear();
         let of = files.len() + deleted.len();
         let mut applied: Vec<String> = Vec::new();
-        let done = |applied: &mut Vec<String>, target: &Path| {
-            let name = target.strip_prefix(folder).unwrap_or(target);
-            applied.push(name.to_string_lossy().escape_debug().to_string());
-        };
         for (beside, target) in files {
             match beside.persist(&target) {
-                Ok(()) => done(&mut applied, &target),
+                Ok(()) => applied.push(shown(&target, folder)),
                 Err(error) => {
                     return Err(stopped(applied, of, WriteError::at(&target)(error.error)));
                 }
             }
         }
-        for target in deleted {
-            match remove(target) {
-                Ok(()) => done(&mut applied, target),
-                Err(error) => return Err(stopped(applied, of, WriteError::at(target)(error))),
+        for paths in deleted {
+            for path in paths {
+                if let Err(error) = remove(path) {
+                    return Err(stopped(applied, of, WriteError::at(path)(error)));
+                }
+            }
+            applied.extend(paths.last().map(|target| shown(target, folder)));
+        }
+        // Inner ones first: an outer one may close the way to them.
+        for (target, rights) in self.rights.iter().rev() {
+            let set = fs::set_permissions(target, Permissions::from_mode(*rights));
+            if let Err(error) = set {
+                return Err(stopped(applied, of, WriteError::at(target)(error)));
             }
         }
         Ok(of)
@@ -197,28 +424,12 @@ impl Drop for StagedChanges {
     }
 }
 
-/// Whether `target` is no longer what the command saw there.
-fn is_newer(target: &Path, existed: bool, began: SystemTime) -> bool {
-    match fs::symlink_metadata(target) {
-        // The change time, which no program can set back.
-        Ok(metadata) if existed => {
-            let changed = status_changed_ns(&metadata);
-            let began = began
-                .duration_since(UNIX_EPOCH)
-                .map_or(0, |since| since.as_nanos());
-            !metadata.is_dir() && changed > i128::try_from(began).unwrap_or(i128::MAX)
-        }
-        Ok(metadata) => !metadata.is_dir(),
-        Err(_) => existed,
-    }
-}
-
-fn remove(target: &Path) -> io::Result<()> {
-    match fs::symlink_metadata(target) {
-        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(target),
-        Ok(_) => fs::remove_file(target),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
+/// Removes a file, a link or an empty folder: what others put into a folder meanwhile keeps it.
+fn remove(path: &Path) -> io::Result<()> {
+    let metadata = fs::symlink_metadata(path)?;
+    match metadata.is_dir() {
+        true => fs::remove_dir(path),
+        false => fs::remove_file(path),
     }
 }
 
@@ -265,8 +476,124 @@ mod tests {
         let written = written(folder.path(), &["a.txt", "taken"]);
         fs::create_dir(folder.path().join("taken")).unwrap();
         let gone = folder.path().join("gone.txt");
-        let error = written.put_into_place(&[gone], folder.path()).unwrap_err();
+        let error = written
+            .put_into_place(&[vec![gone]], folder.path())
+            .unwrap_err();
         assert_eq!(error.to_string(), "of 3 changes, 1 was applied: `a.txt`");
         assert_eq!(names(folder.path()), ["a.txt", "taken"]);
+    }
+
+    fn change(path: &str, now: Changed, existed: bool) -> Change {
+        Change {
+            path: path.into(),
+            now,
+            existed,
+            fault: None,
+        }
+    }
+
+    /// What a check of one change to `folder` finds, by a command that began at `began_ns`.
+    fn check(folder: &Path, change: &Change, began_ns: i128) -> Result<usize, String> {
+        let planned = [(change, folder.join(&change.path))];
+        let deleted = Check { folder, began_ns }.find_deleted(&planned);
+        let count = |deleted: Vec<Vec<PathBuf>>| deleted.iter().map(Vec::len).sum();
+        deleted.map(count).map_err(|error| error.to_string())
+    }
+
+    fn changed_ns(path: &Path) -> i128 {
+        status_changed_ns(&fs::symlink_metadata(path).unwrap())
+    }
+
+    /// Waits until a file that changes gets another time than `path` has.
+    fn wait_beyond(path: &Path) -> i128 {
+        let before = changed_ns(path);
+        let probe = path.with_extension("probe");
+        loop {
+            fs::write(&probe, "x").unwrap();
+            let now = changed_ns(&probe);
+            fs::remove_file(&probe).unwrap();
+            if now > before {
+                return now;
+            }
+        }
+    }
+
+    #[test]
+    fn deleted_folder_is_taken_away_only_with_what_the_command_saw() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("d/e")).unwrap();
+        fs::write(at("d/a"), "1").unwrap();
+        fs::write(at("d/e/b"), "2").unwrap();
+        let began = wait_beyond(&at("d"));
+        let gone = change("d", Changed::Deleted, true);
+        assert_eq!(check(folder.path(), &gone, began), Ok(4));
+        wait_beyond(&at("d"));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(at("d/e/b"), "theirs").unwrap();
+        let told = "`d/e/b` changed while the command ran, so nothing was applied";
+        assert_eq!(check(folder.path(), &gone, began), Err(told.to_owned()));
+        fs::write(at("d/e/new"), "theirs").unwrap();
+        let told = "`d/e` changed while the command ran, so nothing was applied";
+        assert_eq!(check(folder.path(), &gone, began), Err(told.to_owned()));
+        // What appears after the last look keeps its folder.
+        let paths = [at("d/a"), at("d/e/b"), at("d/e")];
+        let written = StagedChanges::default();
+        let error = written
+            .put_into_place(&[paths.to_vec()], folder.path())
+            .unwrap_err();
+        assert!(matches!(error, ApplyError::Write(_)), "{error}");
+        assert!(at("d/e/new").exists());
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_or_over_another_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), at("link")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        fs::write(at("file"), "x").unwrap();
+        let began = i128::MAX;
+        let file = Changed::File {
+            bytes: 1,
+            mode: 0o644,
+        };
+        let made = Changed::Folder { mode: 0o755 };
+        for (change, obstacle) in [
+            (change("link/x", file.clone(), false), "link"),
+            (change("file/x", file.clone(), false), "file"),
+            (change("folder", file.clone(), true), "folder"),
+            (change("file", made.clone(), true), "file"),
+            (change("link", made, true), "link"),
+        ] {
+            let told = check(folder.path(), &change, began).unwrap_err();
+            assert!(told.starts_with(&format!("`{obstacle}` would")), "{told}");
+        }
+        assert_eq!(
+            check(folder.path(), &change("file", file, true), began),
+            Ok(0)
+        );
+    }
+
+    #[test]
+    fn folder_of_bundles_is_found_by_every_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("real/b")).unwrap();
+        std::os::unix::fs::symlink("real", top.join("link")).unwrap();
+        let found = find_bundles(&top, &top.join("./link/b"));
+        assert_eq!(found, [top.join("link/b"), top.join("real/b")]);
+        assert_eq!(
+            find_bundles(&top, &top.join("../elsewhere")),
+            [""; 0].map(PathBuf::from)
+        );
+        // The folder itself holds other things too.
+        fs::create_dir(top.join("run")).unwrap();
+        for name in [RUN_META, SUMS] {
+            fs::write(top.join("run").join(name), "x").unwrap();
+        }
+        let found = find_bundles(&top, &top.join("."));
+        assert_eq!(found, [top.join("run"), top.join("run.seed")]);
     }
 }

@@ -1,5 +1,6 @@
 //! Which of the files that a command writes are kept.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
@@ -9,10 +10,32 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 pub struct Keep {
     patterns: Vec<String>,
     set: GlobSet,
+    /// Each pattern as it was given, and where in `patterns` what it became ends.
+    given: Vec<(String, usize)>,
 }
 
 impl Keep {
-    /// Parses the patterns; `None` if there are none, which means that everything is kept.
+    /// Parses what somebody wrote: `./a.txt` is `a.txt`, `out/` is everything below `out`, and a plain name
+    /// means the file or, if it is a folder, everything below it. `None` if there are none, which means that
+    /// everything is kept.
+    ///
+    /// # Errors
+    /// When one is not a valid pattern.
+    pub fn parse_given(given: &[String]) -> Result<Option<Self>, globset::Error> {
+        let mut patterns = Vec::new();
+        let mut ends = Vec::new();
+        for pattern in given {
+            patterns.extend(expand(pattern));
+            ends.push((pattern.clone(), patterns.len()));
+        }
+        let keep = Self::parse(&patterns)?;
+        Ok(keep.map(|keep| Self {
+            given: ends,
+            ..keep
+        }))
+    }
+
+    /// Parses the patterns of a bundle; `None` if there are none, which means that everything is kept.
     ///
     /// # Errors
     /// When one is not a valid pattern.
@@ -27,6 +50,7 @@ impl Keep {
         Ok(Some(Self {
             patterns: patterns.to_vec(),
             set: set.build()?,
+            given: Vec::new(),
         }))
     }
 
@@ -35,7 +59,76 @@ impl Keep {
         self.set.is_match(path)
     }
 
+    /// Which of the given patterns match none of these paths.
+    pub fn unmatched(&self, paths: &[String]) -> Vec<&str> {
+        let matched: BTreeSet<usize> = paths
+            .iter()
+            .flat_map(|path| self.set.matches(path))
+            .collect();
+        let mut unmatched = Vec::new();
+        let mut start = 0;
+        for (given, end) in &self.given {
+            if matched.range(start..*end).next().is_none() {
+                unmatched.push(given.as_str());
+            }
+            start = *end;
+        }
+        unmatched
+    }
+
     pub(crate) fn patterns(&self) -> &[String] {
         &self.patterns
+    }
+}
+
+/// The patterns, as bundles have them, that a given one means.
+fn expand(given: &str) -> Vec<String> {
+    if given.is_empty() || given.starts_with('/') {
+        return vec![given.to_owned()];
+    }
+    let mut plain = given;
+    while let Some(rest) = plain.strip_prefix("./") {
+        plain = rest.trim_start_matches('/');
+    }
+    let folder = plain.trim_end_matches('/');
+    if folder.is_empty() || folder == "." {
+        return vec!["**".to_owned()];
+    }
+    let below = format!("{folder}/**");
+    if folder.len() < plain.len() {
+        return vec![below];
+    }
+    match folder.contains(['*', '?', '[', '{', '\\']) {
+        true => vec![folder.to_owned()],
+        false => vec![folder.to_owned(), below],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn given_pattern_names_files_and_folders_as_people_write_them() {
+        let texts = |given: &[&str]| given.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+        for (given, kept, other) in [
+            ("d", "d/x/y", "dd/x"),
+            ("d", "d", "e"),
+            ("d/", "d/x", "d"),
+            ("./a.txt", "a.txt", "b.txt"),
+            ("././d/", "d/x", "x"),
+            ("*.csv", "a.csv", "a.csv/x"),
+            ("out*/", "out1/x", "out1"),
+        ] {
+            let keep = Keep::parse_given(&texts(&[given])).unwrap().unwrap();
+            assert!(keep.keeps(Path::new(kept)), "{given} {kept}");
+            assert!(!keep.keeps(Path::new(other)), "{given} {other}");
+        }
+        let keep = Keep::parse_given(&texts(&["d", "./e", "*.csv"])).unwrap();
+        let unmatched = |paths| keep.as_ref().unwrap().unmatched(&texts(paths)).join(" ");
+        assert_eq!(unmatched(&["d/x"]), "./e *.csv");
+        assert_eq!(unmatched(&["e", "d", "x.csv"]), "");
+        assert!(Keep::parse_given(&[]).unwrap().is_none());
+        assert_eq!(expand("."), ["**"]);
     }
 }

@@ -84,6 +84,14 @@ pub enum RunError {
     /// The folder is the user's home.
     #[error("`{}` is your home folder: everything in it would be shown to the command", .0.display())]
     Home(PathBuf),
+    /// No temporary files can be kept where TMPDIR says.
+    #[error("temporary files cannot be kept in `{}`: {reason}", .path.display())]
+    Temporary {
+        /// What TMPDIR says, or the system's own folder.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
     /// Something could not be read.
     #[error("`{}` could not be read", .path.display())]
     Read {
@@ -117,7 +125,7 @@ pub struct CommandRun {
     /// When it was started, in nanoseconds since 1970, by the kernel's file timestamps.
     pub(crate) began_ns: i128,
     /// Holds the layer's files if they are not in memory.
-    _store: tempfile::TempDir,
+    store: tempfile::TempDir,
 }
 
 impl CommandRun {
@@ -125,6 +133,13 @@ impl CommandRun {
     pub(crate) fn is_in_a_copy(&self) -> bool {
         let layer = self.recorded.layer.as_ref();
         layer.is_some_and(|layer| layer.kind() == LayerKind::Copy)
+    }
+
+    /// A file of the command's own TMPDIR by a name that is the same every time; nothing for any other. At the
+    /// weaker levels that folder lies on the host.
+    pub(crate) fn name_in_tmp(&self, path: &Path) -> Option<String> {
+        let below = path.strip_prefix(self.store.path().join("tmp")).ok()?;
+        Some(Path::new("/tmp").join(below).display().to_string())
     }
 
     /// What was seen; nothing where observation was not possible.
@@ -165,16 +180,7 @@ pub fn run_command(
     };
     let [path, fallback] = command.search.each_ref().map(Option::as_deref);
     let toolchain = find_toolchain(program, site, Search { path, fallback })?;
-    // TMPDIR may contain `..`; only the resolved path counts.
-    let place = std::env::temp_dir();
-    let place = place.canonicalize().unwrap_or(place);
-    let store = tempfile::Builder::new()
-        .prefix("runseal-record-")
-        .tempdir_in(place);
-    let store = store.map_err(|source| RunError::Read {
-        path: std::env::temp_dir(),
-        source,
-    })?;
+    let store = make_store(&command.folder)?;
     let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
     if let Some(layered) = &mut spec.layered {
         layered.inside.clone_from(&command.appears_at);
@@ -216,8 +222,28 @@ pub fn run_command(
         isolation: sandbox.isolation(),
         fixed_time,
         began_ns,
-        _store: store,
+        store,
     })
+}
+
+/// A folder of our own, which must not lie in the one that the command sees.
+fn make_store(folder: &Path) -> Result<tempfile::TempDir, RunError> {
+    let given = std::env::temp_dir();
+    let refuse = |reason: String| RunError::Temporary {
+        path: given.clone(),
+        reason,
+    };
+    // TMPDIR may contain `..`; only the resolved path counts.
+    let place = given
+        .canonicalize()
+        .map_err(|error| refuse(error.to_string()))?;
+    if place.starts_with(folder) {
+        return Err(refuse("it lies in the folder of the command".to_owned()));
+    }
+    let store = tempfile::Builder::new()
+        .prefix("runseal-record-")
+        .tempdir_in(&place);
+    store.map_err(|error| refuse(io::Error::from(error.kind()).to_string()))
 }
 
 /// The timestamp that a file changed now would get: coarser than the clock, so that it can only be

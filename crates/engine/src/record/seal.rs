@@ -78,6 +78,8 @@ pub struct SealedCommand {
     pub read: usize,
     /// The paths of its artifacts.
     pub written: Vec<String>,
+    /// Files that it wrote, or could have written, and that are as they were: inputs, not artifacts.
+    pub rewritten: Vec<String>,
     /// What it took away, by path below the folder.
     pub deleted: Vec<String>,
     /// How many files of the machine it used.
@@ -101,6 +103,8 @@ pub fn record_command(
     if let Some(run_id) = &request.run_id {
         RunFiles::check_free(&request.out, run_id)?;
     }
+    // Before the command runs, for an hour perhaps.
+    RunFiles::check_writable(&request.out)?;
     let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let reader = Reader::start();
@@ -351,6 +355,7 @@ impl Sealing<'_> {
             ending: run.recorded.outcome.ending,
             read: files.len() + named.len(),
             written,
+            rewritten: accesses.rewritten.into_iter().collect(),
             deleted,
             outside,
             calls,

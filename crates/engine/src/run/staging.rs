@@ -110,6 +110,20 @@ impl RunFiles {
         Ok(check_place(&out.join(run_id.as_str()), Place::Free)?)
     }
 
+    /// Fails if no bundle can be written below `out`, which is not created.
+    pub fn check_writable(out: &Path) -> Result<(), RunFilesError> {
+        let folder = out.ancestors().find(|folder| folder.exists());
+        let folder = folder.unwrap_or(out);
+        let create = |path: &Path| {
+            let mut options = File::options();
+            options.write(true).create_new(true).open(path)
+        };
+        // Gone again at once.
+        let probe = crate::unfinished::create_named(folder, create);
+        probe.map(drop).map_err(WriteError::at(out))?;
+        Ok(())
+    }
+
     /// Chooses the first of `base`, `base_2`, `base_3`, … that is free and not reserved: otherwise
     /// two runs with the same input within one second would have the same id.
     pub fn choose_id(&mut self, base: &RunId) -> Result<RunId, RunFilesError> {

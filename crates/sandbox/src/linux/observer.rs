@@ -163,11 +163,13 @@ impl Watch {
     }
 
     fn look_at(&mut self, listener: BorrowedFd<'_>, call: &Call) -> Answer {
-        let [first, second, third, _, fifth, _] = call.arguments;
+        let [first, second, third, fourth, fifth, _] = call.arguments;
         let here = libc::AT_FDCWD;
         let folder = first as i32;
         match call.number {
-            libc::SYS_openat => self.opened(listener, call, (folder, second), third as i32),
+            libc::SYS_openat => {
+                self.opened(listener, call, (folder, second), third as i32);
+            }
             libc::SYS_openat2 => {
                 let mut flags = [0_u8; 8];
                 match notify::read_memory(call.pid, third, &mut flags) {
@@ -180,8 +182,20 @@ impl Watch {
             }
             libc::SYS_execve => self.executed(listener, call, (here, first), 0),
             libc::SYS_execveat => self.executed(listener, call, (folder, second), fifth as i32),
-            libc::SYS_linkat => self.linked(listener, call, (folder, second), fifth as i32),
-            libc::SYS_truncate => self.opened(listener, call, (here, first), libc::O_WRONLY),
+            libc::SYS_linkat => {
+                self.linked(listener, call, (folder, second), fifth as i32);
+                self.named(listener, call, (third as i32, fourth));
+            }
+            libc::SYS_renameat => {
+                self.renamed(listener, call, (folder, second), (third as i32, fourth), 0);
+            }
+            libc::SYS_renameat2 => {
+                let new = (third as i32, fourth);
+                self.renamed(listener, call, (folder, second), new, fifth as u32);
+            }
+            libc::SYS_truncate => {
+                self.opened(listener, call, (here, first), libc::O_WRONLY);
+            }
             // All start in one folder, and from now on they may be in different ones.
             libc::SYS_chdir => {
                 self.looked(listener, call, (here, first));
@@ -228,9 +242,16 @@ impl Watch {
                 return Answer::Refuse(libc::EPERM);
             }
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_open => self.opened(listener, call, (here, first), second as i32),
+            libc::SYS_open => {
+                self.opened(listener, call, (here, first), second as i32);
+            }
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_link => self.linked(listener, call, (here, first), 0),
+            libc::SYS_link => {
+                self.linked(listener, call, (here, first), 0);
+                self.named(listener, call, (here, second));
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rename => self.renamed(listener, call, (here, first), (here, second), 0),
             #[cfg(target_arch = "x86_64")]
             libc::SYS_stat
             | libc::SYS_lstat
@@ -247,9 +268,16 @@ impl Watch {
         Answer::Continue
     }
 
-    fn opened(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64), flags: i32) {
+    /// Notes an open; gives what it leads to, if that is there or will be.
+    fn opened(
+        &mut self,
+        listener: BorrowedFd<'_>,
+        call: &Call,
+        place: (i32, u64),
+        flags: i32,
+    ) -> Option<Vec<u8>> {
         if flags & libc::O_PATH != 0 {
-            return;
+            return None;
         }
         let access = flags & libc::O_ACCMODE;
         let how = Use {
@@ -259,30 +287,30 @@ impl Watch {
             executes: false,
             empties: flags & libc::O_TRUNC != 0,
         };
-        let Some(asked) = self.path_of(listener, call, place, false) else {
-            return;
-        };
+        let asked = self.path_of(listener, call, place, false)?;
         if let Some(known) = self.known.get(&asked) {
-            if let Some(path) = known {
-                let asked = resolve::is_plain(&asked).then_some(asked.as_slice());
-                self.seen.note_file(path.clone(), asked, how, || None);
-            }
-            return;
+            let path = known.clone()?;
+            let asked = resolve::is_plain(&asked).then_some(asked.as_slice());
+            self.seen.note_file(path.clone(), asked, how, || None);
+            return Some(path);
         }
         let Some(root) = self.find_root(call.pid) else {
             self.seen.note_unresolved();
-            return;
+            return None;
         };
         match root.resolve(&asked, flags) {
             Ok(target) => {
-                self.remember(&asked, Some(&target.path));
+                let path = target.path.clone();
+                self.remember(&asked, Some(&path));
                 self.note(&asked, target, how);
+                return Some(path);
             }
             Err(Errno::NOENT) => self.remember(&asked, None),
             // Then the command's own call fails as well.
             Err(Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => {}
             Err(_) => self.seen.note_unresolved(),
         }
+        None
     }
 
     /// A hard link gives what the file holds to another name.
@@ -292,6 +320,40 @@ impl Watch {
             _ => libc::O_RDONLY,
         };
         self.opened(listener, call, place, how);
+    }
+
+    /// Another name for a file or folder, with what it holds: that is read under the new name, if at all.
+    fn renamed(
+        &mut self,
+        listener: BorrowedFd<'_>,
+        call: &Call,
+        old: (i32, u64),
+        new: (i32, u64),
+        flags: u32,
+    ) {
+        self.moved_away(listener, call, old);
+        if flags & libc::RENAME_EXCHANGE != 0 {
+            self.moved_away(listener, call, new);
+            self.named(listener, call, old);
+        }
+        self.named(listener, call, new);
+    }
+
+    fn moved_away(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64)) {
+        // A link that is moved leads where it led.
+        self.looked(listener, call, place);
+        let how = libc::O_RDONLY | libc::O_NOFOLLOW;
+        if let Some(path) = self.opened(listener, call, place, how) {
+            self.seen.note_renamed(&path);
+        }
+    }
+
+    /// Something gets a name. That it was free, or what stood there, may count too.
+    fn named(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64)) {
+        self.looked(listener, call, place);
+        if let Some(name) = self.path_of(listener, call, place, false) {
+            self.seen.note_given_name(name);
+        }
     }
 
     /// Somebody looks whether something is there, or what it is. Only the name is kept: what the
@@ -373,7 +435,14 @@ impl Watch {
     ) -> Option<Vec<u8>> {
         let path = resolve::read_path(call.pid, address).and_then(|path| {
             if path.starts_with(b"/") {
-                return Some(path);
+                // Only few lead through a process, and only those need the root.
+                return match resolve::ProcessLink::parse(&path) {
+                    Some(link) => {
+                        let root = self.find_root(call.pid);
+                        Some(link.follow(call.pid, root).unwrap_or(path))
+                    }
+                    None => Some(path),
+                };
             }
             if path.is_empty() && !may_be_empty {
                 return Some(path);

@@ -59,10 +59,127 @@ pub(super) fn folder_of(pid: u32, descriptor: i32) -> Option<Vec<u8>> {
     } else {
         format!("/proc/{pid}/fd/{descriptor}")
     };
-    let path = rustix::fs::readlinkat(CWD, link, Vec::new()).ok()?;
-    let path = path.into_bytes();
-    // "pipe:[7]" and its like are no folders, nor is one that was removed.
-    (path.starts_with(b"/") && !path.ends_with(b" (deleted)")).then_some(path)
+    readlinkat(CWD, &link).filter(|path| is_named(path))
+}
+
+/// A link below /proc that leads to what a process has: the folder that it works in, its root, its program,
+/// or a file that it has open. What only the kernel has, such as /proc/self/stat, is none.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ProcessLink<'a> {
+    /// The process, by its number as the command sees it; nothing for the one that asks.
+    process: Option<&'a [u8]>,
+    /// `cwd`, `root`, `exe`, or a descriptor's number.
+    name: &'a [u8],
+    /// What follows: nothing, or a path from there on.
+    rest: &'a [u8],
+}
+
+impl<'a> ProcessLink<'a> {
+    /// Whether an absolute path begins with such a link.
+    pub(super) fn parse(path: &'a [u8]) -> Option<ProcessLink<'a>> {
+        let link = |process, name, rest| {
+            Some(ProcessLink {
+                process,
+                name,
+                rest,
+            })
+        };
+        let (first, rest) = next_segment(path)?;
+        match first {
+            b"dev" => match next_segment(rest)? {
+                (b"stdin", rest) => link(None, b"0", rest),
+                (b"stdout", rest) => link(None, b"1", rest),
+                (b"stderr", rest) => link(None, b"2", rest),
+                (b"fd", rest) => match next_segment(rest)? {
+                    (number, rest) if is_number(number) => link(None, number, rest),
+                    _ => None,
+                },
+                _ => None,
+            },
+            b"proc" => {
+                let (process, mut rest) = next_segment(rest)?;
+                let process = match process {
+                    b"self" | b"thread-self" => None,
+                    number if is_number(number) => Some(number),
+                    _ => return None,
+                };
+                // A thread has its process's folders and files.
+                if let (b"task", below) = next_segment(rest)? {
+                    (_, rest) = next_segment(below)?;
+                }
+                match next_segment(rest)? {
+                    (name @ (b"cwd" | b"root" | b"exe"), rest) => link(process, name, rest),
+                    (b"fd", rest) => match next_segment(rest)? {
+                        (number, rest) if is_number(number) => link(process, number, rest),
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The path without the link, for a call of the process `pid`; nothing where it leads to something
+    /// that has no name, such as a pipe.
+    pub(super) fn follow(&self, pid: u32, root: Option<&Root>) -> Option<Vec<u8>> {
+        let mut path = match self.name {
+            // All processes of the command have the same.
+            b"root" => Vec::new(),
+            name => {
+                let below = match is_number(name) {
+                    true => "fd/",
+                    false => "",
+                };
+                let name = std::str::from_utf8(name).ok()?;
+                let link = match self.process {
+                    None => readlinkat(CWD, &format!("/proc/{pid}/{below}{name}")),
+                    Some(number) => {
+                        let number = std::str::from_utf8(number).ok()?;
+                        readlinkat(&root?.0, &format!("proc/{number}/{below}{name}"))
+                    }
+                };
+                link.filter(|path| is_named(path))?
+            }
+        };
+        if path == b"/" {
+            path.clear();
+        }
+        path.extend_from_slice(self.rest);
+        if path.is_empty() {
+            path.push(b'/');
+        }
+        Some(path)
+    }
+}
+
+fn readlinkat(folder: impl AsFd, link: &str) -> Option<Vec<u8>> {
+    let path = rustix::fs::readlinkat(folder, link, Vec::new()).ok()?;
+    Some(path.into_bytes())
+}
+
+/// "pipe:[7]" and its like have no name, nor has what was removed.
+fn is_named(path: &[u8]) -> bool {
+    path.starts_with(b"/") && !path.ends_with(b" (deleted)")
+}
+
+fn is_number(segment: &[u8]) -> bool {
+    !segment.is_empty() && segment.iter().all(u8::is_ascii_digit)
+}
+
+/// The first segment that counts, and what follows it, with its slash.
+fn next_segment(path: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut rest = path;
+    loop {
+        let start = rest.iter().position(|byte| *byte != b'/')?;
+        let from = rest.get(start..)?;
+        let end = from.iter().position(|byte| *byte == b'/');
+        let (segment, below) = from.split_at(end.unwrap_or(from.len()));
+        if segment != b"." {
+            return Some((segment, below));
+        }
+        rest = below;
+    }
 }
 
 /// The program that a process runs.
@@ -113,7 +230,7 @@ impl Root {
     /// Follows an absolute path as the command's own call will.
     pub(super) fn resolve(&self, path: &[u8], flags: i32) -> Result<Target, Errno> {
         if is_virtual(path) {
-            // Entries of /proc mean the process that asks: they keep their names.
+            // What is left of /proc belongs to the kernel, or has no name: it keeps the one it was asked by.
             return Ok(Target {
                 path: path.to_vec(),
                 stat: None,
@@ -401,6 +518,42 @@ mod tests {
         }
         assert!(Ids::parse("Uid:\t5\n").is_none());
         assert!(Ids::of(std::process::id()).is_some());
+    }
+
+    #[test]
+    fn links_of_a_process_lead_to_what_it_has() {
+        let follow = |path: &str| {
+            let link = ProcessLink::parse(path.as_bytes())?;
+            let path = link.follow(std::process::id(), Root::own().as_ref())?;
+            Some(PathBuf::from(OsStr::from_bytes(&path)))
+        };
+        let own = std::env::current_dir().unwrap();
+        let number = std::process::id();
+        for process in ["self", "thread-self", &number.to_string()] {
+            let at = |name: &str| follow(&format!("/proc/{process}/{name}"));
+            assert_eq!(at("cwd"), Some(own.clone()));
+            assert_eq!(at("cwd/../x"), Some(own.join("../x")));
+            assert_eq!(at("root"), Some("/".into()));
+            assert_eq!(at("root/etc/x"), Some("/etc/x".into()));
+            assert_eq!(at("exe"), std::env::current_exe().ok());
+            assert_eq!(at("fd"), None);
+            assert_eq!(at("stat"), None);
+        }
+        let named = tempfile::NamedTempFile::new().unwrap();
+        let path = named.path().canonicalize().unwrap();
+        let descriptor = named.as_file().as_raw_fd();
+        assert_eq!(follow(&format!("/dev/fd/{descriptor}")), Some(path.clone()));
+        assert_eq!(
+            follow(&format!("//proc/./self/task/{number}/fd/{descriptor}")),
+            Some(path)
+        );
+        let (pipe, _other) = rustix::pipe::pipe().unwrap();
+        assert_eq!(follow(&format!("/dev/fd/{}", pipe.as_raw_fd())), None);
+        for path in ["/dev", "/dev/null", "/proc", "/proc/stat", "/usr/cwd"] {
+            assert_eq!(ProcessLink::parse(path.as_bytes()), None, "{path}");
+        }
+        let stdin = ProcessLink::parse(b"/dev/stdin").unwrap();
+        assert_eq!((stdin.process, stdin.name), (None, &b"0"[..]));
     }
 
     #[test]

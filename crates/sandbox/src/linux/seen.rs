@@ -11,7 +11,7 @@ use crate::observation::{
     FirstUse, Gap, NetworkAttempt, Observation, Observe, ObservedFile, ObservedKind,
 };
 
-/// Names that were only looked at that are kept.
+/// Names that were only looked at, and names given to something, that are kept of each.
 const MOST_LOOKS: usize = 20_000;
 /// Names over links that are kept for one file.
 const MOST_NAMES: usize = 16;
@@ -57,6 +57,8 @@ pub(super) struct Seen {
     emptied: BTreeSet<Vec<u8>>,
     /// Names below the command's folder that were looked at.
     looks: BTreeSet<Vec<u8>>,
+    /// Names that something was to be renamed or linked to.
+    given_names: BTreeSet<Vec<u8>>,
     looks_not_kept: u64,
     name_bytes: usize,
     not_kept: u64,
@@ -78,6 +80,7 @@ impl Seen {
             files: BTreeMap::new(),
             emptied: BTreeSet::new(),
             looks: BTreeSet::new(),
+            given_names: BTreeSet::new(),
             looks_not_kept: 0,
             name_bytes: 0,
             not_kept: 0,
@@ -150,17 +153,36 @@ impl Seen {
     /// Notes that somebody looked at a name.
     pub(super) fn note_look(&mut self, asked: Vec<u8>) {
         let path = self.translate(asked);
-        if self.looks.contains(&path) {
-            return;
+        if !self.looks.contains(&path) && self.has_room(self.looks.len(), &path) {
+            self.looks.insert(path);
         }
-        if self.looks.len() >= MOST_LOOKS
-            || self.name_bytes.saturating_add(path.len()) > MOST_NAME_BYTES
-        {
-            self.looks_not_kept += 1;
-            return;
+    }
+
+    /// Notes that something was to get a name.
+    pub(super) fn note_given_name(&mut self, asked: Vec<u8>) {
+        let path = self.translate(asked);
+        if !self.given_names.contains(&path) && self.has_room(self.given_names.len(), &path) {
+            self.given_names.insert(path);
         }
-        self.name_bytes += path.len();
-        self.looks.insert(path);
+    }
+
+    /// Notes that a path, which was noted before, was to get another name.
+    pub(super) fn note_renamed(&mut self, path: &[u8]) {
+        let path = self.translate(path.to_vec());
+        if let Some(file) = self.files.get_mut(&path) {
+            file.is_renamed = true;
+        }
+    }
+
+    /// Whether one more name can be kept beside `kept` others of its kind; counted either way.
+    fn has_room(&mut self, kept: usize, path: &[u8]) -> bool {
+        let bytes = self.name_bytes.saturating_add(path.len());
+        let has_room = kept < MOST_LOOKS && bytes <= MOST_NAME_BYTES;
+        match has_room {
+            true => self.name_bytes = bytes,
+            false => self.looks_not_kept += 1,
+        }
+        has_room
     }
 
     /// Whether the path was executed before.
@@ -223,11 +245,8 @@ impl Seen {
         Observation {
             became,
             files: self.files.into_values().collect(),
-            looks: self
-                .looks
-                .into_iter()
-                .map(|path| PathBuf::from(OsString::from_vec(path)))
-                .collect(),
+            looks: paths(self.looks),
+            given_names: paths(self.given_names),
             network: self.network.into_iter().collect(),
             randomness: self.randomness,
             threads: self.threads,
@@ -250,6 +269,11 @@ impl Seen {
             self.translate(path.into_os_string().into_vec()),
         ))
     }
+}
+
+fn paths(names: BTreeSet<Vec<u8>>) -> Vec<PathBuf> {
+    let path = |name| PathBuf::from(OsString::from_vec(name));
+    names.into_iter().map(path).collect()
 }
 
 /// Counts one more for the program; false where there is no room for another program.
@@ -297,6 +321,7 @@ fn first_seen(path: &[u8], how: Use, stat: Option<Stat>) -> ObservedFile {
         is_read: false,
         is_written: false,
         is_executed: false,
+        is_renamed: false,
         first,
         needs_original: false,
         bytes,

@@ -251,6 +251,8 @@ fn try_init(
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
     // Without this the command could look into this process, a copy of the caller.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Layer::Process)?;
+    // The command's user must get into the folders that are made here, whatever the caller's umask.
+    rustix::process::umask(Mode::from_raw_mode(0o022));
     let has_joined = match &wires.group {
         Some(GroupEntrance::Join(members)) => rustix::io::write(members, b"0").is_ok(),
         _ => is_in_group,

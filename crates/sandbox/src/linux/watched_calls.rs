@@ -56,6 +56,10 @@ const ALWAYS: &[c_long] = &[
     libc::SYS_linkat,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_link,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_rename,
     // The observer leaves out the first one of a program.
     libc::SYS_getrandom,
     // Relative paths mean something else afterwards.
@@ -268,6 +272,8 @@ mod tests {
         assert!(notifies(libc::SYS_socket, [2, 0, 0, 0, 0, 0]));
         assert!(!notifies(libc::SYS_connect, [0; 6]));
         assert!(notifies(libc::SYS_linkat, [0; 6]));
+        assert!(notifies(libc::SYS_renameat, [0; 6]));
+        assert!(notifies(libc::SYS_renameat2, [0; 6]));
         assert!(!notifies(libc::SYS_newfstatat, [0; 6]));
     }
 

@@ -84,6 +84,66 @@ fn link_that_moves_is_followed_each_time() {
 }
 
 #[test]
+fn file_that_gets_another_name_is_read_and_the_name_is_noted() {
+    for sandbox in levels() {
+        let project = Project::new();
+        let script =
+            "mv data.txt x; cat x; mv x data.txt; ln script.sh hard; mv link.txt l; mv l link.txt";
+        let recorded = project.shell(&sandbox, script);
+        let level = sandbox.isolation();
+        assert_eq!(recorded.outcome.stdout.bytes, b"data\n", "{level}");
+        let data = project.seen(&recorded, "data.txt").unwrap();
+        assert!(data.is_read && data.is_renamed, "{level}");
+        assert_eq!((data.kind, data.bytes), (ObservedKind::File, 5), "{level}");
+        assert!(data.needs_original, "{level}");
+        let script = project.seen(&recorded, "script.sh").unwrap();
+        assert!(script.is_read && !script.is_renamed, "{level}");
+        let observation = recorded.observation.as_ref().unwrap();
+        let names = ["data.txt", "hard", "l", "link.txt", "x"];
+        let names = names.map(|name| project.path().join(name));
+        assert_eq!(observation.given_names, names, "{level}");
+        let link = project.path().join("link.txt");
+        assert!(observation.looks.contains(&link), "{level}");
+    }
+}
+
+#[test]
+fn file_behind_a_link_of_a_process_is_seen_by_its_name() {
+    let script = "
+import os
+place = os.open('data.txt', os.O_PATH)
+print(open(f'/dev/fd/{place}').read() + open('/proc/self/cwd/sub/inner.txt').read(), end='')
+print(open(f'/proc/{os.getpid()}/cwd/script.sh').read(), end='')
+os.set_inheritable(os.open('tool', os.O_PATH), True)
+os.execv('/proc/self/fd/4', ['tool'])
+";
+    if !has_python() {
+        return;
+    }
+    for sandbox in levels() {
+        let project = Project::new();
+        std::fs::write(project.path().join("a.py"), script).unwrap();
+        let tool = project.path().join("tool");
+        std::fs::write(&tool, "#!/bin/sh\necho ran\n").unwrap();
+        crate::project::open_up(&tool);
+        let recorded = sandbox
+            .record(&project.spec(&["/usr/bin/python3", "a.py"]))
+            .unwrap();
+        let level = sandbox.isolation();
+        assert!(recorded.outcome.success(), "{level} {}", text(&recorded));
+        for name in ["data.txt", "sub/inner.txt", "script.sh"] {
+            let seen = project.seen(&recorded, name);
+            assert!(seen.is_some_and(|seen| seen.is_read), "{level}: {name}");
+        }
+        assert!(project.seen(&recorded, "tool").unwrap().is_executed);
+        let files = &recorded.observation.as_ref().unwrap().files;
+        let is_left = |path: &Path| path.starts_with("/proc") || path.starts_with("/dev/fd");
+        let left: Vec<_> = files.iter().filter(|file| is_left(&file.path)).collect();
+        assert!(left.is_empty(), "{level}: {left:?}");
+    }
+}
+
+#[test]
 fn randomness_threads_and_network_are_noted() {
     let script = "
 import os, socket, threading

@@ -5,10 +5,12 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use runseal_sandbox::{Changed, FolderLayer, Observation, ObservedKind};
+use runseal_sandbox::{Changed, FolderLayer, Isolation, ObservedKind};
 
 use super::places::{Places, safe_path, text_of};
-use super::{AccessError, Accesses, ReadFile};
+use super::{AccessError, Accesses, ReadFile, normalize};
+use crate::record::environment::status_changed_ns;
+use crate::record::run::CommandRun;
 
 /// The most files that are sealed if nothing was observed and everything may have been read.
 const MOST_DECLARED: usize = 20_000;
@@ -55,11 +57,11 @@ impl Accesses {
     pub(super) fn add_originals(
         &mut self,
         layer: &FolderLayer,
-        observation: Option<&Observation>,
+        run: &CommandRun,
         places: Places<'_>,
     ) -> Result<(), AccessError> {
         let known: BTreeSet<PathBuf> = self.files.iter().map(|file| file.host.clone()).collect();
-        self.add_rewritten(layer, observation, places, &known)?;
+        self.add_rewritten(layer, run, places, &known)?;
         let mut above = BTreeSet::new();
         for change in layer.changes() {
             let folders = Path::new(&change.path).ancestors().skip(1);
@@ -86,27 +88,47 @@ impl Accesses {
         Ok(())
     }
 
-    /// Files that were written and are what they were: nothing tells a replay that they were there.
+    /// Files that were written, or replaced by one that was renamed or linked, and are what they were:
+    /// nothing else tells a replay that they were there, and it would take them for new ones.
     fn add_rewritten(
         &mut self,
         layer: &FolderLayer,
-        observation: Option<&Observation>,
+        run: &CommandRun,
         places: Places<'_>,
         known: &BTreeSet<PathBuf>,
     ) -> Result<(), AccessError> {
+        let Some(observation) = run.observation() else {
+            return Ok(());
+        };
         let changes = layer.changes().iter();
         let changed: BTreeSet<&Path> = changes.map(|change| Path::new(&change.path)).collect();
-        for file in observation.iter().flat_map(|it| &it.files) {
-            let is_written = file.is_written && file.kind == ObservedKind::File;
-            let below = file.path.strip_prefix(places.folder);
-            if is_written && below.is_ok_and(|below| !changed.contains(below)) {
-                self.add_original(&file.path, places, known)?;
+        let mut written: BTreeSet<PathBuf> = BTreeSet::new();
+        for file in observation.files.iter().filter(|file| file.is_written) {
+            match file.kind {
+                ObservedKind::File => {
+                    written.insert(file.path.clone());
+                }
+                ObservedKind::New if was_there(&file.path, run) => {
+                    written.insert(file.path.clone());
+                }
+                _ => {}
+            }
+        }
+        let given = observation.given_names.iter().map(|name| normalize(name));
+        written.extend(given.filter(|name| was_there(name, run)));
+        for path in written {
+            let Ok(below) = path.strip_prefix(places.folder) else {
+                continue;
+            };
+            if !changed.contains(below) && path.is_file() {
+                self.add_original(&path, places, known)?;
+                self.rewritten.extend(below.to_str().map(str::to_owned));
             }
         }
         Ok(())
     }
 
-    fn add_original(
+    pub(super) fn add_original(
         &mut self,
         host: &Path,
         places: Places<'_>,
@@ -120,7 +142,10 @@ impl Accesses {
         } else if metadata.is_dir() {
             self.keep_present(host, places);
             for entry in fs::read_dir(host).into_iter().flatten().flatten() {
-                self.add_original(&entry.path(), places, known)?;
+                // The bundle under construction may be among them.
+                if !crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes()) {
+                    self.add_original(&entry.path(), places, known)?;
+                }
             }
         } else if metadata.is_file() && !known.contains(host) {
             let relative = host.strip_prefix(places.folder).unwrap_or(host);
@@ -133,6 +158,14 @@ impl Accesses {
         }
         Ok(())
     }
+}
+
+/// Whether a regular file of the real folder was there before the command ran. Without isolation the command
+/// can write to the folder itself.
+fn was_there(path: &Path, run: &CommandRun) -> bool {
+    let metadata = fs::symlink_metadata(path);
+    let is_older = |it: &fs::Metadata| status_changed_ns(it) < run.began_ns;
+    metadata.is_ok_and(|it| it.is_file() && (run.isolation != Isolation::None || is_older(&it)))
 }
 
 /// Whether the file at `host` is the beginning of `now`: appended to, or left as it was.

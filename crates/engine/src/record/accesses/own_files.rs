@@ -4,10 +4,13 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use runseal_sandbox::{Changed, LayerKind, ObservedFile};
 
 use super::places::Places;
+use crate::record::environment::modified_ns;
+use crate::record::program::normalize;
 use crate::record::run::CommandRun;
 
 /// Distinguishes a command's own files from those that it found.
@@ -18,6 +21,8 @@ pub(super) struct OwnFiles<'a> {
     /// run.
     has_times: bool,
     began_ns: i128,
+    /// Names that something was renamed or linked to.
+    given_names: BTreeSet<PathBuf>,
 }
 
 impl<'a> OwnFiles<'a> {
@@ -29,7 +34,18 @@ impl<'a> OwnFiles<'a> {
             left: files.map(|change| change.path.as_os_str()).collect(),
             has_times: layer.is_some_and(|layer| layer.kind() == LayerKind::Overlay),
             began_ns: run.began_ns,
+            given_names: run
+                .observation()
+                .into_iter()
+                .flat_map(|observation| &observation.given_names)
+                .map(|name| normalize(name))
+                .collect(),
         }
+    }
+
+    /// Whether the command left a new or changed file at this path below the folder.
+    pub(super) fn left(&self, below: &Path) -> bool {
+        self.left.contains(below.as_os_str())
     }
 
     /// Whether the command had created `file` before it was first opened.
@@ -45,8 +61,19 @@ impl<'a> OwnFiles<'a> {
         match self.has_times {
             // A file that existed before has older timestamps, unless somebody else changed it
             // meanwhile; then it is not in the layer, and sealing it detects that.
-            true => is_new && (self.left.contains(below.as_os_str()) || is_gone()),
-            false => is_gone(),
+            true => is_new && (self.left(below) || is_gone()),
+            false => is_gone() || self.is_replaced(file, below),
         }
+    }
+
+    /// Whether what was opened had taken the place of the real file: that one has another size or time.
+    fn is_replaced(&self, file: &ObservedFile, below: &Path) -> bool {
+        let is_other = || {
+            let real = std::fs::symlink_metadata(&file.path);
+            real.is_ok_and(|real| {
+                (real.len(), modified_ns(&real)) != (file.bytes, file.modified_ns)
+            })
+        };
+        self.left(below) && self.given_names.contains(&file.path) && is_other()
     }
 }

@@ -86,6 +86,14 @@ pub(super) fn is_of_the_kernel(path: &Path) -> bool {
     ["/proc", "/sys"].iter().any(|top| path.starts_with(top))
 }
 
+/// Whether a path is a process's own descriptor. What has a name is known by it: what is left are pipes and
+/// files without one, which the command made itself.
+pub(super) fn is_descriptor(path: &Path) -> bool {
+    let parts: Vec<_> = path.iter().rev().take(2).collect();
+    matches!(parts[..], [number, folder]
+        if folder == "fd" && number.as_encoded_bytes().iter().all(u8::is_ascii_digit))
+}
+
 /// Whether a file outside the folder belongs to the machine and can be hashed.
 pub(crate) fn is_of_the_machine(path: &Path) -> bool {
     let is_own = OF_THE_SANDBOX.iter().any(|own| path == Path::new(own));
@@ -122,6 +130,14 @@ pub(super) fn safe_path(path: &Path) -> Result<SafePath, AccessError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn descriptor_is_told_from_other_things_of_a_process() {
+        assert!(is_descriptor(Path::new("/proc/self/fd/12")));
+        for path in ["/proc/self/fd", "/proc/self/stat", "/proc/self/fd/x"] {
+            assert!(!is_descriptor(Path::new(path)), "{path}");
+        }
+    }
 
     #[test]
     fn input_elsewhere_keeps_its_own_name_and_what_is_below_it() {

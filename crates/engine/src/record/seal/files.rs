@@ -253,8 +253,12 @@ impl Reading<'_> {
         };
         let before = look(&handle)?;
         let changed = || RecordError::Changed(file.path.clone());
-        let opened = file.when_opened.as_ref();
-        if opened.is_some_and(|opened| !self.is_as_opened(opened, &before)) {
+        let is_as_it_was = match &file.when_opened {
+            Some(opened) => self.is_as_opened(opened, &before),
+            // The command was not seen to open it, but found it when it began.
+            None => status_changed_ns(&before) <= self.began_ns,
+        };
+        if !is_as_it_was {
             return Err(changed());
         }
         let bytes = before.len();
