@@ -126,7 +126,10 @@ impl CollectedRun {
                 Err(fact) => fact,
                 Ok(bytes) if name == SUMS => {
                     self.sums = Some(parse_sums(&bytes));
-                    EntryFact::File(FileFact::Bytes(Digest::of(&bytes)))
+                    EntryFact::File(FileFact::Bytes {
+                        sha256: Digest::of(&bytes),
+                        bytes: bytes.len() as u64,
+                    })
                 }
                 Ok(bytes) if name == ARTIFACT_INDEX => self.read_index(&bytes),
                 Ok(bytes) => match parse_canonical(&bytes) {
@@ -136,13 +139,14 @@ impl CollectedRun {
                             keys = ForbiddenKeys::of_schema(document.root());
                         }
                         drop(document);
-                        self.documents.insert(name, bytes.into_owned());
-                        let forbidden = Vec::new();
-                        EntryFact::File(FileFact::Json {
+                        let fact = FileFact::Json {
                             sha256,
+                            bytes: bytes.len() as u64,
                             canonical,
-                            forbidden,
-                        })
+                            forbidden: Vec::new(),
+                        };
+                        self.documents.insert(name, bytes.into_owned());
+                        EntryFact::File(fact)
                     }
                 },
             };
@@ -173,6 +177,7 @@ impl CollectedRun {
                 self.index = Some(index);
                 FileFact::Json {
                     sha256,
+                    bytes: bytes.len() as u64,
                     canonical,
                     forbidden: Vec::new(),
                 }
@@ -275,11 +280,10 @@ fn fact_of(
     seen: Seen,
     keys: Option<&ForbiddenKeys>,
 ) -> Result<EntryFact, SourceError> {
+    let plain = |sha256, bytes| Ok(EntryFact::File(FileFact::Bytes { sha256, bytes }));
     let bytes = match seen {
-        Ok(Got::Fact(content)) => return Ok(EntryFact::File(FileFact::Bytes(content.sha256))),
-        Ok(Got::Digests(digests)) => {
-            return Ok(EntryFact::File(FileFact::Bytes(digests.sha256)));
-        }
+        Ok(Got::Fact(content)) => return plain(content.sha256, content.bytes),
+        Ok(Got::Digests(digests)) => return plain(digests.sha256, digests.bytes),
         Ok(Got::Whole(bytes)) => Ok(bytes),
         Err(error) => Err(error),
     };
@@ -289,12 +293,16 @@ fn fact_of(
     };
     if path_of_exact(path.as_str()).is_some() {
         let canonical = parse_canonical(&bytes).ok().map(|(_, digest, _)| digest);
-        let sha256 = Digest::of(&bytes);
-        return Ok(EntryFact::File(FileFact::Exact { sha256, canonical }));
+        return Ok(EntryFact::File(FileFact::Exact {
+            sha256: Digest::of(&bytes),
+            bytes: bytes.len() as u64,
+            canonical,
+        }));
     }
     let fact = match parse_canonical(&bytes) {
         Ok((document, sha256, canonical)) => FileFact::Json {
             sha256,
+            bytes: bytes.len() as u64,
             canonical,
             forbidden: match keys {
                 Some(keys) if path.as_str().starts_with("artifacts/") => keys.find(document.root()),
