@@ -16,7 +16,7 @@ use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::path::SafePath;
 use runseal_sandbox::{Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind};
 
-use self::gaps::{general_name, some_of};
+use self::gaps::{count_below, general_name, some_of};
 use self::own_files::OwnFiles;
 use self::places::{
     InputPlace, input_of, is_harmless, is_of_faketime, is_of_the_kernel, is_private, safe_path,
@@ -24,9 +24,10 @@ use self::places::{
 };
 use super::program::normalize;
 use super::run::CommandRun;
-pub(crate) use gaps::{observed_gaps, refused_network};
+pub(crate) use gaps::{network_gap, observed_gaps, refused_network};
 pub(crate) use places::{Places, is_of_the_machine};
 pub(crate) use present::Present;
+use present::shown_special;
 
 /// What recording never sees or keeps, beside what no observation sees.
 const NEVER_KEPT: [&str; 2] = [
@@ -192,6 +193,7 @@ impl Accesses {
     ) -> Result<(), AccessError> {
         let mut left_in_memory = Vec::new();
         let mut special = BTreeSet::new();
+        let mut listed_outside = Vec::new();
         for file in &observation.files {
             let is_input = file.needs_original && !own.made(file, places);
             let input = input_of(&file.path, places);
@@ -216,7 +218,7 @@ impl Accesses {
                     if is_private(&file.path)
                         && !(has_fixed_time && is_of_faketime(&file.path)) =>
                 {
-                    left_in_memory.push(file.path.display().to_string());
+                    left_in_memory.push(file.path.as_path());
                 }
                 (ObservedKind::Device | ObservedKind::Pipe | ObservedKind::Socket, None)
                     if file.is_read && !is_harmless(&file.path) =>
@@ -234,6 +236,12 @@ impl Accesses {
                         ),
                     );
                 }
+                (ObservedKind::Folder, None)
+                    if file.is_read
+                        && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
+                {
+                    listed_outside.push(file.path.display().to_string());
+                }
                 (_, None) if file.is_read && is_of_the_kernel(&file.path) => {
                     special.insert(general_name(&file.path));
                 }
@@ -248,10 +256,19 @@ impl Accesses {
             );
         }
         if !left_in_memory.is_empty() {
-            let what = some_of(&left_in_memory);
+            let what = count_below(&left_in_memory);
             self.gap(
                 "temporary",
                 format!("files made outside the folder were not kept: {what}"),
+            );
+        }
+        if !listed_outside.is_empty() {
+            let what = some_of(&listed_outside);
+            self.gap(
+                "outside",
+                format!(
+                    "folders outside the folder were opened, and the names in them are not kept: {what}"
+                ),
             );
         }
         Ok(())
@@ -370,6 +387,7 @@ impl Accesses {
         self.keep_present(path, places);
         let mut names = Vec::new();
         let mut unnamed = 0;
+        let mut lost = Vec::new();
         for entry in entries.flatten() {
             let place = entry.path();
             if Some(place.as_path()) == places.out
@@ -384,13 +402,17 @@ impl Accesses {
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            if metadata.is_symlink() {
-                self.add_link(&place, places);
-            } else if let Some(what) = Present::of(&metadata) {
-                names.push(ListedName { name, what });
+            // A bundle cannot hold such a name, nor what is neither file, folder nor link.
+            let is_name = SafePath::parse(&name).is_ok();
+            match Present::of(&metadata) {
+                _ if !is_name => lost.push(format!("`{}`", name.escape_debug())),
+                Some(what) => names.push(ListedName { name, what }),
+                None if metadata.is_symlink() => self.add_link(&place, places),
+                None => lost.push(shown_special(&name, &metadata)),
             }
         }
         names.sort();
+        lost.sort();
         let shown = match relative.as_str() {
             "" => "the folder".to_owned(),
             relative => format!("`{}`", relative.escape_debug()),
@@ -402,6 +424,11 @@ impl Accesses {
                 "listing",
                 format!("{shown} was listed and has {count} more names than are kept"),
             );
+        }
+        if !lost.is_empty() {
+            let what = some_of(&lost);
+            let fault = "was listed, and a replay cannot show all of its names";
+            self.gap("listing", format!("{shown} {fault}: {what}"));
         }
         if unnamed > 0 {
             self.gap(
