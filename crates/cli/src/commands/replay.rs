@@ -13,16 +13,17 @@ use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
 use runseal_engine::models::StartReplay;
 use runseal_engine::record::bundle::{Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
-use runseal_engine::record::run::{self, Watching};
+use runseal_engine::record::run::Watching;
 use runseal_engine::record::unpack::{UnpackError, copy_privately, unpack_bundle};
 use runseal_engine::run::replay::{Replay, Verdict};
 use runseal_engine::run::replay_render::{render_human, render_json};
 use runseal_engine::survey::{detect_path, name_several};
 use runseal_report::{ComparedWith, Comparison, Difference, render_page};
-use runseal_sandbox::{CancelToken, Limits};
+use runseal_sandbox::CancelToken;
 
 use super::engine::PolicyArgs;
-use super::record_error::record_error;
+use super::record_error::{Doing, record_error};
+use super::record_variables::parse_variables;
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_pack};
 use crate::error::CliError;
@@ -53,6 +54,10 @@ pub struct Args {
     /// A file that a run bundle names and does not hold, or a folder of such files.
     #[arg(long, value_name = "PATH")]
     input: Vec<PathBuf>,
+    /// A variable of yours that a recorded command had with `record --secret`, and whose value is not in the
+    /// bundle. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    secret: Vec<String>,
     /// Refuse where an interpreter or library is not the one of the run.
     #[arg(long)]
     same_environment: bool,
@@ -159,7 +164,12 @@ fn intent_of(args: &Args) -> Result<&Path, CliError> {
 
 fn replay_job(path: &Path) -> Result<Outcome, CliError> {
     let shown = path.display().to_string();
-    let (found, receipt) = verify_job_bundle_then(path, VerifyOptions::default(), |bundle| {
+    // As `runseal verify` has it; `job replay` goes by the document alone.
+    let options = VerifyOptions {
+        level: Level::Integrity,
+        ..VerifyOptions::default()
+    };
+    let (found, receipt) = verify_job_bundle_then(path, options, |bundle| {
         replay_job_bundle(bundle, None, None).and_then(|receipt| receipt_bytes(&receipt))
     });
     let Some(receipt) = receipt else {
@@ -179,16 +189,17 @@ fn replay_run_bundle(
     let policy = args.policy.policy();
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
+    let (limits, grows_to_sealed) = args.policy.recorded();
+    let (_, secrets) = parse_variables(&[], &args.secret)?;
     let options = RecordedOptions {
         times: args.times,
         same_environment: args.same_environment,
         given: &args.input,
         folder: None,
         search: std::env::var_os("PATH"),
-        limits: Limits {
-            wall_time: args.policy.recorded_time(),
-            ..run::policy()
-        },
+        limits,
+        grows_to_sealed,
+        secrets,
         watching: Watching {
             cancel: Some(cancel),
             ..Watching::default()
@@ -216,7 +227,7 @@ fn replay_run_bundle(
                 "`runseal verify` says what it withholds; whoever holds the whole can replay it",
             ));
         }
-        Err(error) => return record_error(error, false, "compared"),
+        Err(error) => return record_error(error, false, Doing::Replay),
     };
     if let Some(page) = &args.report {
         write_report(&args.path, page, &replay)?;

@@ -14,9 +14,9 @@ use super::replay::{RecordedOptions, replay_recorded};
 use super::run::RunError;
 use crate::run::contracts::{Program, check_engine};
 use crate::run::engine_files::restore_engine;
-use crate::run::replay::{Replay, ReplayOptions, Verdict, replay_engine};
+use crate::run::replay::{REPLAYED, Replay, ReplayOptions, Verdict, replay_engine};
 use crate::run::seal::SealError;
-use crate::run::verify::{VerifyOptions, verify_redacted_run, verify_run_source};
+use crate::run::verify::{verify_redacted_run, verify_run_source};
 use crate::run::withheld::is_redacted;
 
 /// Why a run that was described by its own program is not executed again.
@@ -57,7 +57,7 @@ pub fn replay_bundle(
             (Replay::begin_redacted(&report), verified)
         }
         false => {
-            let (report, verified) = verify_run_source(source, VerifyOptions::default())?;
+            let (report, verified) = verify_run_source(source, REPLAYED)?;
             (Replay::begin(&report), verified)
         }
     };
