@@ -1122,6 +1122,34 @@ def make_run_bundles():
     case("rb13-value-of-another", lambda f: (f / "engine/settings.json").write_text("{}"), **recorded)
     case("rb13-file-not-read", member("RUN_INPUT.json", lambda v: v["files"].pop(0)), **recorded)
 
+    def lean(name, edit):
+        """The same of a run that used two files of its machine: the list of all of them is what a case is large by."""
+        def change(folder):
+            member("RUN_ENVIRONMENT.json", lambda v: v.update(files=v["files"][:2]))(folder)
+            edit(folder)
+        case(name, change, **recorded)
+
+    lean("rb13-size-of-what-was-read", member("RUN_INPUT.json", put(["files", 2, "bytes"], 7)))
+    lean("rb13-size-of-what-was-printed", member("RUN_OUTPUT.json", put(["stdout", "bytes"], 8)))
+    lean("rb13-path-of-another-place", member("RUN_INPUT.json", put(["files", 2, "path"], "other.txt")))
+    lean("rb13-path-climbs", member("RUN_INPUT.json", put(["files", 2, "path"], "../values.txt")))
+    lean("rb13-listed-twice", member("RUN_INPUT.json", lambda v: v["files"].append(v["files"][2])))
+    lean("rb15-command-of-another-run", member("ENGINE_MANIFEST.json", put(
+        ["execution", "command", 1], "other.py")))
+    lean("rb15-failed-and-says-it-did-not", member("RUN_OUTPUT.json", put(["exit_status"], 3)))
+    lean("rb15-did-not-fail-and-says-it-did", member("RUN_OUTPUT.json", put(["failed"], True)))
+    lean("rb15-signal-beside-a-status", member("RUN_OUTPUT.json", put(["signal"], 9)))
+    lean("rb15-variable-of-another-value", member("RUN_ENVIRONMENT.json", put(
+        ["variables", "RUNSEAL_PARAM_unit"], "inch")))
+    lean("rb15-program-of-another-hash", member("RUN_META.json", put(
+        ["engine_executable_sha256"], "0" * 64)))
+    lean("rb15-file-of-the-machine-twice", member("RUN_ENVIRONMENT.json", lambda v: v["files"].append(
+        v["files"][0])))
+    lean("rb16-member-missing", member("RUN_ENVIRONMENT.json", drop("observation", "level")))
+    lean("rb16-variable-is-a-number", member("RUN_ENVIRONMENT.json", put(["variables", "HOME"], 7)))
+    lean("rb16-files-is-an-object", member("RUN_ENVIRONMENT.json", put(["files"], {})))
+    lean("ok-environment-with-more", member("RUN_ENVIRONMENT.json", put(["cloud"], {"zone": "a"})))
+
     def add_file(folder, name, text, role="INPUT", content_type="application/json"):
         path = folder / name
         path.parent.mkdir(exist_ok=True)
@@ -1139,9 +1167,10 @@ def make_run_bundles():
     def uncovered_integer(folder):
         # Both integers have one double, and so one hash.
         add_file(folder, "artifacts/large.json", '{"n":9007199254740992}', role="ARTIFACT")
+        seal_run(folder, True)
         (folder / "artifacts/large.json").write_text('{"n":9007199254740993}')
 
-    case("rb15-integer-beyond-the-hash", uncovered_integer, **plain)
+    case("rb17-integer-beyond-the-hash", uncovered_integer, **plain)
 
     def list_calls(folder):
         data = (folder / "model_io.json").read_bytes()

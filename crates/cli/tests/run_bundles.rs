@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -488,7 +489,6 @@ fn engine_written_by_the_page_works() {
 
 #[test]
 fn engine_in_a_private_folder_runs() {
-    use std::os::unix::fs::PermissionsExt;
     if !has_isolation() {
         return;
     }
@@ -509,4 +509,58 @@ fn engine_in_a_private_folder_runs() {
         "out",
     ]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+/// Changes one member of a document of the bundle at `folder`, and puts sums and index right, as a forger would.
+fn forge(folder: &Path, name: &str, edit: impl FnOnce(&mut serde_json::Value)) {
+    let digest = |name: &str| {
+        let bytes = fs::read(folder.join(name)).unwrap();
+        runseal_core::digest::Digest::of(&bytes).to_string()
+    };
+    let write = |name: &str, text: String| {
+        let path = folder.join(name);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let read = |name: &str| -> serde_json::Value {
+        serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap()
+    };
+    let mut document = read(name);
+    edit(&mut document);
+    write(name, document.to_string());
+    let mut index = read("ARTIFACT_INDEX.json");
+    for entry in index["artifacts"].as_array_mut().unwrap() {
+        entry["sha256"] = digest(entry["relative_path"].as_str().unwrap()).into();
+    }
+    write("ARTIFACT_INDEX.json", index.to_string());
+    let sums = fs::read_to_string(folder.join("SHA256SUMS.txt")).unwrap();
+    let line = |line: &str| {
+        let (_, name) = line.split_once("  ").unwrap();
+        format!("{}  {name}\n", digest(name))
+    };
+    write("SHA256SUMS.txt", sums.lines().map(line).collect());
+}
+
+#[test]
+fn executable_hash_of_an_engine_is_compared_with_what_the_bundle_lists() {
+    if !has_isolation() {
+        return;
+    }
+    let (_folder, bench) = bench();
+    let engine = example("resonance-sweep");
+    let input = format!("{engine}/input.json");
+    let ran = bench.run(&[
+        "engine", "run", &engine, &input, "--out", "out", "--run-id", "one",
+    ]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(bench.run(&["verify", "out/one"]).code, Some(0));
+    forge(&bench.path("out/one"), "RUN_META.json", |meta| {
+        meta["engine_executable_sha256"] = "0".repeat(64).into();
+    });
+    let verified = bench.run(&["verify", "out/one"]);
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert!(verified.stdout.contains("RB15"), "{verified:?}");
+    let replayed = bench.run(&["replay", "out/one"]);
+    assert_eq!(replayed.code, Some(1), "{replayed:?}");
+    assert!(replayed.stdout.contains("replay rule 6"), "{replayed:?}");
 }

@@ -358,19 +358,40 @@ fn write_sealed(folder: &Path, name: &str, document: &Value) {
 #[test]
 fn schema_rejections_of_run_bundles_are_the_verifiers_too() {
     let (_folder, bench) = bench();
-    for (schema, name, found) in [
-        ("run-meta", "RUN_META.json", "RB10"),
-        ("run-output", "RUN_OUTPUT.json", "RB4 RB7 RB9"),
-        ("run-input", "RUN_INPUT.json", "RB3 RB9"),
-        ("artifact-index", "ARTIFACT_INDEX.json", "RB11"),
-        ("input-artifact-index", "INPUT_ARTIFACT_INDEX.json", "RB9"),
+    for (case, schema, name, found) in [
+        ("ok-upstream", "run-meta", "RUN_META.json", "RB10"),
+        (
+            "ok-upstream",
+            "run-output",
+            "RUN_OUTPUT.json",
+            "RB4 RB7 RB9",
+        ),
+        ("ok-upstream", "run-input", "RUN_INPUT.json", "RB3 RB9"),
+        (
+            "ok-upstream",
+            "artifact-index",
+            "ARTIFACT_INDEX.json",
+            "RB11",
+        ),
+        (
+            "ok-upstream",
+            "input-artifact-index",
+            "INPUT_ARTIFACT_INDEX.json",
+            "RB9",
+        ),
+        (
+            "ok-recorded",
+            "run-environment",
+            "RUN_ENVIRONMENT.json",
+            "RB16",
+        ),
     ] {
         let folder = bench.path(schema);
         copy(
-            &project_root().join("vectors/run-bundle/ok-upstream/input"),
+            &project_root().join(format!("vectors/run-bundle/{case}/input")),
             &folder,
         );
-        let base = vector(&format!("run-bundle/ok-upstream/input/{name}"));
+        let base = vector(&format!("run-bundle/{case}/input/{name}"));
         try_mutations(schema, &base, |document| {
             write_sealed(&folder, name, document);
             let rules = rules(&bench.run(&["verify", "--format", "json", schema]));

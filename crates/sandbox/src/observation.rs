@@ -11,13 +11,14 @@ use std::path::PathBuf;
 use crate::error::Missing;
 
 /// What no observation sees, one sentence each, for people.
-pub const NEVER_SEEN: [&str; 6] = [
+pub const NEVER_SEEN: [&str; 7] = [
     "reading the clock: programs ask the kernel's shared page, not the kernel",
     "reading environment variables and arguments",
     "looking at a file's times and owner; outside of a recorded folder also whether it exists, its size and where a link leads",
     "instructions for random numbers, cycle counters and processor features (RDRAND, RDTSC, CPUID)",
     "whether an open succeeded, and how much of a file was read",
     "calls of programs for another architecture, such as 32-bit ones",
+    "what the kernel answers about itself: processors that may be used, memory, limits, priorities, free space",
 ];
 
 /// Bounds on what is kept.

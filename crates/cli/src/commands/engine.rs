@@ -1,12 +1,11 @@
 //! `runseal engine`: makes a new engine, checks an engine's contracts, runs an engine and seals the
 //! run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
-use runseal_engine::record::run::policy as recorded_policy;
 use runseal_engine::run::command::policy;
 use runseal_engine::run::contracts::{Program, check_engine};
 use runseal_engine::run::init::{InitError, Language, init_engine};
@@ -15,6 +14,7 @@ use runseal_engine::run::warnings::find_warnings;
 use runseal_engine::staging::StagingError;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY};
 
+use super::record::parse_size;
 use super::sandbox_level::SandboxArgs;
 use super::seal::{SealingArgs, print_sealed};
 use crate::error::CliError;
@@ -39,7 +39,8 @@ enum EngineCommand {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal engine init my-engine --lang python")]
 struct InitArgs {
-    /// The new engine's folder, which does not exist or is empty; its name becomes the engine's.
+    /// The new engine's folder, which does not exist, or is empty and not the current one; its name
+    /// becomes the engine's.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// What it is written in. Rust is built right away, with your rustc.
@@ -74,15 +75,15 @@ struct RunArgs {
 /// What an engine may use at the most.
 #[derive(Debug, Clone, clap::Args)]
 pub struct PolicyArgs {
-    /// The seconds that an engine may run; its manifest can only ask for less.
+    /// The seconds that an engine may run: a minute, and its manifest can only ask for less.
     /// A recorded command that is replayed has an hour where nothing is said.
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86400))]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=604800))]
     timeout: Option<u32>,
-    /// The bytes of artifacts that an engine may write; its manifest can only ask for less. For a recorded
-    /// command that is replayed, the bytes of all that it writes. With more than 1 GiB they are watched on disk
-    /// instead of held back by the kernel.
-    #[arg(long, value_name = "BYTES", default_value_t = MOST_IN_MEMORY, value_parser = clap::value_parser!(u64).range(1..))]
-    artifact_bytes: u64,
+    /// The bytes of artifacts that an engine may write: 1 GiB, and its manifest can only ask for less. With
+    /// more they are watched on disk instead of held back by the kernel. A recorded command that is
+    /// replayed may write as much as it left when it was sealed where nothing is said. Takes K, M, G.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    artifact_bytes: Option<u64>,
 }
 
 impl PolicyArgs {
@@ -91,31 +92,31 @@ impl PolicyArgs {
         self.timeout.is_some()
     }
 
-    /// Whether another number of bytes was given than the usual one.
+    /// Whether a number of bytes was given.
     pub fn has_artifact_bytes(&self) -> bool {
-        self.artifact_bytes != MOST_IN_MEMORY
+        self.artifact_bytes.is_some()
     }
 
-    /// The limits of a recorded command that is replayed.
-    pub fn recorded_limits(&self) -> Limits {
-        let usual = recorded_policy();
-        let time = self
-            .timeout
-            .map(|seconds| Duration::from_secs(seconds.into()));
-        Limits {
-            wall_time: time.unwrap_or(usual.wall_time),
-            file_bytes: self.artifact_bytes,
-            work_bytes: self.artifact_bytes,
-            ..usual
-        }
+    /// The limits of a recorded command when it is replayed, and whether it may write as much as it
+    /// left when it was sealed.
+    pub fn recorded(&self) -> (Limits, bool) {
+        let bytes = self.artifact_bytes.unwrap_or(MOST_IN_MEMORY);
+        let limits = Limits {
+            wall_time: Duration::from_secs(self.timeout.unwrap_or(3600).into()),
+            file_bytes: bytes,
+            work_bytes: bytes,
+            ..runseal_engine::record::run::policy()
+        };
+        (limits, self.artifact_bytes.is_none())
     }
 
     /// The limits given on the command line; the default policy for all others.
     pub fn policy(&self) -> Limits {
+        let bytes = self.artifact_bytes.unwrap_or(MOST_IN_MEMORY);
         Limits {
             wall_time: Duration::from_secs(self.timeout.unwrap_or(60).into()),
-            file_bytes: self.artifact_bytes,
-            work_bytes: self.artifact_bytes,
+            file_bytes: bytes,
+            work_bytes: bytes,
             ..policy()
         }
     }
@@ -156,6 +157,8 @@ fn init(args: &InitArgs) -> Result<Outcome, CliError> {
             InitError::Staging(StagingError::Exists(_)) => {
                 CliError::new(Outcome::Unreadable, "EXISTS", message).hint("name a new folder")
             }
+            InitError::Here(_) => CliError::new(Outcome::Unreadable, "EXISTS", message)
+                .hint("name a new folder, or change out of this one and name it"),
             InitError::Name(_) => CliError::new(Outcome::Unreadable, "NAME", message)
                 .hint("name a folder, such as `my-engine`"),
             InitError::Build(_) => CliError::new(Outcome::Unreadable, "BUILD", message)
@@ -164,11 +167,22 @@ fn init(args: &InitArgs) -> Result<Outcome, CliError> {
         }
     })?;
     ui::print_line(&args.folder.display().to_string())?;
-    let folder = args.folder.display();
+    let folder = shell_word(&args.folder);
+    let input = shell_word(&args.folder.join("input.json"));
     ui::note(&format!(
-        "try `runseal engine run {folder} {folder}/input.json --out RUN_BUNDLE --run-id first`"
+        "try `runseal engine run {folder} {input} --out RUN_BUNDLE --run-id first`"
     ));
     Ok(Outcome::Valid)
+}
+
+/// A path as a shell reads it as one word.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
+    match text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
 }
 
 fn run_engine(args: &RunArgs) -> Result<Outcome, CliError> {

@@ -17,7 +17,7 @@ use runseal_report::reveal;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, OnOutput, Stream};
 
 use super::log::{LogPlace, append_target};
-use super::record_error::{apply_error, record_error};
+use super::record_error::{Doing, apply_error, record_error};
 use super::record_variables::{parse_parameters, parse_variables};
 use super::redact::RedactableArgs;
 use super::sandbox_level::SandboxArgs;
@@ -92,7 +92,8 @@ pub struct Args {
     /// The seconds that the command may run.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = clap::value_parser!(u32).range(1..=604800))]
     timeout: u32,
-    /// The bytes that it may write. With more than 1 GiB they are on disk instead of in memory.
+    /// The bytes that it may write. With more than 1 GiB they are on disk instead of in memory. Takes
+    /// K, M, G.
     #[arg(long, value_name = "SIZE", default_value_t = MOST_IN_MEMORY, value_parser = parse_size)]
     artifact_bytes: u64,
     #[cfg(feature = "net")]
@@ -116,7 +117,7 @@ pub struct Args {
 }
 
 /// Parses a number of bytes, optionally followed by K, M, G or T.
-fn parse_size(text: &str) -> Result<u64, String> {
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let end = text
         .find(|c: char| !c.is_ascii_digit())
@@ -160,7 +161,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     let sealed = match record_command(&request, &sandbox, &watching) {
         Ok(sealed) => sealed,
-        Err(error) => return record_error(error, watching.on_output.is_some(), "sealed"),
+        Err(error) => return record_error(error, watching.on_output.is_some(), Doing::Record),
     };
     outgoing.finish(&sealed.path)?;
     if let Some(log) = &args.log {

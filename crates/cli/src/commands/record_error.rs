@@ -19,13 +19,40 @@ use crate::ui;
 /// How many of the last lines of a failed command's standard error are shown.
 const SHOWN_LINES: usize = 20;
 
+/// What a command was run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// To seal the run.
+    Record,
+    /// To compare it with a sealed one.
+    Replay,
+}
+
 /// Turns a recording's error into what the command line reports.
 ///
-/// `was_shown` says that the command's output was, while it came; `done` what would have been done with
-/// the run: it was to be sealed, or compared.
-pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<Outcome, CliError> {
+/// `was_shown` says that the command's output was, while it came.
+pub fn record_error(
+    error: RecordError,
+    was_shown: bool,
+    doing: Doing,
+) -> Result<Outcome, CliError> {
     let message = error.to_string();
+    let done = match doing {
+        Doing::Record => "sealed",
+        Doing::Replay => "compared",
+    };
     Err(match error {
+        RecordError::Failed { limit, .. } if doing == Doing::Replay => {
+            let failure = CliError::new(
+                Outcome::Unreadable,
+                "LIMIT",
+                format!("{message}, which the sealed run did not: nothing was compared"),
+            );
+            match limit {
+                Some(limit) => failure.hint(more_room(limit)),
+                None => failure,
+            }
+        }
         RecordError::Failed {
             stderr,
             is_stopped,
@@ -44,9 +71,14 @@ pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<O
                 "FAILED",
                 format!("{message}; nothing was sealed"),
             );
-            match limit {
-                Some(limit) => failure.hint(more_room(limit, is_stopped)),
-                None => failure.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
+            match (limit, find_scarce(&stderr)) {
+                (Some(limit), _) if is_stopped => failure.hint(format!(
+                    "{}; a run that a limit stopped is never sealed",
+                    more_room(limit)
+                )),
+                (Some(limit), _) => failure.hint(more_room(limit)),
+                (None, Some(scarce)) => failure.hint(scarce.hint()),
+                (None, None) => failure.hint("files outside this folder are there with `--input PATH` only; `--keep-failed` seals a failed run, marked as one"),
             }
         }
         RecordError::Interrupted | RecordError::Run(RunError::Sandbox(SandboxError::Cancelled)) => {
@@ -56,7 +88,7 @@ pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<O
                 format!("the command was ended and nothing was {done}"),
             )
         }
-        RecordError::Run(error) => run_error(error),
+        RecordError::Run(error) => run_error(error, doing),
         RecordError::Secret { .. } => CliError::new(
             Outcome::Invalid,
             "SECRET",
@@ -104,8 +136,8 @@ pub fn record_error(error: RecordError, was_shown: bool, done: &str) -> Result<O
 }
 
 /// What gives a command more room than the limit that it ran into.
-fn more_room(limit: Limit, is_stopped: bool) -> String {
-    let more = match limit {
+fn more_room(limit: Limit) -> &'static str {
+    match limit {
         Limit::WallTime => "`--timeout` gives it more time",
         Limit::WorkBytes => "`--artifact-bytes` lets it write more, in one file and in all",
         Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
@@ -113,14 +145,69 @@ fn more_room(limit: Limit, is_stopped: bool) -> String {
             "let it write into a file what it prints: `sh -c 'COMMAND > out.txt'`"
         }
         Limit::Memory => "that is the most memory that a recorded command gets",
-    };
-    match is_stopped {
-        true => format!("{more}; a run that a limit stopped is never sealed"),
-        false => more.to_owned(),
     }
 }
 
-fn run_error(error: RunError) -> CliError {
+/// What a command says it has not enough of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scarce {
+    Space,
+    Memory,
+    Files,
+    Processes,
+}
+
+impl Scarce {
+    /// How programs say so: the C library's words, and those of some languages.
+    const WORDS: [(&'static str, Scarce); 8] = [
+        ("No space left on device", Scarce::Space),
+        ("Disk quota exceeded", Scarce::Space),
+        ("Cannot allocate memory", Scarce::Memory),
+        ("MemoryError", Scarce::Memory),
+        ("OutOfMemoryError", Scarce::Memory),
+        ("bad_alloc", Scarce::Memory),
+        ("Too many open files", Scarce::Files),
+        ("Resource temporarily unavailable", Scarce::Processes),
+    ];
+
+    fn hint(self) -> String {
+        let limits = runseal_engine::record::run::policy();
+        let mebibytes = |bytes: u64| bytes >> 20;
+        match self {
+            Self::Space => format!(
+                "/tmp in the sandbox has {} MiB; `--artifact-bytes` bounds what is written in the folder, where \
+                 `TMPDIR` may lead to (`--env TMPDIR=$PWD`)",
+                mebibytes(limits.tmp_bytes)
+            ),
+            Self::Memory => format!(
+                "a recorded command gets {} MiB of memory at the most",
+                mebibytes(limits.memory_bytes)
+            ),
+            Self::Files => format!(
+                "a process of a recorded command may have {} files open",
+                limits.open_files
+            ),
+            Self::Processes => format!(
+                "a recorded command may have {} processes and threads",
+                limits.processes
+            ),
+        }
+    }
+}
+
+/// What a failed command's standard error says is scarce; the last that it says.
+fn find_scarce(stderr: &[u8]) -> Option<Scarce> {
+    let text = String::from_utf8_lossy(stderr);
+    let found = Scarce::WORDS
+        .iter()
+        .filter_map(|(words, scarce)| Some((text.rfind(words)?, *scarce)));
+    found.max_by_key(|(at, _)| *at).map(|(_, scarce)| scarce)
+}
+
+/// The kernel's answer to a file that is no program of any kind that it knows.
+const NO_PROGRAM_FORMAT: i32 = 8;
+
+fn run_error(error: RunError, doing: Doing) -> CliError {
     let message = error.to_string();
     match error {
         RunError::NoCommand => CliError::usage(message, "write it after `--`"),
@@ -130,8 +217,12 @@ fn run_error(error: RunError) -> CliError {
         }
         RunError::Program(_) => CliError::new(Outcome::Unreadable, "NO_PROGRAM", message)
             .hint("check its name and its rights"),
-        RunError::Place { .. } => CliError::new(Outcome::Unreadable, "PLACE", message)
-            .hint("record in a folder of your own, such as one in your home"),
+        RunError::Place { .. } => CliError::new(Outcome::Unreadable, "PLACE", message).hint(match doing {
+            Doing::Record => "record in a folder of your own, such as one in your home",
+            Doing::Replay => {
+                "RUN_ENVIRONMENT.json and RUN_INPUT.json of the bundle name that place; no command was recorded there"
+            }
+        }),
         RunError::Home(_) => CliError::new(Outcome::Unreadable, "PLACE", message)
             .hint("change into the folder of the project"),
         RunError::Temporary { .. } => CliError::new(Outcome::Unreadable, "TMPDIR", message).hint(
@@ -147,6 +238,16 @@ fn run_error(error: RunError) -> CliError {
             format!("{message}: {source}"),
         ),
         RunError::Sandbox(SandboxError::Missing(missing)) => missing_layer(&missing),
+        RunError::Sandbox(SandboxError::Execute { program, source })
+            if source.raw_os_error() == Some(NO_PROGRAM_FORMAT) =>
+        {
+            CliError::new(
+                Outcome::Unreadable,
+                "EXECUTE",
+                format!("`{}` could not be started: {source}", program.escape_debug()),
+            )
+            .hint("a script says in its first line what runs it, such as `#!/bin/sh`; or name that: `sh SCRIPT`")
+        }
         RunError::Sandbox(SandboxError::Execute { program, source }) => CliError::new(
             Outcome::Unreadable,
             "EXECUTE",
@@ -211,7 +312,26 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
 
 #[cfg(test)]
 mod tests {
-    use super::escape_controls;
+    use super::{Scarce, escape_controls, find_scarce};
+
+    #[test]
+    fn scarce_is_what_is_said_last() {
+        let said = |text: &str| find_scarce(text.as_bytes());
+        assert_eq!(
+            said("OSError: [Errno 28] No space left on device"),
+            Some(Scarce::Space)
+        );
+        assert_eq!(
+            said("MemoryError\nOSError: Too many open files"),
+            Some(Scarce::Files)
+        );
+        assert_eq!(
+            said("fork: Resource temporarily unavailable"),
+            Some(Scarce::Processes)
+        );
+        assert_eq!(said("No such file or directory"), None);
+        assert!(Scarce::Space.hint().contains("256 MiB"));
+    }
 
     #[test]
     fn complaints_cannot_reach_the_terminal() {

@@ -20,7 +20,8 @@ use runseal_sandbox::CancelToken;
 use runseal_survey::load::{Loaded, Wrapping};
 
 use super::engine::PolicyArgs;
-use super::record_error::record_error;
+use super::record_error::{Doing, record_error};
+use super::record_variables::parse_variables;
 use super::replay_refused::Refused;
 use super::sandbox_level::SandboxArgs;
 use super::{replay_intent, replay_job, replay_pack};
@@ -55,6 +56,10 @@ pub struct Args {
     /// Of a recorded run: a file that its bundle names and does not hold, or a folder of such files.
     #[arg(long, value_name = "PATH")]
     input: Vec<PathBuf>,
+    /// Of a recorded run: a variable of yours that its command had with `record --secret`, and whose value is not in the
+    /// bundle. May be repeated.
+    #[arg(long, value_name = "NAME")]
+    secret: Vec<String>,
     /// Of a run bundle: refuse where an interpreter or library is not the one of the run.
     #[arg(long)]
     same_environment: bool,
@@ -223,13 +228,17 @@ fn replay_run_bundle(
     let policy = args.policy.policy();
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
+    let (limits, grows_to_sealed) = args.policy.recorded();
+    let (_, secrets) = parse_variables(&[], &args.secret)?;
     let options = RecordedOptions {
         times: args.times,
         same_environment: args.same_environment,
         given: &args.input,
         folder: None,
         search: std::env::var_os("PATH"),
-        limits: args.policy.recorded_limits(),
+        limits,
+        grows_to_sealed,
+        secrets,
         watching: Watching {
             cancel: Some(cancel),
             ..Watching::default()
@@ -267,7 +276,7 @@ fn replay_run_bundle(
                 "`runseal verify` says what it withholds; whoever holds the whole can replay it",
             ));
         }
-        Err(error) => return record_error(error, false, "compared"),
+        Err(error) => return record_error(error, false, Doing::Replay),
     };
     if let (Some(page), Some(loaded)) = (&args.report, &loaded) {
         write_report(loaded, page, &replay)?;

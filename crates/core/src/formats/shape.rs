@@ -5,7 +5,7 @@
 //! depends on several members at once is code. The messages are the formats' own.
 
 use crate::canon::{Kind, Node};
-use crate::digest::ContentHash;
+use crate::digest::{ContentHash, Digest};
 
 /// One member of an object.
 pub(super) struct Member {
@@ -76,6 +76,21 @@ pub(super) fn is_count(node: Option<Node<'_>>) -> bool {
 /// A list of strings.
 pub(super) fn is_text_list(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|list| list.kind() == Kind::Array && list.items().all(|item| item.is_string()))
+}
+
+/// A list.
+pub(super) fn is_list(node: Option<Node<'_>>) -> bool {
+    node.is_some_and(|node| node.kind() == Kind::Array)
+}
+
+/// An object.
+pub(super) fn is_object(node: Option<Node<'_>>) -> bool {
+    node.is_some_and(|node| node.kind() == Kind::Object)
+}
+
+/// 64 lower-case hex digits.
+pub(super) fn is_digest(node: Option<Node<'_>>) -> bool {
+    text_is(node, |hex| Digest::parse_hex(hex).is_ok())
 }
 
 /// `sha256:` and 64 hex digits.

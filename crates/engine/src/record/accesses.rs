@@ -24,9 +24,10 @@ use self::places::{
 };
 use super::program::normalize;
 use super::run::CommandRun;
-pub(crate) use gaps::{observed_gaps, refused_network};
+pub(crate) use gaps::{network_gap, observed_gaps, refused_network};
 pub(crate) use places::{Places, is_of_the_machine};
 pub(crate) use present::PresentEntry;
+use present::shown_special;
 
 /// What recording never sees or keeps, beside what no observation sees.
 const NEVER_KEPT: [&str; 2] = [
@@ -195,6 +196,7 @@ impl Accesses {
     ) -> Result<(), AccessError> {
         let mut special = BTreeSet::new();
         let mut renamed = Vec::new();
+        let mut listed_outside = Vec::new();
         for file in &observation.files {
             let is_input = file.needs_original && !own.made(file, places);
             let input = input_of(&file.path, places);
@@ -236,6 +238,12 @@ impl Accesses {
                         ),
                     );
                 }
+                (ObservedKind::Folder, None)
+                    if file.is_read
+                        && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
+                {
+                    listed_outside.push(file.path.display().to_string());
+                }
                 (_, None)
                     if file.is_read
                         && is_of_the_kernel(&file.path)
@@ -256,6 +264,15 @@ impl Accesses {
             self.gap(
                 "device",
                 format!("read what only the running kernel has: {}", some_of(&names)),
+            );
+        }
+        if !listed_outside.is_empty() {
+            let what = some_of(&listed_outside);
+            self.gap(
+                "outside",
+                format!(
+                    "folders outside the folder were opened, and the names in them are not kept: {what}"
+                ),
             );
         }
         Ok(())
@@ -374,6 +391,7 @@ impl Accesses {
         self.keep_present(path, places);
         let mut names = Vec::new();
         let mut unnamed = 0;
+        let mut lost = Vec::new();
         for entry in entries.flatten() {
             let place = entry.path();
             if Some(place.as_path()) == places.out
@@ -388,13 +406,17 @@ impl Accesses {
             let Ok(metadata) = entry.metadata() else {
                 continue;
             };
-            if metadata.is_symlink() {
-                self.add_link(&place, places);
-            } else if let Some(what) = PresentEntry::of(&metadata) {
-                names.push(ListedName { name, what });
+            // A bundle cannot hold such a name, nor what is neither file, folder nor link.
+            let is_name = SafePath::parse(&name).is_ok();
+            match PresentEntry::of(&metadata) {
+                _ if !is_name => lost.push(format!("`{}`", name.escape_debug())),
+                Some(what) => names.push(ListedName { name, what }),
+                None if metadata.is_symlink() => self.add_link(&place, places),
+                None => lost.push(shown_special(&name, &metadata)),
             }
         }
         names.sort();
+        lost.sort();
         let shown = match relative.as_str() {
             "" => "the folder".to_owned(),
             relative => format!("`{}`", relative.escape_debug()),
@@ -406,6 +428,11 @@ impl Accesses {
                 "listing",
                 format!("{shown} was listed and has {count} more names than are kept"),
             );
+        }
+        if !lost.is_empty() {
+            let what = some_of(&lost);
+            let fault = "was listed, and a replay cannot show all of its names";
+            self.gap("listing", format!("{shown} {fault}: {what}"));
         }
         if unnamed > 0 {
             self.gap(

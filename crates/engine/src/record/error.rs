@@ -20,7 +20,8 @@ pub enum RecordError {
     /// The command was not run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The command failed, was killed or reached a limit, and failures are not kept.
+    /// The command failed, was killed or reached a limit, and failures are not kept; or a limit
+    /// stopped its replay.
     #[error("the command {how}")]
     Failed {
         /// For people: the exit code, signal or limit, with a verb.

@@ -51,11 +51,12 @@ fn fix_with(seconds: Option<i64>, library: Option<&Path>) -> FixedTime {
                 variables.push((name.to_owned(), value.to_owned()));
             }
             "programs that are linked statically, and those that ask for the time without the C library \
-             (Go programs), saw the true time"
+             (Go programs), saw the true time; so did all who looked at the times of files"
         }
         None => {
             "libfaketime is not installed, so only programs that ask SOURCE_DATE_EPOCH saw the fixed \
-             time; the package is called `faketime` or `libfaketime`"
+             time; the package is called `faketime` or `libfaketime`. Times of files are the true ones \
+             in any case"
         }
     };
     FixedTime {
@@ -77,12 +78,20 @@ mod tests {
             bare.variables,
             [("SOURCE_DATE_EPOCH".to_owned(), "7".to_owned())]
         );
-        assert!(bare.gap.unwrap().contains("not installed"));
+        let gap = bare.gap.unwrap();
+        assert!(
+            gap.contains("not installed") && gap.contains("Times of files"),
+            "{gap}"
+        );
         let full = fix_with(Some(7), Some(Path::new("/l/libfaketime.so.1")));
         assert!(
             full.variables
                 .contains(&("FAKETIME".to_owned(), "7".to_owned()))
         );
-        assert!(full.gap.unwrap().contains("statically"));
+        let gap = full.gap.unwrap();
+        assert!(
+            gap.contains("statically") && gap.contains("times of files"),
+            "{gap}"
+        );
     }
 }

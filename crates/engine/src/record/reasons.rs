@@ -5,17 +5,44 @@
 use std::path::Path;
 
 use runseal_core::formats::model_io::asked::PLACEHOLDER;
-use runseal_sandbox::{Observation, ObservedKind};
+use runseal_core::formats::run_bundle::recorded::CaptureGap;
+use runseal_sandbox::{NetworkAttempt, Observation, ObservedKind};
 
+use super::accesses::network_gap;
 use crate::run::replay::Divergence;
 
 /// Devices that give random bytes.
 const RANDOM: [&str; 2] = ["/dev/urandom", "/dev/random"];
 
-/// Explains why the results of a run may vary.
+/// How the sentence begins that is said where no reason was found.
+pub(crate) const UNEXPLAINED: &str = "nothing that was seen explains it";
+
+/// Programs that go by the times of files, or write them down.
+const BY_FILE_TIMES: [&str; 7] = ["git", "gmake", "make", "ninja", "rsync", "tar", "zip"];
+
+/// Kinds of gaps that leave out something that a replay then lacks.
+const TELLING_GAPS: [&str; 5] = [
+    "changed",
+    "left-running",
+    "listing",
+    "too-many-files",
+    "unresolved",
+];
+
+/// What is known of the run that another one is compared with.
+#[derive(Debug, Default)]
+pub(crate) struct Before<'a> {
+    /// What was not captured of it.
+    pub(crate) gaps: Vec<&'a CaptureGap>,
+    /// Whether its clock was to stand still.
+    pub(crate) has_fixed_time: bool,
+}
+
+/// Explains why the results of a run may vary from those of the one before.
 pub(crate) fn explain(
     observation: Option<&Observation>,
     divergences: &[Divergence],
+    before: &Before<'_>,
 ) -> Vec<String> {
     let mut reasons = Vec::new();
     if divergences.iter().any(misses_something) {
@@ -29,10 +56,22 @@ pub(crate) fn explain(
         reasons.push("the recorded answer has a placeholder where a secret was".to_owned());
     }
     if divergences.iter().any(looks_like_time) {
-        reasons.push(
-            "what differs looks like a time: the command read the clock (`--fixed-time` gives it a constant one)"
-                .to_owned(),
-        );
+        reasons.push(match before.has_fixed_time {
+            true => {
+                "what differs looks like a time: the times of files, and the clock of programs that \
+                 `--fixed-time` does not reach, are the true ones"
+            }
+            false => {
+                "what differs looks like a time: the command read the clock (`--fixed-time` gives it \
+                 a constant one), or the times of files, which no bundle keeps"
+            }
+        }
+        .to_owned());
+    }
+    for gap in &before.gaps {
+        if TELLING_GAPS.contains(&gap.kind.as_str()) {
+            reasons.push(format!("the recording lacks something: {}", gap.detail));
+        }
     }
     let Some(observation) = observation else {
         reasons.push("nothing was observed, so nothing can be said about the cause".to_owned());
@@ -68,17 +107,31 @@ pub(crate) fn explain(
     } else if random_file {
         reasons.push("the command read /dev/urandom: fix the seed".to_owned());
     }
-    if !observation.network.is_empty() {
-        let targets = names(
-            observation
-                .network
-                .iter()
-                .map(|attempt| attempt.target.clone())
-                .collect(),
-        );
+    let executed = observation.files.iter().filter(|file| file.is_executed);
+    let by_times: Vec<String> = executed
+        .map(|file| name(&file.path))
+        .filter(|name| BY_FILE_TIMES.contains(&name.as_str()))
+        .collect();
+    if !by_times.is_empty() {
         reasons.push(format!(
-            "the command asked for the network ({targets}), which was refused"
+            "{} may go by the times of files, which no bundle keeps: in a replay all are new",
+            names(by_times)
         ));
+    }
+    // What was refused both times cannot have made a difference.
+    let was_refused_too = |attempt: &NetworkAttempt| {
+        let gap = network_gap(attempt);
+        attempt.is_refused && before.gaps.iter().any(|known| **known == gap)
+    };
+    for (is_refused, ending) in [(true, "was refused"), (false, "it got")] {
+        let attempts = observation.network.iter();
+        let attempts = attempts.filter(|it| it.is_refused == is_refused && !was_refused_too(it));
+        let targets = names(attempts.map(|attempt| attempt.target.clone()).collect());
+        if !targets.is_empty() {
+            reasons.push(format!(
+                "the command asked for the network ({targets}), which {ending}"
+            ));
+        }
     }
     let of_kernel: Vec<String> = observation
         .files
@@ -100,11 +153,11 @@ pub(crate) fn explain(
         ));
     }
     if reasons.is_empty() {
-        reasons.push(
-            "nothing that was seen explains it; reading the clock, the process number and the order of names \
-             in a folder cannot be seen"
-                .to_owned(),
-        );
+        reasons.push(format!(
+            "{UNEXPLAINED}; reading the clock, the times of files, the process number, what the kernel says \
+             about processors, memory and limits, and the order of names in a folder cannot be seen, nor what a \
+             program makes of them (a shell's `$RANDOM`)"
+        ));
     }
     reasons
 }
@@ -209,6 +262,23 @@ mod tests {
         }
     }
 
+    fn an_observed_file() -> runseal_sandbox::ObservedFile {
+        runseal_sandbox::ObservedFile {
+            is_renamed: false,
+            path: "/x".into(),
+            kind: ObservedKind::File,
+            is_read: false,
+            is_written: false,
+            is_executed: false,
+            first: runseal_sandbox::FirstUse::Read,
+            needs_original: true,
+            bytes: 0,
+            modified_ns: 0,
+            status_changed_ns: 0,
+            also_as: Vec::new(),
+        }
+    }
+
     #[test]
     fn time_is_told_from_other_numbers() {
         for text in [
@@ -233,10 +303,14 @@ mod tests {
     #[test]
     fn what_is_missing_now_is_named_first() {
         let missing = divergence("+cat: x: No such file or directory");
-        let reasons = explain(Some(&Observation::default()), &[missing]);
+        let reasons = explain(
+            Some(&Observation::default()),
+            &[missing],
+            &Before::default(),
+        );
         assert!(reasons[0].contains("it missed something"), "{reasons:?}");
         let same = divergence(" cat: x: No such file or directory\n-a\n+b");
-        let reasons = explain(Some(&Observation::default()), &[same]);
+        let reasons = explain(Some(&Observation::default()), &[same], &Before::default());
         assert!(reasons[0].contains("nothing that was seen"), "{reasons:?}");
     }
 
@@ -247,10 +321,12 @@ mod tests {
             "-sk-abc\n+[redacted:openai-key:0011223344556677]",
             "/t: sk-abc, now [redacted:openai-key:0011223344556677]",
         ] {
-            assert_eq!(explain(None, &[divergence(text)])[0], told, "{text}");
+            let reasons = explain(None, &[divergence(text)], &Before::default());
+            assert_eq!(reasons[0], told, "{text}");
         }
         let before = "-[redacted:openai-key:0011223344556677]\n+other";
-        assert_ne!(explain(None, &[divergence(before)])[0], told);
+        let reasons = explain(None, &[divergence(before)], &Before::default());
+        assert_ne!(reasons[0], told);
     }
 
     #[test]
@@ -260,13 +336,64 @@ mod tests {
             threads: BTreeMap::from([("/usr/bin/node".into(), 4)]),
             ..Observation::default()
         };
-        let reasons = explain(Some(&observation), &[]).join("\n");
+        let reasons = explain(Some(&observation), &[], &Before::default()).join("\n");
         assert!(
             reasons.contains("python3.11 asked the kernel for random bytes"),
             "{reasons}"
         );
         assert!(reasons.contains("node ran several threads"), "{reasons}");
-        let reasons = explain(Some(&Observation::default()), &[]);
+        let reasons = explain(Some(&Observation::default()), &[], &Before::default());
         assert!(reasons[0].contains("nothing that was seen"), "{reasons:?}");
+        assert!(reasons[0].contains("the times of files"), "{reasons:?}");
+    }
+
+    #[test]
+    fn what_was_refused_both_times_is_no_reason() {
+        let observation = Observation {
+            network: vec![NetworkAttempt {
+                program: "/usr/bin/bash".into(),
+                target: "a Unix socket".to_owned(),
+                is_refused: true,
+            }],
+            ..Observation::default()
+        };
+        let reasons = explain(Some(&observation), &[], &Before::default());
+        assert!(reasons[0].contains("a Unix socket"), "{reasons:?}");
+        let gap = network_gap(&observation.network[0]);
+        let before = Before {
+            gaps: vec![&gap],
+            has_fixed_time: false,
+        };
+        let reasons = explain(Some(&observation), &[], &before);
+        assert!(reasons[0].starts_with(UNEXPLAINED), "{reasons:?}");
+    }
+
+    #[test]
+    fn programs_that_go_by_file_times_and_the_recordings_gaps_are_reasons() {
+        let make = runseal_sandbox::ObservedFile {
+            path: "/usr/bin/make".into(),
+            is_executed: true,
+            ..an_observed_file()
+        };
+        let observation = Observation {
+            files: vec![make],
+            ..Observation::default()
+        };
+        let gap = CaptureGap {
+            kind: "listing".to_owned(),
+            detail: "`d` was listed and has 7 more names than are kept".to_owned(),
+        };
+        let before = Before {
+            gaps: vec![&gap],
+            has_fixed_time: true,
+        };
+        let time = divergence("-at 12:00:01\n+at 12:00:02");
+        let reasons = explain(Some(&observation), &[time], &before).join("\n");
+        assert!(
+            reasons.contains("make may go by the times of files"),
+            "{reasons}"
+        );
+        assert!(reasons.contains("7 more names than are kept"), "{reasons}");
+        assert!(!reasons.contains("gives it a constant one"), "{reasons}");
     }
 }

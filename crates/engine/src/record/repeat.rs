@@ -2,7 +2,8 @@
 
 use runseal_sandbox::Sandbox;
 
-use super::reasons::explain;
+use super::accesses::observed_gaps;
+use super::reasons::{Before, explain};
 use super::run::{CommandRun, Watching, run_command};
 use super::seal::{RecordError, RecordRequest};
 use super::snapshot::{Snapshot, compare_snapshots, read_left};
@@ -54,7 +55,12 @@ pub fn repeat_command(
         let read = |place: &str| (read_left(first, place), read_left(&run, place));
         let divergences = compare_snapshots(&before, &now, read);
         if varying.reasons.is_empty() && !divergences.is_empty() {
-            varying.reasons = explain(run.observation(), &divergences);
+            let gaps = first.observation().map(observed_gaps).unwrap_or_default();
+            let before = Before {
+                gaps: gaps.iter().collect(),
+                has_fixed_time: request.command.fixed_time.is_some(),
+            };
+            varying.reasons = explain(run.observation(), &divergences, &before);
         }
         varying.runs.push(divergences);
     }

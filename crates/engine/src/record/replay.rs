@@ -14,7 +14,7 @@ use runseal_core::formats::run_bundle::layout::{
     ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT,
 };
 use runseal_core::formats::run_bundle::recorded::{
-    ListedFile, parse_listed_file, parse_listed_files,
+    CaptureGap, ListedFile, parse_listed_file, parse_listed_files,
 };
 use runseal_core::path::SafePath;
 use runseal_sandbox::{Ending, Limits, Observation, Sandbox};
@@ -22,10 +22,10 @@ use runseal_sandbox::{Ending, Limits, Observation, Sandbox};
 use super::difference::LARGEST_COMPARED;
 use super::keep::Keep;
 use super::machine::compare_machine;
-use super::reasons::explain;
+use super::reasons::{Before, UNEXPLAINED, explain};
 use super::restore::{RestoreError, Restored, restore};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
-use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure};
+use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure, find_limit};
 use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
 use crate::models::{ModelTraffic, StartReplay};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
@@ -50,6 +50,11 @@ pub struct RecordedOptions<'a> {
     pub search: Option<OsString>,
     /// The limits of each run; by default those of a recording.
     pub limits: Limits,
+    /// Whether each run may write as much as the sealed one left, where that is more than the limits
+    /// allow.
+    pub grows_to_sealed: bool,
+    /// Values for the variables that the bundle names as secrets, by name. They are not shown.
+    pub secrets: BTreeMap<String, String>,
     /// How it is watched.
     pub watching: Watching,
     /// Starts a session that answers model calls from the recording; `None` if that is not
@@ -125,7 +130,14 @@ pub(crate) fn replay_recorded(
     ) else {
         return Ok(replay);
     };
-    let mut command = command_of(run, environment, &restored, options)?;
+    let secrets = named_secrets(options, &mut replay);
+    let mut command = command_of(run, environment, &restored, options, secrets)?;
+    if options.grows_to_sealed {
+        let needed = sealed.room();
+        let limits = &mut command.limits;
+        limits.work_bytes = limits.work_bytes.max(needed);
+        limits.file_bytes = limits.file_bytes.max(needed);
+    }
     if restored.model_io.is_some() && options.models.is_none() {
         return Err(RecordError::AskedModels);
     }
@@ -147,7 +159,9 @@ pub(crate) fn replay_recorded(
             }
             Err(error) => return Err(error.into()),
         };
+        sealed.refuse_limited(&again, &command)?;
         let mut comparison = sealed.compare(run, &again, &command)?;
+        hide_secrets(&command.secrets, &mut comparison);
         note_other_program(&again, &mut replay);
         if let Some(session) = command.models.take() {
             let traffic = session.finish().map_err(RecordError::Models)?;
@@ -165,6 +179,44 @@ pub(crate) fn replay_recorded(
         replay.runs.push(comparison);
     }
     Ok(replay)
+}
+
+/// The given secrets that the recorded command had. Of others it is noted that they were not used.
+fn named_secrets(options: &RecordedOptions<'_>, replay: &mut Replay) -> BTreeMap<String, String> {
+    let mut secrets = options.secrets.clone();
+    secrets.retain(|name, _| {
+        let is_named = secret_gaps(replay).any(|gap| names_secret(&gap.detail, name));
+        if !is_named {
+            replay.notes.push(format!(
+                "the recorded command had no secret `{name}`, so it did not get it now either"
+            ));
+        }
+        is_named
+    });
+    secrets
+}
+
+fn secret_gaps(replay: &Replay) -> impl Iterator<Item = &CaptureGap> {
+    replay.gaps.iter().filter(|gap| gap.kind == "secret")
+}
+
+/// Whether a gap is about the variable `name`.
+fn names_secret(detail: &str, name: &str) -> bool {
+    detail.contains(&format!("`{name}`"))
+}
+
+/// Replaces the values of secrets in what differs: it is shown, and may be written into a page.
+fn hide_secrets(secrets: &BTreeMap<String, String>, comparison: &mut Comparison) {
+    for divergence in &mut comparison.divergences {
+        let texts = [&mut divergence.sealed, &mut divergence.now];
+        for text in texts.into_iter().chain(divergence.difference.as_mut()) {
+            for (name, value) in secrets.iter().filter(|(_, value)| !value.is_empty()) {
+                if text.contains(value.as_str()) {
+                    *text = text.replace(value.as_str(), &format!("[secret {name}]"));
+                }
+            }
+        }
+    }
 }
 
 /// Says what ran here where that is another program than the one that was recorded.
@@ -193,6 +245,7 @@ fn command_of(
     environment: Option<Node<'_>>,
     restored: &Restored,
     options: &RecordedOptions<'_>,
+    secrets: BTreeMap<String, String>,
 ) -> Result<Command, RecordError> {
     let input = run.document(RUN_INPUT);
     let input = input.as_ref().map(|document| document.root());
@@ -226,7 +279,7 @@ fn command_of(
         inputs: restored.inputs.clone(),
         parameters,
         variables: passed,
-        secrets: BTreeMap::new(),
+        secrets,
         stdin: restored.stdin.clone(),
         models: None,
         fixed_time: member("fixed_time").and_then(|time| time.as_number()?.to_exact_i64()),
@@ -244,6 +297,8 @@ struct SealedCommandRun {
     snapshot: Snapshot,
     /// The path of the bytes of each place.
     stored: BTreeMap<String, String>,
+    /// How many bytes the stored files have that the run left.
+    left_bytes: u64,
     /// Which files were kept; `None` for all.
     keep: Option<Keep>,
     /// Whether the names of the files that were not kept are complete.
@@ -291,7 +346,11 @@ impl SealedCommandRun {
             }
         }
         let outputs = output.map_or_else(Vec::new, |output| parse_listed_files(output, "outputs"));
+        let mut left_bytes = 0_u64;
         for file in outputs {
+            if file.stored.is_some() {
+                left_bytes = left_bytes.saturating_add(file.bytes);
+            }
             add(format!("artifacts/{}", file.path), file);
         }
         let input = run.document(RUN_INPUT);
@@ -307,9 +366,36 @@ impl SealedCommandRun {
             files,
             snapshot,
             stored,
+            left_bytes,
             keep: patterns,
             has_all_unkept_names,
             withheld_results,
+        }
+    }
+
+    /// How many bytes a run may write to leave what the sealed one left, with room for what lies there only
+    /// while it runs. Only stored files count, whose sizes were verified.
+    fn room(&self) -> u64 {
+        const SLACK: u64 = 64 << 20;
+        let left = self.left_bytes;
+        left.saturating_add(left / 8).saturating_add(SLACK)
+    }
+
+    /// A run that ended otherwise than the sealed one because of a limit says nothing about that one.
+    fn refuse_limited(&self, again: &CommandRun, command: &Command) -> Result<(), RecordError> {
+        let outcome = &again.recorded.outcome;
+        let how = describe_failure(outcome.ending, command);
+        match (find_limit(again), how) {
+            (Some(limit), Some(how)) if outcome.ending != self.snapshot.ending => {
+                Err(RecordError::Failed {
+                    how,
+                    stderr: outcome.stderr.bytes.clone(),
+                    is_stopped: matches!(outcome.ending, Ending::Stopped(_)),
+                    limit: Some(limit),
+                    refused: Vec::new(),
+                })
+            }
+            _ => Ok(()),
         }
     }
 
@@ -474,20 +560,29 @@ fn reasons_of(
             _ => format!("{count} files of the machine are not those of the recording"),
         });
     }
-    for secret in replay.gaps.iter().filter(|gap| gap.kind == "secret") {
+    for name in command.secrets.keys() {
         reasons.push(format!(
-            "{}: the command did not have it now",
+            "the value of `{name}` may be another than the recorded one, which is not in the bundle"
+        ));
+    }
+    let is_given = |gap: &&CaptureGap| {
+        let mut names = command.secrets.keys();
+        names.any(|name| names_secret(&gap.detail, name))
+    };
+    for secret in secret_gaps(replay).filter(|gap| !is_given(gap)) {
+        reasons.push(format!(
+            "{}: the command did not have it now (`--secret NAME` gives it the value that you have)",
             secret.detail
         ));
     }
     reasons.extend(explain_copy(again, divergences));
-    let own = explain(observation, divergences);
+    let before = Before {
+        gaps: replay.gaps.iter().collect(),
+        has_fixed_time: command.fixed_time.is_some(),
+    };
+    let own = explain(observation, divergences, &before);
     // Do not claim that nothing explains it if something does.
-    if reasons.is_empty()
-        || !own
-            .iter()
-            .any(|reason| reason.starts_with("nothing that was seen"))
-    {
+    if reasons.is_empty() || !own.iter().any(|reason| reason.starts_with(UNEXPLAINED)) {
         reasons.extend(own);
     }
     reasons

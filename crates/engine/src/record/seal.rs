@@ -197,7 +197,7 @@ const FILE_TOO_LARGE: i32 = 25;
 
 /// The limit that a failed command ran into, as far as its end tells. A shell passes the signal of
 /// what it ran on as its own exit status, and other programs only print the error.
-fn find_limit(run: &CommandRun) -> Option<Limit> {
+pub(crate) fn find_limit(run: &CommandRun) -> Option<Limit> {
     const OF_SHELL: u8 = 128 + 25;
     let outcome = &run.recorded.outcome;
     match outcome.ending {

@@ -66,8 +66,11 @@ pub enum InitError {
     /// It could not be written, or the target exists.
     #[error(transparent)]
     Staging(#[from] StagingError),
+    /// The folder is replaced as a whole, and somebody is in it.
+    #[error("`{0}` is the current folder, and an engine's folder is put into place as a whole")]
+    Here(String),
     /// No engine code can be derived from the folder's name.
-    #[error("`{0}` has no letter or digit to name an engine by")]
+    #[error("`{0}` has no letter of a to z and no digit to name an engine by")]
     Name(String),
     /// The program could not be built; says why.
     #[error("the engine could not be built: {0}")]
@@ -90,6 +93,12 @@ impl From<WriteError> for InitError {
 pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
     let place = Place::FreeOrEmptyFolder;
     check_place(target, place)?;
+    let here = std::env::current_dir().and_then(|here| here.canonicalize());
+    if let (Ok(here), Ok(real)) = (here, target.canonicalize())
+        && here == real
+    {
+        return Err(InitError::Here(target.display().to_string()));
+    }
     let name = target
         .file_name()
         .unwrap_or_default()

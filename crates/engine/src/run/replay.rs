@@ -8,7 +8,7 @@ use runseal_core::canon::Value;
 use runseal_core::formats::run_bundle::layout::RUN_INPUT;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::source::{Source, SourceError};
-use runseal_core::verify::Report;
+use runseal_core::verify::{Level, Report};
 use runseal_sandbox::{CancelToken, Isolation, Limits, Sandbox};
 
 use self::compare::{SealedRun, compare, failed};
@@ -19,7 +19,7 @@ use super::seal::SealError;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 use crate::models::Fork;
 use crate::record::machine::MachineCheck;
-use crate::record::reasons::explain;
+use crate::record::reasons::{Before, explain};
 
 /// The document's replay rules, in its words and order.
 pub const REPLAY_RULES: [&str; 6] = [
@@ -30,6 +30,12 @@ pub const REPLAY_RULES: [&str; 6] = [
     "engine contracts match those recorded in RUN_META",
     "the engine is the one of RUN_META, or one that the sealed manifest permits",
 ];
+
+/// How a bundle is verified before it is replayed: as `runseal verify` does it.
+pub(crate) const REPLAYED: VerifyOptions = VerifyOptions {
+    level: Level::Integrity,
+    threads: None,
+};
 
 /// The verdict of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,7 +225,7 @@ pub fn replay_run(
     options: ReplayOptions<'_>,
     sandbox: impl FnOnce() -> Result<Sandbox, SealError>,
 ) -> Result<Replay, SealError> {
-    let (report, verified) = verify_run_source(source, VerifyOptions::default())?;
+    let (report, verified) = verify_run_source(source, REPLAYED)?;
     let replay = Replay::begin(&report);
     match verified {
         Some(run) => replay_engine(&run, engine, options, sandbox, replay),
@@ -268,7 +274,12 @@ pub(crate) fn replay_engine(
             Ok(ran) => {
                 let comparison = compare(&sealed, engine, &ran)?;
                 if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
-                    replay.reasons = explain(ran.observation.as_ref(), &comparison.divergences);
+                    let before = Before {
+                        gaps: replay.gaps.iter().collect(),
+                        has_fixed_time: false,
+                    };
+                    let observation = ran.observation.as_ref();
+                    replay.reasons = explain(observation, &comparison.divergences, &before);
                 }
                 comparison
             }

@@ -252,6 +252,12 @@ fn environment(spec: &Spec, surroundings: &Surroundings) -> BTreeMap<String, OsS
             let value = match (name.as_str(), value.as_str()) {
                 ("HOME", INSIDE_HOME) => home.clone().into_os_string(),
                 ("TMPDIR", INSIDE_TMP) => tmp.clone().into_os_string(),
+                // Programs of the folder are those of its copy.
+                ("PATH", path) if spec.layered.is_some() => {
+                    let entries = std::env::split_paths(path);
+                    let entries = entries.map(|entry| on_host(spec, surroundings, &entry));
+                    std::env::join_paths(entries).unwrap_or_else(|_| OsString::from(path))
+                }
                 (name, path) if spec.path_variables.contains(name) => {
                     on_host(spec, surroundings, Path::new(path)).into_os_string()
                 }

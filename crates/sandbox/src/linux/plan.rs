@@ -171,7 +171,11 @@ fn c_string(text: &OsStr) -> Result<CString, SpecError> {
     })
 }
 
-/// Limits that the kernel keeps for each process. None is ever raised.
+/// The stack that a program finds as its limit, which it may raise itself: what Linux gives by default.
+const STACK_BYTES: u64 = 8 << 20;
+
+/// Limits that the kernel keeps for each process. None is ever raised beyond what the caller may
+/// raise it to.
 pub(super) fn resource_limits(limits: &Limits, is_root: bool) -> Vec<(Resource, Rlimit)> {
     // An ordinary user's supervisor and process 1 are counted with the command.
     let processes = u64::from(limits.processes) + if is_root { 0 } else { 2 };
@@ -198,5 +202,12 @@ pub(super) fn resource_limits(limits: &Limits, is_root: bool) -> Vec<(Resource, 
             },
         )
     };
-    wanted.into_iter().map(lower).collect()
+    // Programs can see it, and it is the caller's otherwise. Compilers raise it for themselves.
+    let most = rustix::process::getrlimit(Resource::Stack).maximum;
+    let stack = Rlimit {
+        current: Some(most.map_or(STACK_BYTES, |most| most.min(STACK_BYTES))),
+        maximum: most,
+    };
+    let lowered = wanted.into_iter().map(lower);
+    lowered.chain([(Resource::Stack, stack)]).collect()
 }

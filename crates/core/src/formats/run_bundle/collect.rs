@@ -137,7 +137,10 @@ impl CollectedRun {
                 Err(fact) => fact,
                 Ok(bytes) if name == SUMS => {
                     self.sums = Some(parse_sums(&bytes));
-                    EntryFact::File(FileFact::Bytes(Digest::of(&bytes)))
+                    EntryFact::File(FileFact::Bytes {
+                        sha256: Digest::of(&bytes),
+                        bytes: bytes.len() as u64,
+                    })
                 }
                 Ok(bytes) if name == ARTIFACT_INDEX => self.read_index(&bytes),
                 Ok(bytes) => match parse_within(&bytes, &options) {
@@ -149,12 +152,14 @@ impl CollectedRun {
                         }
                         let stored = StoredJson::of(document.root(), canonical);
                         drop(document);
-                        self.documents.insert(name, bytes.into_owned());
-                        EntryFact::File(FileFact::Json {
+                        let fact = FileFact::Json {
                             sha256,
+                            bytes: bytes.len() as u64,
                             stored,
                             forbidden: Box::default(),
-                        })
+                        };
+                        self.documents.insert(name, bytes.into_owned());
+                        EntryFact::File(fact)
                     }
                 },
             };
@@ -186,6 +191,7 @@ impl CollectedRun {
                 self.index = Some(index);
                 FileFact::Json {
                     sha256,
+                    bytes: bytes.len() as u64,
                     stored,
                     forbidden: Box::default(),
                 }
@@ -297,11 +303,10 @@ fn fact_of(
     seen: Seen,
     keys: Option<&ForbiddenKeys>,
 ) -> Result<EntryFact, SourceError> {
+    let plain = |sha256, bytes| Ok(EntryFact::File(FileFact::Bytes { sha256, bytes }));
     let bytes = match seen {
-        Ok(Got::Fact(content)) => return Ok(EntryFact::File(FileFact::Bytes(content.sha256))),
-        Ok(Got::Digests(digests)) => {
-            return Ok(EntryFact::File(FileFact::Bytes(digests.sha256)));
-        }
+        Ok(Got::Fact(content)) => return plain(content.sha256, content.bytes),
+        Ok(Got::Digests(digests)) => return plain(digests.sha256, digests.bytes),
         Ok(Got::Whole(bytes)) => Ok(bytes),
         Err(error) => Err(error),
     };
@@ -311,13 +316,16 @@ fn fact_of(
     };
     if path_of_exact(path.as_str()).is_some() {
         let canonical = parse_canonical(&bytes).ok();
-        let canonical = canonical.map(|(_, digest, _)| Box::new(digest));
-        let sha256 = Digest::of(&bytes);
-        return Ok(EntryFact::File(FileFact::Exact { sha256, canonical }));
+        return Ok(EntryFact::File(FileFact::Exact {
+            sha256: Digest::of(&bytes),
+            bytes: bytes.len() as u64,
+            canonical: canonical.map(|(_, digest, _)| Box::new(digest)),
+        }));
     }
     let fact = match parse_canonical(&bytes) {
         Ok((document, sha256, canonical)) => FileFact::Json {
             sha256,
+            bytes: bytes.len() as u64,
             stored: StoredJson::of(document.root(), canonical),
             forbidden: match keys {
                 Some(keys) if path.as_str().starts_with("artifacts/") => {

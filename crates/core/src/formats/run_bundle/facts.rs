@@ -14,11 +14,18 @@ use crate::text_map::TextMap;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileFact {
     /// Bytes that are hashed as they are.
-    Bytes(Digest),
+    Bytes {
+        /// The digest over them.
+        sha256: Digest,
+        /// How many there are.
+        bytes: u64,
+    },
     /// A JSON file.
     Json {
         /// The digest over its JCS bytes.
         sha256: Digest,
+        /// How many bytes it has as it is stored.
+        bytes: u64,
         /// How it is stored.
         stored: StoredJson,
         /// The pointers of forbidden members, where the file is one of the engine's artifacts.
@@ -28,6 +35,8 @@ pub enum FileFact {
     Exact {
         /// The digest over its bytes.
         sha256: Digest,
+        /// How many there are.
+        bytes: u64,
         /// The digest over its JCS bytes, where it has a JCS form. Apart, because there is one fact for every file
         /// and few are of this kind.
         canonical: Option<Box<Digest>>,
@@ -65,9 +74,24 @@ impl FileFact {
     /// The digest that SHA256SUMS.txt and the index must give; none for broken JSON.
     pub fn sha256(&self) -> Option<Digest> {
         match self {
-            Self::Bytes(digest) => Some(*digest),
-            Self::Json { sha256, .. } | Self::Exact { sha256, .. } => Some(*sha256),
+            Self::Bytes { sha256, .. } | Self::Json { sha256, .. } | Self::Exact { sha256, .. } => {
+                Some(*sha256)
+            }
             Self::BrokenJson(_) => None,
+        }
+    }
+
+    /// How many bytes that digest is over, where the file is stored as exactly those.
+    pub fn bytes(&self) -> Option<u64> {
+        match self {
+            Self::Bytes { bytes, .. }
+            | Self::Exact { bytes, .. }
+            | Self::Json {
+                bytes,
+                stored: StoredJson::Canonically,
+                ..
+            } => Some(*bytes),
+            Self::Json { .. } | Self::BrokenJson(_) => None,
         }
     }
 }

@@ -177,6 +177,15 @@ pub fn path_of_exact(path: &str) -> Option<&str> {
     is_json(inner).then_some(inner)
 }
 
+/// The place in the bundle of the file whose very bytes stand at `stored`: another one only where
+/// that is in [`EXACT_FOLDER`].
+pub fn place_of_stored(stored: &str) -> &str {
+    let exact = stored.strip_prefix("exact/");
+    let raw = exact.and_then(|inner| inner.strip_suffix(".raw"));
+    let place = path_of_exact(stored).or(raw.filter(|inner| is_json(inner)));
+    place.unwrap_or(stored)
+}
+
 /// The content type of a file, by the end of its name.
 pub fn content_type_of(path: &str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path);

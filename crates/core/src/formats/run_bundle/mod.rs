@@ -1,4 +1,4 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB15.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB17.
 //!
 //! - [`layout`]: which files there are, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
@@ -21,7 +21,9 @@ pub mod pointer;
 pub mod recorded;
 pub mod redactable;
 pub mod rules;
+mod rules_agreement;
 mod rules_documents;
+mod rules_environment;
 mod rules_files;
 mod rules_meta;
 mod rules_models;

@@ -133,16 +133,34 @@ pub fn has_failed(output: Node<'_>) -> bool {
     let code = output
         .get("engine")
         .and_then(|engine| engine.get("engine_code")?.as_str());
-    is_failure(
-        code.as_deref(),
-        is_true(output.get("declared")),
-        is_true(output.get("failed")),
-    )
+    let number = |name: &str| output.get(name)?.as_number()?.to_exact_i64();
+    SaidOfEnding {
+        is_declared: is_true(output.get("declared")),
+        is_failed: is_true(output.get("failed")),
+        has_ended_badly: number("exit_status").is_some_and(|code| code != 0)
+            || number("signal").is_some(),
+    }
+    .is_failure(code.as_deref())
 }
 
-/// The same of what RUN_OUTPUT.json says: only these two kinds of runs mean that by `failed`.
-pub(super) fn is_failure(code: Option<&str>, declared: bool, failed: bool) -> bool {
-    failed && (declared || code == Some(RECORDED_COMMAND))
+/// What RUN_OUTPUT.json says about how a run ended.
+pub(super) struct SaidOfEnding {
+    /// Whether its own program described it.
+    pub(super) is_declared: bool,
+    /// Whether it says `failed`.
+    pub(super) is_failed: bool,
+    /// Whether it names an exit status other than 0, or a signal.
+    pub(super) has_ended_badly: bool,
+}
+
+impl SaidOfEnding {
+    /// Whether a run of the engine `code` failed: only recorded commands and runs that their own program
+    /// described mean that by `failed`. Where a command's end and that word contradict each other (RB15), a
+    /// failure is shown.
+    pub(super) fn is_failure(&self, code: Option<&str>) -> bool {
+        let is_recorded = code == Some(RECORDED_COMMAND);
+        self.is_failed && (self.is_declared || is_recorded) || self.has_ended_badly && is_recorded
+    }
 }
 
 fn is_true(member: Option<Node<'_>>) -> bool {
@@ -182,6 +200,22 @@ mod tests {
         ] {
             assert_eq!(with(text, is_recorded), wanted, "{text}");
         }
+    }
+
+    #[test]
+    fn run_has_failed_where_its_status_or_its_word_says_so() {
+        let of = |rest: &str| {
+            let text = format!(r#"{{"engine":{{"engine_code":"RECORDED_COMMAND"}},{rest}}}"#);
+            with(&text, has_failed)
+        };
+        assert!(!of(r#""exit_status":0,"failed":false,"signal":null"#));
+        assert!(of(r#""exit_status":3,"failed":true,"signal":null"#));
+        assert!(of(r#""exit_status":3,"failed":false,"signal":null"#));
+        assert!(of(r#""exit_status":0,"failed":true,"signal":null"#));
+        assert!(of(r#""exit_status":null,"failed":false,"signal":9"#));
+        // An engine's own members mean what its schema says.
+        assert!(!with(r#"{"exit_status":3,"failed":true}"#, has_failed));
+        assert!(with(r#"{"declared":true,"failed":true}"#, has_failed));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::layout::{
     ARTIFACT_INDEX, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS,
 };
-use super::recorded::{PARAMETER_PREFIX, is_failure};
+use super::recorded::{PARAMETER_PREFIX, SaidOfEnding};
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::formats::definition::FAILED;
@@ -141,7 +141,15 @@ fn outcome(documents: &BTreeMap<&str, &Value>) -> Option<&'static str> {
     let output = documents.get(RUN_OUTPUT)?;
     let is_true = |member: &str| output.get(member) == Some(&Value::Bool(true));
     let code = find_value(output, "/engine/engine_code").and_then(Value::as_str);
-    is_failure(code, is_true("declared"), is_true("failed")).then_some(FAILED)
+    // What is withheld is no number.
+    let is_number = |member: &str| matches!(output.get(member), Some(Value::Number(_)));
+    let is_zero = output.get("exit_status") == Some(&Value::from(0_u64));
+    let said = SaidOfEnding {
+        is_declared: is_true("declared"),
+        is_failed: is_true("failed"),
+        has_ended_badly: is_number("exit_status") && !is_zero || is_number("signal"),
+    };
+    said.is_failure(code).then_some(FAILED)
 }
 
 #[cfg(test)]

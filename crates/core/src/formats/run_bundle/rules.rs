@@ -1,10 +1,10 @@
-//! The table of a run bundle's rules. What each one checks is in the three files beside this.
+//! The table of a run bundle's rules. What each one checks is in the files `rules_*` beside this.
 
 use super::facts::{Doc, RunBundleView};
 pub use super::rules_documents::{allowed_engines, coupling_faults};
 use super::{
-    rules_documents as documents, rules_files as files, rules_meta as meta, rules_models as models,
-    rules_recorded as recorded,
+    rules_agreement as agreement, rules_documents as documents, rules_environment as environment,
+    rules_files as files, rules_meta as meta, rules_models as models, rules_recorded as recorded,
 };
 use crate::formats::Format;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -40,7 +40,7 @@ const fn info(
 }
 
 /// The rules of a run bundle.
-pub static RULES: [Rule<RunBundle>; 15] = [
+pub static RULES: [Rule<RunBundle>; 17] = [
     Rule {
         info: info(
             "RB1",
@@ -216,9 +216,11 @@ pub static RULES: [Rule<RunBundle>; 15] = [
                 "what was read and written is what is stored",
                 "Each file that RUN_INPUT.json and RUN_OUTPUT.json of a recorded command, or \
                  RUN_ENVIRONMENT.json of an engine's run, lists with the place of its bytes is \
-                 stored there with the hash that the list gives; nothing else lies in engine/, \
-                 inputs/, logs/ and exact/, nor in the artifacts/ of a recorded command. A JSON \
-                 file that is stored as its JCS has the value of its very bytes in exact/.",
+                 stored there with the hash and the size that the list gives, and the place is \
+                 that of its path; no list has a path twice or one that leads elsewhere. Nothing \
+                 else lies in engine/, inputs/, logs/ and exact/, nor in the artifacts/ of a \
+                 recorded command. A JSON file that is stored as its JCS has the value of its very \
+                 bytes in exact/.",
             )
         },
         gate: recorded::has_lists,
@@ -244,6 +246,40 @@ pub static RULES: [Rule<RunBundle>; 15] = [
             level: Level::Integrity,
             ..info(
                 "RB15",
+                "docs/formats/run-bundle.md, What is stated twice",
+                "what a run states twice agrees",
+                "Of a recorded command: execution.command of the manifest is argv; there is an \
+                 exit_status or a signal, and `failed` says whether the status is not 0; parameters \
+                 and variables that were given are those that RUN_ENVIRONMENT.json has, where \
+                 `locale` is LC_ALL and `timezone` is TZ. Of a run that its own program described: \
+                 `files` and engine_files are the same, and it failed where it has an `error`. Of \
+                 every run with RUN_ENVIRONMENT.json: no file of the machine is listed twice, and \
+                 engine_executable_sha256 is over the files of the command, where the bundle lists \
+                 all that it can be over.",
+            )
+        },
+        gate: agreement::states_twice,
+        check: agreement::check_agreement,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB16",
+                "docs/formats/run-bundle.md, RUN_ENVIRONMENT.json",
+                "the environment has its members",
+                "RUN_ENVIRONMENT.json, where there is one, has the members that its page lists, each \
+                 of its type; further members are allowed.",
+            )
+        },
+        gate: environment::is_there,
+        check: environment::check_shape,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB17",
                 "docs/formats/run-bundle.md, Sealing",
                 "the hashes cover every integer",
                 "A JSON file that is not stored as its JCS bytes holds no integer that is another one \

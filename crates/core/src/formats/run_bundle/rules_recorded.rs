@@ -1,16 +1,19 @@
 //! RB13: what a run read and wrote, as its documents list it, against what is stored.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::facts::{EntryFact, FileFact, RunBundleView};
 use super::layout::{
-    ARTIFACTS_FOLDER, ENGINE_FOLDER, EXACT_FOLDER, INPUTS_FOLDER, LOGS_FOLDER, RUN_ENVIRONMENT,
-    RUN_INPUT, RUN_OUTPUT, is_json, path_of_exact,
+    ARTIFACTS_FOLDER, ENGINE_FOLDER, EXACT_FOLDER, INPUTS_FOLDER, LOGS_FOLDER, MODEL_IO,
+    RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT, STDERR_LOG, STDIN, STDOUT_LOG, is_json, path_of_exact,
+    place_of_stored,
 };
 use super::recorded::{
-    ENGINE_LIST, INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, is_recorded, parse_listed_file,
-    parse_listed_files,
+    ENGINE_LIST, INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, folder_of_list, is_recorded,
+    parse_listed_file,
 };
+use crate::canon::Node;
+use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
 /// Asked where somebody lists files: a recorded command, or an engine's run with its environment.
@@ -26,66 +29,196 @@ pub(super) fn is_recorded_view(view: &RunBundleView<'_>) -> bool {
     view.manifest.root().is_some_and(is_recorded)
 }
 
-/// The lists of the bundle: the document each stands in, and its entries.
-fn collect_lists(view: &RunBundleView<'_>) -> Vec<(&'static str, ListedFile)> {
+/// Where the bytes of an entry belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Belongs {
+    /// At its path below a folder of the bundle.
+    Below(&'static str),
+    /// Below a folder of the bundle, at an end of its path, which may be absolute.
+    AtAnEnd(&'static str),
+    /// At one place.
+    At(&'static str),
+}
+
+/// An entry of a list, and which document has it under which name.
+struct Listed {
+    document: &'static str,
+    list: &'static str,
+    belongs: Belongs,
+    file: ListedFile,
+}
+
+/// The lists of the bundle. An entry that is none is a finding where our recorder wrote the list.
+fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Listed> {
     let mut listed = Vec::new();
-    if let Some(environment) = view.environment.root() {
-        let files = parse_listed_files(environment, ENGINE_LIST);
-        listed.extend(files.into_iter().map(|file| (RUN_ENVIRONMENT, file)));
+    let mut add = |document: &'static str, list: &'static str, belongs: Belongs, node: Node<'_>| {
+        match parse_listed_file(node) {
+            Some(file) => listed.push(Listed {
+                document,
+                list,
+                belongs,
+                file,
+            }),
+            // Of RUN_ENVIRONMENT.json it is RB16's.
+            None if document != RUN_ENVIRONMENT => findings.add(
+                document,
+                format!("`{list}` has an entry without `path`, `sha256` or `bytes`"),
+            ),
+            None => {}
+        }
+    };
+    for node in items_of(view.environment.root(), ENGINE_LIST) {
+        let belongs = Belongs::Below(ENGINE_FOLDER);
+        add(RUN_ENVIRONMENT, ENGINE_LIST, belongs, node);
     }
     if !is_recorded_view(view) {
         return listed;
     }
-    if let Some(input) = view.input.root() {
-        for name in INPUT_LISTS {
-            let files = parse_listed_files(input, name);
-            listed.extend(files.into_iter().map(|file| (RUN_INPUT, file)));
-        }
-        for name in ["stdin", MODEL_IO_MEMBER] {
-            let file = input.get(name).and_then(parse_listed_file);
-            listed.extend(file.map(|file| (RUN_INPUT, file)));
+    for name in INPUT_LISTS {
+        let folder = folder_of_list(name);
+        let belongs = match folder {
+            INPUTS_FOLDER => Belongs::AtAnEnd(folder),
+            _ => Belongs::Below(folder),
+        };
+        for node in items_of(view.input.root(), name) {
+            add(RUN_INPUT, name, belongs, node);
         }
     }
-    if let Some(output) = view.output.root() {
-        let files = parse_listed_files(output, "outputs");
-        listed.extend(files.into_iter().map(|file| (RUN_OUTPUT, file)));
-        for name in ["stdout", "stderr"] {
-            let log = output.get(name).and_then(parse_listed_file);
-            listed.extend(log.map(|file| (RUN_OUTPUT, file)));
+    for node in items_of(view.output.root(), "outputs") {
+        let belongs = Belongs::Below(ARTIFACTS_FOLDER);
+        add(RUN_OUTPUT, "outputs", belongs, node);
+    }
+    for (document, root, name, place) in [
+        (RUN_INPUT, view.input.root(), "stdin", STDIN),
+        (RUN_INPUT, view.input.root(), MODEL_IO_MEMBER, MODEL_IO),
+        (RUN_OUTPUT, view.output.root(), "stdout", STDOUT_LOG),
+        (RUN_OUTPUT, view.output.root(), "stderr", STDERR_LOG),
+    ] {
+        let node = root.and_then(|root| root.get(name));
+        if let Some(node) = node.filter(|node| !node.is_null()) {
+            add(document, name, Belongs::At(place), node);
         }
     }
     listed
 }
 
+fn items_of<'a>(root: Option<Node<'a>>, name: &str) -> impl Iterator<Item = Node<'a>> {
+    let list = root.and_then(|root| root.get(name));
+    list.into_iter().flat_map(|list| list.items())
+}
+
 pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findings) {
-    let listed = collect_lists(view);
-    let mut named: BTreeMap<&str, ()> = BTreeMap::new();
-    for (document, file) in &listed {
-        let Some(stored) = file.stored.as_deref() else {
-            continue;
-        };
-        named.insert(stored, ());
-        let shown = file.path.escape_debug();
-        match view.facts.file(stored).and_then(FileFact::sha256) {
-            None => findings.add(
-                stored,
-                format!("{document} names it as the bytes of `{shown}`, but it is not there"),
-            ),
-            Some(actual) if actual != file.sha256 => {
-                let what = format!("it does not hold the bytes that {document} lists as `{shown}`");
-                findings.add_difference(stored, &what, file.sha256.to_string(), actual.to_string());
-            }
-            Some(_) => {}
+    let listed = collect_lists(view, findings);
+    let mut named: BTreeSet<&str> = BTreeSet::new();
+    let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
+    for entry in &listed {
+        let (document, list) = (entry.document, entry.list);
+        let path = entry.file.path.as_str();
+        if !seen.insert((list, path)) {
+            let shown = path.escape_debug();
+            findings.add(document, format!("`{list}` has `{shown}` twice"));
+        }
+        check_place(entry, findings);
+        if let Some(stored) = entry.file.stored.as_deref() {
+            named.insert(stored);
+            check_stored(view, entry, stored, findings);
         }
     }
     for (path, entry) in view.facts.entries.iter() {
         let EntryFact::File(fact) = entry else {
             continue;
         };
-        if !is_listed_place(path, is_recorded_view(view)) || named.contains_key(path) {
+        if !is_listed_place(path, is_recorded_view(view)) || named.contains(path) {
             continue;
         }
         check_canonical_copy(view, path, fact, &named, findings);
+    }
+}
+
+/// An entry names a path that can be used, and the place that belongs to that path.
+fn check_place(entry: &Listed, findings: &mut Findings) {
+    let (document, list) = (entry.document, entry.list);
+    let path = entry.file.path.as_str();
+    let shown = path.escape_debug();
+    let is_path = match entry.belongs {
+        Belongs::Below(_) => SafePath::parse(path).is_ok(),
+        Belongs::AtAnEnd(_) => {
+            let relative = path.strip_prefix('/').unwrap_or(path);
+            let mut parts = relative.split('/');
+            parts.all(|part| !matches!(part, "" | "." | ".."))
+        }
+        Belongs::At(_) => true,
+    };
+    if !is_path {
+        findings.add(
+            document,
+            format!("`{list}` has `{shown}`, which is no path of a file"),
+        );
+        return;
+    }
+    let Some(stored) = entry.file.stored.as_deref() else {
+        if let Belongs::At(place) = entry.belongs {
+            let fault = format!("`{list}` does not say that its bytes are `{place}`");
+            findings.add(document, fault);
+        }
+        return;
+    };
+    let place = place_of_stored(stored);
+    let belongs = match entry.belongs {
+        Belongs::Below(folder) => below(place, folder) == Some(path),
+        Belongs::AtAnEnd(folder) => below(place, folder).is_some_and(|end| {
+            // Inputs of the same name have a numbered folder each.
+            let numbered = end.split_once('/');
+            let numbered = numbered.filter(|(number, _)| number.parse::<u32>().is_ok());
+            is_end_of(end, path) || numbered.is_some_and(|(_, end)| is_end_of(end, path))
+        }),
+        Belongs::At(at) => stored == at,
+    };
+    if !belongs {
+        let stored = stored.escape_debug();
+        findings.add(
+            document,
+            format!("`{list}` has `{shown}` at `{stored}`, where another file belongs"),
+        );
+    }
+}
+
+fn below<'a>(place: &'a str, folder: &str) -> Option<&'a str> {
+    place.strip_prefix(folder)?.strip_prefix('/')
+}
+
+/// Whether `end` is the whole of `path` or its last segments.
+fn is_end_of(end: &str, path: &str) -> bool {
+    let rest = path.strip_suffix(end);
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// What is stored is what the entry says: its digest, and how many bytes there are.
+fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings: &mut Findings) {
+    let Listed { document, file, .. } = entry;
+    let shown = file.path.escape_debug();
+    let fact = view.facts.file(stored);
+    match fact.and_then(FileFact::sha256) {
+        None => findings.add(
+            stored,
+            format!("{document} names it as the bytes of `{shown}`, but it is not there"),
+        ),
+        Some(actual) if actual != file.sha256 => {
+            let what = format!("it does not hold the bytes that {document} lists as `{shown}`");
+            findings.add_difference(stored, &what, file.sha256.to_string(), actual.to_string());
+        }
+        Some(_) => {
+            let bytes = fact.and_then(FileFact::bytes);
+            if let Some(bytes) = bytes.filter(|bytes| *bytes != file.bytes) {
+                let what = format!("it is not as long as {document} lists `{shown}`");
+                findings.add_difference(
+                    stored,
+                    &what,
+                    format!("{} bytes", file.bytes),
+                    format!("{bytes} bytes"),
+                );
+            }
+        }
     }
 }
 
@@ -94,7 +227,8 @@ fn is_listed_place(path: &str, is_recorded: bool) -> bool {
     match path.split_once('/').map(|(folder, _)| folder) {
         Some(ENGINE_FOLDER | INPUTS_FOLDER | LOGS_FOLDER | EXACT_FOLDER) => true,
         Some(ARTIFACTS_FOLDER) => is_recorded,
-        _ => false,
+        Some(_) => false,
+        None => is_recorded && path == STDIN,
     }
 }
 
@@ -103,11 +237,11 @@ fn check_canonical_copy(
     view: &RunBundleView<'_>,
     path: &str,
     fact: &FileFact,
-    named: &BTreeMap<&str, ()>,
+    named: &BTreeSet<&str>,
     findings: &mut Findings,
 ) {
     let exact = super::layout::exact_path(path);
-    if !is_json(path) || path_of_exact(path).is_some() || !named.contains_key(exact.as_str()) {
+    if !is_json(path) || path_of_exact(path).is_some() || !named.contains(exact.as_str()) {
         findings.add(path, "no list says that the run read or wrote it");
         return;
     }

@@ -5,31 +5,20 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
-use runseal_sandbox::{Gap, LeftProcess, Observation};
+use runseal_sandbox::{Gap, LeftProcess, NetworkAttempt, Observation};
 
 /// The most examples that a gap names.
 const SHOWN: usize = 5;
 
 /// What the observation itself reports as missed, and what the command was refused.
 pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
-    let mut gaps = BTreeSet::new();
+    let mut gaps: BTreeSet<CaptureGap> = observation.network.iter().map(network_gap).collect();
     let mut add = |kind: &str, detail: String| {
         gaps.insert(CaptureGap {
             kind: kind.to_owned(),
             detail,
         });
     };
-    for attempt in &observation.network {
-        let program = attempt.program.display();
-        let ending = match attempt.is_refused {
-            true => "and was refused",
-            false => "and got it",
-        };
-        add(
-            "network",
-            format!("{program} asked for {} {ending}", attempt.target),
-        );
-    }
     for gap in &observation.gaps {
         let (kind, detail) = match gap {
             Gap::NotObserved { reason } => {
@@ -51,9 +40,13 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
             ),
             Gap::Unresolved { count } => (
                 "unresolved",
-                format!(
-                    "{count} opens could not be told: their process was gone or changed the name"
-                ),
+                match count {
+                    1 => "an open could not be told: its process was gone or changed the name"
+                        .to_owned(),
+                    _ => format!(
+                        "{count} opens could not be told: their process was gone or changed the name"
+                    ),
+                },
             ),
             Gap::MountBelow { path } => (
                 "mount",
@@ -91,6 +84,19 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
     gaps
 }
 
+/// The gap that an attempt to reach the network is.
+pub(crate) fn network_gap(attempt: &NetworkAttempt) -> CaptureGap {
+    let program = attempt.program.display();
+    let ending = match attempt.is_refused {
+        true => "and was refused",
+        false => "and got it",
+    };
+    CaptureGap {
+        kind: "network".to_owned(),
+        detail: format!("{program} asked for {} {ending}", attempt.target),
+    }
+}
+
 /// Programs that requested network access and were refused, each once with all its requests. Unix
 /// sockets do not count: the C library opens one whenever it looks up a user.
 pub(crate) fn refused_network(observation: Option<&Observation>) -> Vec<String> {
@@ -121,6 +127,24 @@ pub(super) fn general_name(path: &Path) -> String {
         .replacen("//", "/", 1)
 }
 
+/// How many files lie below /tmp and /dev/shm: names of temporary files are made up by chance, and two
+/// runs of the same are to give the same bundle.
+pub(super) fn count_below(paths: &[&Path]) -> String {
+    let mut tops: BTreeMap<&str, usize> = BTreeMap::new();
+    for path in paths {
+        let top = match path.starts_with("/dev/shm") {
+            true => "/dev/shm",
+            false => "/tmp",
+        };
+        *tops.entry(top).or_default() += 1;
+    }
+    let shown = tops.into_iter().map(|(top, count)| match count {
+        1 => format!("1 file below {top}"),
+        count => format!("{count} files below {top}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
 /// The first few names, and how many more there are.
 pub(super) fn some_of(names: &[String]) -> String {
     let shown = names
@@ -138,6 +162,15 @@ pub(super) fn some_of(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn temporary_files_are_counted_without_their_names() {
+        let paths = ["/tmp/tmpk2x9", "/tmp/a/b", "/dev/shm/sem.x"].map(Path::new);
+        assert_eq!(
+            count_below(&paths),
+            "1 file below /dev/shm, 2 files below /tmp"
+        );
+    }
 
     #[test]
     fn general_name_has_no_process_numbers() {

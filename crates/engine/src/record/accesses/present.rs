@@ -3,7 +3,7 @@
 //! same size with nothing in it.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use runseal_sandbox::Observation;
@@ -58,9 +58,29 @@ impl Accesses {
         if places.out.is_some_and(|out| place.starts_with(out)) {
             return;
         }
-        let found = fs::symlink_metadata(place).ok();
-        if let Some(what) = found.as_ref().and_then(PresentEntry::of) {
-            self.present.insert(relative.to_owned(), what);
+        let Ok(found) = fs::symlink_metadata(place) else {
+            return;
+        };
+        match PresentEntry::of(&found) {
+            Some(what) => {
+                self.present.insert(relative.to_owned(), what);
+            }
+            None if found.is_symlink() => {}
+            None => {
+                let what = shown_special(relative, &found);
+                self.gap("listing", format!("a replay does not have {what}"));
+            }
         }
     }
+}
+
+/// A name of something that a bundle cannot hold, with what it is.
+pub(super) fn shown_special(name: &str, metadata: &fs::Metadata) -> String {
+    let kind = metadata.file_type();
+    let what = match (kind.is_fifo(), kind.is_socket()) {
+        (true, _) => "named pipe",
+        (_, true) => "socket",
+        _ => "device",
+    };
+    format!("the {what} `{}`", name.escape_debug())
 }

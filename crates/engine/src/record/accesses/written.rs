@@ -8,7 +8,7 @@ use std::path::Path;
 use runseal_sandbox::{Isolation, Observation, ObservedFile, ObservedKind};
 use rustix::fs::Access;
 
-use super::gaps::some_of;
+use super::gaps::{count_below, some_of};
 use super::own_files::OwnFiles;
 use super::places::{InputPlace, Places, input_of, is_of_faketime, is_of_the_machine, is_private};
 use super::{Accesses, normalize};
@@ -51,7 +51,8 @@ impl Accesses {
             }
         }
         if !temporary.is_empty() {
-            let what = some_of(&temporary.into_iter().collect::<Vec<_>>());
+            let paths: Vec<&Path> = temporary.iter().map(Path::new).collect();
+            let what = count_below(&paths);
             self.gap(
                 "temporary",
                 format!("files made outside the folder were not kept: {what}"),

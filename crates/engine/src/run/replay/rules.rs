@@ -4,7 +4,7 @@
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
-    CONTRACTS, ENGINE_FOLDER, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META,
+    CONTRACTS, ENGINE_FOLDER, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT,
 };
 use runseal_core::formats::run_bundle::pointer;
 use runseal_core::formats::run_bundle::recorded::{ENGINE_LIST, parse_listed_files};
@@ -26,9 +26,11 @@ pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
             ("RB1", _) => 1,
             ("RB3", _) | ("RB8", Some(RUN_INPUT)) => 2,
             ("RB4" | "RB8", _) => 3,
-            ("RB6" | "RB9", _) => 5,
-            ("RB10", _) => 6,
-            // Unlisted files, wrong hashes, an incomplete index.
+            ("RB6" | "RB9", _) | ("RB15", Some(MANIFEST)) => 5,
+            ("RB13" | "RB15", Some(RUN_INPUT)) => 2,
+            ("RB13" | "RB15", Some(RUN_OUTPUT)) => 3,
+            ("RB10" | "RB15" | "RB16", _) => 6,
+            // Unlisted files, wrong hashes, an incomplete index, what is stored as what was read.
             _ => 4,
         };
         let place = finding.path().unwrap_or_default();

@@ -1,0 +1,363 @@
+//! RB15: what a run's documents state twice, or what follows from the rest of the bundle, agrees.
+//!
+//! Whoever changes a bundle and puts its sums and hashes right has to change every place that says
+//! the same; a place that was forgotten shows.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::RunBundleView;
+use super::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT};
+use super::recorded::{
+    ENGINE_LIST, INPUT_LISTS, PARAMETER_PREFIX, is_declared, parse_listed_files,
+};
+use super::rules_recorded::is_recorded_view;
+use crate::canon::{Dialect, Kind, Node, canonical_bytes};
+use crate::digest::{Digest, Hasher};
+use crate::path::SafePath;
+use crate::verify::{Findings, Gate};
+
+/// Asked of recorded commands, of runs that their own program described, and of any run that says
+/// what it used of its machine.
+pub(super) fn states_twice(view: &RunBundleView<'_>) -> Gate {
+    let states = view.environment.root().is_some() || is_recorded_view(view) || is_described(view);
+    match states {
+        true => Gate::Ready,
+        false => {
+            Gate::NotApplicable("the bundle says nothing twice that other rules do not compare")
+        }
+    }
+}
+
+fn is_described(view: &RunBundleView<'_>) -> bool {
+    view.manifest.root().is_some_and(is_declared)
+}
+
+pub(super) fn check_agreement(view: &RunBundleView<'_>, findings: &mut Findings) {
+    if is_recorded_view(view) {
+        check_command(view, findings);
+        check_ending(view, findings);
+        check_variables(view, findings);
+    } else if is_described(view) {
+        check_described(view, findings);
+    }
+    check_machine(view, findings);
+    check_executable(view, findings);
+}
+
+/// The command of the manifest is the one of the input.
+fn check_command(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let (Some(manifest), Some(input)) = (view.manifest.root(), view.input.root()) else {
+        return;
+    };
+    let said = manifest.get("execution").and_then(|it| it.get("command"));
+    let argv = input.get("argv");
+    if shown(said) != shown(argv) {
+        findings.add_difference(
+            MANIFEST,
+            "execution.command is not the argv of RUN_INPUT.json",
+            shown(argv),
+            shown(said),
+        );
+    }
+}
+
+/// A value as its JCS text, `nothing` where there is none.
+fn shown(node: Option<Node<'_>>) -> String {
+    let bytes = node.and_then(|node| canonical_bytes(node, Dialect::Jcs).ok());
+    bytes.map_or_else(
+        || "nothing".to_owned(),
+        |bytes| String::from_utf8_lossy(&bytes).into_owned(),
+    )
+}
+
+/// A command ended with an exit status or by a signal, and failed unless the status is 0.
+fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let Some(output) = view.output.root() else {
+        return;
+    };
+    let is_there = |name: &str| output.get(name).is_some_and(|node| !node.is_null());
+    let (status, signal) = (is_there("exit_status"), is_there("signal"));
+    if status == signal {
+        let fault = match status {
+            true => "it has both an exit_status and a signal",
+            false => "it has neither an exit_status nor a signal",
+        };
+        findings.add(RUN_OUTPUT, fault);
+        return;
+    }
+    let code = output.get("exit_status").and_then(|node| node.as_number());
+    let has_failed = code.and_then(|code| code.to_exact_i64()) != Some(0);
+    let said = output.get("failed").and_then(|node| node.as_bool());
+    if said != Some(has_failed) {
+        let wanted = if has_failed { "true" } else { "false" };
+        let what = match status {
+            true => format!(
+                "`failed`, of a run with exit_status {}",
+                shown(output.get("exit_status"))
+            ),
+            false => format!(
+                "`failed`, of a run that signal {} ended",
+                shown(output.get("signal"))
+            ),
+        };
+        findings.add_difference(RUN_OUTPUT, &what, wanted, shown(output.get("failed")));
+    }
+}
+
+/// Parameters and variables that were given are those that the command had.
+fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let Some(input) = view.input.root() else {
+        return;
+    };
+    let given = texts(input.get("environment"));
+    for (name, value) in texts(input.get("parameters")) {
+        let variable = format!("{PARAMETER_PREFIX}{name}");
+        differ(
+            (RUN_INPUT, "environment"),
+            &variable,
+            &value,
+            given.get(&variable),
+            findings,
+        );
+    }
+    let Some(environment) = view.environment.root() else {
+        return;
+    };
+    let had = texts(environment.get("variables"));
+    for (name, value) in &given {
+        let place = (RUN_ENVIRONMENT, "variables");
+        differ(place, name, value, had.get(name), findings);
+    }
+    for (member, variable) in [("locale", "LC_ALL"), ("timezone", "TZ")] {
+        let said = environment.get(member).and_then(|node| node.as_str());
+        let wanted = had.get(variable).map_or("", String::as_str);
+        if let Some(said) = said.filter(|said| *said != *wanted) {
+            let what = format!("`{member}` is not the variable {variable}");
+            findings.add_difference(RUN_ENVIRONMENT, &what, wanted, said);
+        }
+    }
+}
+
+fn differ(
+    (document, member): (&str, &str),
+    name: &str,
+    wanted: &str,
+    found: Option<&String>,
+    findings: &mut Findings,
+) {
+    if found.map(String::as_str) != Some(wanted) {
+        let what = format!(
+            "`{}` in `{member}` is not what was given",
+            name.escape_debug()
+        );
+        let found = found.map_or("nothing", String::as_str);
+        findings.add_difference(document, &what, wanted, found);
+    }
+}
+
+/// The members of an object that are texts.
+fn texts(node: Option<Node<'_>>) -> BTreeMap<String, String> {
+    let members = node.into_iter().flat_map(|node| node.members());
+    let text = |node: Node<'_>| node.as_lossy_str().map(Cow::into_owned);
+    members
+        .filter_map(|(name, node)| Some((name.to_lossy().into_owned(), text(node)?)))
+        .collect()
+}
+
+/// A run that its own program described: the files of its input are those of the environment, and it
+/// failed where it has an error.
+fn check_described(view: &RunBundleView<'_>, findings: &mut Findings) {
+    if let Some(output) = view.output.root() {
+        let has_error = output.get("error").is_some_and(|node| !node.is_null());
+        let said = output.get("failed").and_then(|node| node.as_bool());
+        if said.is_some_and(|said| said != has_error) {
+            let (wanted, found) = match has_error {
+                true => ("true", "false"),
+                false => ("false", "true"),
+            };
+            let what = "`failed`, by whether there is an `error`";
+            findings.add_difference(RUN_OUTPUT, what, wanted, found);
+        }
+    }
+    let (Some(input), Some(environment)) = (view.input.root(), view.environment.root()) else {
+        return;
+    };
+    let listed = |root: Node<'_>, name: &str| -> BTreeSet<(String, String, u64)> {
+        let files = parse_listed_files(root, name).into_iter();
+        files
+            .map(|file| (file.path, file.sha256.to_string(), file.bytes))
+            .collect()
+    };
+    let (named, stored) = (listed(input, "files"), listed(environment, ENGINE_LIST));
+    for (path, ..) in named.symmetric_difference(&stored) {
+        let path = path.escape_debug();
+        findings.add(
+            RUN_INPUT,
+            format!("`{path}` is not the same file in `files` and in `{ENGINE_LIST}` of {RUN_ENVIRONMENT}"),
+        );
+    }
+}
+
+/// No file of the machine is listed twice.
+fn check_machine(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let files = view.environment.root().and_then(|root| root.get("files"));
+    let mut seen = BTreeSet::new();
+    for file in files.into_iter().flat_map(|list| list.items()) {
+        let path = file.get("path").and_then(|path| path.as_str());
+        if let Some(path) = path
+            && let Some(twice) = seen.replace(path)
+        {
+            let twice = twice.escape_debug();
+            findings.add(RUN_ENVIRONMENT, format!("`files` has `{twice}` twice"));
+        }
+    }
+}
+
+/// `engine_executable_sha256` is the hash over the files of the command, as far as the bundle lists
+/// them.
+fn check_executable(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let (Some(meta), Some(environment)) = (view.meta.root(), view.environment.root()) else {
+        return;
+    };
+    let declared = meta.get("engine_executable_sha256");
+    let Some(declared) = declared.and_then(|node| Digest::parse_hex(&node.as_str()?).ok()) else {
+        return;
+    };
+    let Some(command) = Executable::read(view, environment) else {
+        return;
+    };
+    if !command.gives(declared) {
+        let what =
+            "engine_executable_sha256 is not over the files of the command that the bundle lists";
+        findings.add(RUN_META, what);
+    }
+}
+
+/// The files that a command names, as the bundle lists them.
+struct Executable {
+    /// A line for each argument that is a file of the folder.
+    lines: BTreeSet<String>,
+    /// The program's name where it was found on PATH, and the digests of what it may have been: the
+    /// name may be a link, and the lists have the files that links lead to.
+    on_path: Option<(String, BTreeSet<Digest>)>,
+}
+
+impl Executable {
+    /// Nothing where the bundle does not list everything that the hash may be over.
+    fn read(view: &RunBundleView<'_>, environment: Node<'_>) -> Option<Self> {
+        let is_recorded = is_recorded_view(view);
+        let (command, own) = match is_recorded {
+            true => {
+                let input = view.input.root()?;
+                let lists = INPUT_LISTS.into_iter();
+                let files = lists.flat_map(|name| parse_listed_files(input, name));
+                (input.get("argv")?, files.collect())
+            }
+            false => {
+                let execution = view.manifest.root()?.get("execution")?;
+                let files = parse_listed_files(environment, ENGINE_LIST);
+                (execution.get("command")?, files)
+            }
+        };
+        let own: BTreeMap<String, Digest> =
+            own.into_iter().map(|it| (it.path, it.sha256)).collect();
+        let observation = environment.get("observation");
+        let level = observation.and_then(|observation| observation.get("level")?.as_str());
+        let is_observed = level.as_deref() == Some("observed");
+        let mut found = Self {
+            lines: BTreeSet::new(),
+            on_path: None,
+        };
+        for (at, element) in command.items().enumerate() {
+            let element = element.as_str()?;
+            let path = element.strip_prefix("./").unwrap_or(&element);
+            let listed = SafePath::parse(path).ok().and_then(|_| own.get(path));
+            let is_bare = at == 0 && !element.contains('/');
+            match listed {
+                // A file of the same name in the folder of a recorded command is not what ran.
+                Some(digest) if !is_bare || !is_recorded => {
+                    found.lines.insert(format!("{digest}  {path}\n"));
+                }
+                _ if is_bare => {
+                    let machine = machine_digests(environment)?;
+                    let digests = machine.into_iter().chain(own.values().copied());
+                    found.on_path = Some((element.into_owned(), digests.collect()));
+                    if !is_observed || lies_apart(environment) {
+                        return None;
+                    }
+                }
+                // Of a recorded command only what was read is listed; an argument may name a file
+                // that was not.
+                _ if is_recorded && may_name_a_file(path) => return None,
+                _ => {}
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether `declared` is the hash over these files.
+    fn gives(&self, declared: Digest) -> bool {
+        let over = |lines: &BTreeSet<String>| {
+            let mut hasher = Hasher::new();
+            lines.iter().for_each(|line| hasher.update(line.as_bytes()));
+            hasher.finish()
+        };
+        let on_path = self.on_path.iter();
+        let mut programs =
+            on_path.flat_map(|(name, digests)| digests.iter().map(move |it| (it, name)));
+        // Where the program was not found when the run was sealed, there is no line for it.
+        over(&self.lines) == declared
+            || programs.any(|(digest, name)| {
+                let mut lines = self.lines.clone();
+                lines.insert(format!("{digest}  {name}\n"));
+                over(&lines) == declared
+            })
+    }
+}
+
+/// The digests of the machine's files; nothing where one of them is not given, which is RB16's.
+fn machine_digests(environment: Node<'_>) -> Option<BTreeSet<Digest>> {
+    let files = environment.get("files");
+    let files = files.filter(|files| files.kind() == Kind::Array)?;
+    let digest = |file: Node<'_>| Digest::parse_hex(&file.get("sha256")?.as_str()?).ok();
+    files.items().map(digest).collect()
+}
+
+/// Whether the program lies where files of the machine are not listed: at the weaker levels of the
+/// sandbox a command can be started from there.
+fn lies_apart(environment: Node<'_>) -> bool {
+    let program = environment.get("program").and_then(|node| node.as_str());
+    let tops = ["/tmp/", "/dev/", "/proc/"];
+    program.is_some_and(|program| tops.iter().any(|top| program.starts_with(top)))
+}
+
+/// Whether an argument may name a file of the folder. One that begins like an option, or that holds what only
+/// a program's text does, is taken for none.
+fn may_name_a_file(path: &str) -> bool {
+    let is_of_a_text = |c: char| c.is_whitespace() || "\"'`$&|;<>(){}*?".contains(c);
+    SafePath::parse(path).is_ok() && !path.starts_with('-') && !path.contains(is_of_a_text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_and_texts_of_programs_name_no_files() {
+        for path in ["data.csv", "a/b", "alpha=1", "7"] {
+            assert!(may_name_a_file(path), "{path}");
+        }
+        for path in [
+            "-c",
+            "--flag=x",
+            "sort in > out",
+            "print(3)",
+            "/etc/hosts",
+            "../x",
+            "",
+        ] {
+            assert!(!may_name_a_file(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! RB16: the members of RUN_ENVIRONMENT.json and their types.
+
+use super::facts::{Doc, RunBundleView};
+use super::layout::RUN_ENVIRONMENT;
+use super::recorded::ENGINE_LIST;
+use crate::canon::{Kind, Node};
+use crate::formats::shape::{
+    Member, find_misfits, is_count, is_digest, is_flag, is_list, is_object, is_text, is_text_list,
+    is_word, member,
+};
+use crate::verify::{Findings, Gate};
+
+/// Asked where there is such a file.
+pub(super) fn is_there(view: &RunBundleView<'_>) -> Gate {
+    match view.environment {
+        Doc::Absent => Gate::NotApplicable("there is no RUN_ENVIRONMENT.json"),
+        // RB5 says why.
+        Doc::Broken(_) => Gate::NotRun("RUN_ENVIRONMENT.json has no canonical form"),
+        Doc::Read(_) => Gate::Ready,
+    }
+}
+
+const NO_TEXT: &str = "is missing or no text";
+const NO_LIST: &str = "is missing or no list";
+const NO_OBJECT: &str = "is missing or no object";
+
+/// The document itself.
+static ENVIRONMENT: [Member; 15] = [
+    member("environment_version", is_text, NO_TEXT),
+    member("kernel", is_text, NO_TEXT),
+    member("architecture", is_text, NO_TEXT),
+    member("locale", is_text, NO_TEXT),
+    member("timezone", is_text, NO_TEXT),
+    member("variables", is_object, NO_OBJECT),
+    member("files", is_list, NO_LIST),
+    member("sandbox", is_object, NO_OBJECT),
+    member("observation", is_object, NO_OBJECT),
+    member(
+        "folder",
+        |node| node.is_none() || is_text(node),
+        "is no text",
+    ),
+    member(
+        "program",
+        |node| node.is_none() || is_text(node),
+        "is no text",
+    ),
+    member(
+        "became",
+        |node| node.is_none() || is_text(node),
+        "is no text",
+    ),
+    member(
+        "listed",
+        |node| node.is_none() || is_list(node),
+        "is no list",
+    ),
+    member(
+        "present",
+        |node| node.is_none() || is_list(node),
+        "is no list",
+    ),
+    member(
+        ENGINE_LIST,
+        |node| node.is_none() || is_list(node),
+        "is no list",
+    ),
+];
+
+static SANDBOX: [Member; 1] = [member(
+    "level",
+    |node| is_word(node, &["namespaces", "landlock", "none"]),
+    "is not namespaces, landlock or none",
+)];
+
+static OBSERVATION: [Member; 4] = [
+    member(
+        "level",
+        |node| is_word(node, &["observed", "declared"]),
+        "is not observed or declared",
+    ),
+    member("gaps", is_list, NO_LIST),
+    member(
+        "randomness",
+        |node| node.is_none() || is_text_list(node),
+        "is no list of texts",
+    ),
+    member(
+        "threads",
+        |node| node.is_none() || is_text_list(node),
+        "is no list of texts",
+    ),
+];
+
+static GAP: [Member; 2] = [
+    member("kind", is_text, NO_TEXT),
+    member("detail", is_text, NO_TEXT),
+];
+
+/// A file of the machine.
+static MACHINE_FILE: [Member; 6] = [
+    member("path", is_text, NO_TEXT),
+    member("sha256", is_digest, "is no SHA-256"),
+    member("bytes", is_count, "is no number of bytes"),
+    member(
+        "executed",
+        |node| node.is_none() || is_flag(node),
+        "is no boolean",
+    ),
+    member(
+        "package",
+        |node| node.is_none() || is_text(node),
+        "is no text",
+    ),
+    member(
+        "version",
+        |node| node.is_none() || is_text(node),
+        "is no text",
+    ),
+];
+
+/// A file of the engine.
+static ENGINE_FILE: [Member; 5] = [
+    member("path", is_text, NO_TEXT),
+    member("sha256", is_digest, "is no SHA-256"),
+    member("bytes", is_count, "is no number of bytes"),
+    member(
+        "mode",
+        |node| is_word(node, &["644", "755"]),
+        "is not 644 or 755",
+    ),
+    member(
+        "stored",
+        |node| node.is_none() || is_text(node),
+        "is no text",
+    ),
+];
+
+static LISTED: [Member; 2] = [
+    member("path", is_text, NO_TEXT),
+    member("entries", is_list, NO_LIST),
+];
+
+static ENTRY: [Member; 4] = [
+    member("name", is_text, NO_TEXT),
+    member(
+        "bytes",
+        |node| node.is_none() || is_count(node),
+        "is no number of bytes",
+    ),
+    member(
+        "folder",
+        |node| node.is_none() || is_flag(node),
+        "is no boolean",
+    ),
+    member(
+        "executable",
+        |node| node.is_none() || is_flag(node),
+        "is no boolean",
+    ),
+];
+
+static PRESENT: [Member; 4] = [
+    member("path", is_text, NO_TEXT),
+    member(
+        "bytes",
+        |node| node.is_none() || is_count(node),
+        "is no number of bytes",
+    ),
+    member(
+        "folder",
+        |node| node.is_none() || is_flag(node),
+        "is no boolean",
+    ),
+    member(
+        "executable",
+        |node| node.is_none() || is_flag(node),
+        "is no boolean",
+    ),
+];
+
+pub(super) fn check_shape(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let Some(root) = view.environment.root() else {
+        return;
+    };
+    if !is_fitting(root, "", &ENVIRONMENT, findings) {
+        return;
+    }
+    for (name, members) in [("sandbox", &SANDBOX[..]), ("observation", &OBSERVATION[..])] {
+        if let Some(object) = root.get(name).filter(|node| node.kind() == Kind::Object) {
+            is_fitting(object, &format!("/{name}"), members, findings);
+        }
+    }
+    let variables = root.get("variables");
+    for (name, value) in variables.into_iter().flat_map(|node| node.members()) {
+        if !value.is_string() {
+            let name = name.to_lossy();
+            let fault = format!("/variables: `{}` is no text", name.escape_debug());
+            findings.add(RUN_ENVIRONMENT, fault);
+        }
+    }
+    let gaps = root.get("observation").and_then(|node| node.get("gaps"));
+    check_items(gaps, "/observation/gaps", &GAP, findings);
+    check_items(root.get("files"), "/files", &MACHINE_FILE, findings);
+    check_items(root.get("present"), "/present", &PRESENT, findings);
+    let engine_files = root.get(ENGINE_LIST);
+    check_items(engine_files, "/engine_files", &ENGINE_FILE, findings);
+    check_items(root.get("listed"), "/listed", &LISTED, findings);
+    let listed = root.get("listed");
+    for (at, folder) in listed.into_iter().flat_map(|list| list.items()).enumerate() {
+        let place = format!("/listed/{at}/entries");
+        check_items(folder.get("entries"), &place, &ENTRY, findings);
+    }
+}
+
+fn check_items(list: Option<Node<'_>>, place: &str, members: &[Member], findings: &mut Findings) {
+    let items = list.into_iter().flat_map(|list| list.items());
+    for (at, item) in items.enumerate() {
+        is_fitting(item, &format!("{place}/{at}"), members, findings);
+    }
+}
+
+/// Whether `node` is an object at all; what of it is not as the table says becomes findings.
+fn is_fitting(node: Node<'_>, place: &str, members: &[Member], findings: &mut Findings) -> bool {
+    if node.kind() != Kind::Object {
+        let found = node.kind().with_article();
+        let fault = match place {
+            "" => format!("it is an object, not {found}"),
+            place => format!("{place} is an object, not {found}"),
+        };
+        findings.add(RUN_ENVIRONMENT, fault);
+        return false;
+    }
+    for misfit in find_misfits(node, members) {
+        let (name, fault) = (misfit.name, misfit.fault);
+        findings.add(RUN_ENVIRONMENT, format!("{place}/{name} {fault}"));
+    }
+    true
+}
