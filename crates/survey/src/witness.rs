@@ -50,6 +50,12 @@ pub trait Onlooker: Sync {
         false
     }
 
+    /// Whether the path by which a person named a folder is judged too, where its format has rules about it. Not
+    /// for who keeps what is there: how somebody came to it says nothing about it.
+    fn judges_typed_path(&self) -> bool {
+        true
+    }
+
     /// A unit that was judged, with what was noted where it was wanted and there was something.
     fn see(&self, result: &Checked, noted: Option<Noted>);
 }

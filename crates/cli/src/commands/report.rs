@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::atomic::write_bytes;
 use runseal_engine::compare::compare;
 use runseal_engine::staging::{Place, Rights, Staging, StagingError};
 use runseal_engine::survey::load::Loaded;
@@ -22,6 +21,7 @@ use super::report_whole::WholeFiles;
 use crate::error::CliError;
 use crate::inside::{refuse_in, refuse_inside};
 use crate::loaded::{load_error, load_path, with_exhibit};
+use crate::output::put_bytes;
 use crate::places::files_for;
 use crate::progress::with_progress;
 use crate::signing::{OpenTrust, TrustArgs};
@@ -121,12 +121,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 pub(super) fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError> {
-    if output.as_os_str() == "-" {
-        ui::print_bytes(html.as_bytes())?;
-    } else {
-        refuse_inside(output)?;
-        write_bytes(output, html.as_bytes())?;
-    }
+    refuse_inside(output)?;
+    put_bytes(html.as_bytes(), Some(output))?;
     Ok(Outcome::Valid)
 }
 
