@@ -1,16 +1,14 @@
-//! Reading intents and answers and writing results, shared by the kernel's commands.
+//! Reading intents and answers, shared by the kernel's commands.
 
 use std::path::Path;
 
-use runseal_core::canon::{Dialect, Kind, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::canon::{Kind, ReadOptions, parse_document};
 use runseal_core::ids::QuestionId;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic;
 use runseal_engine::input::Input;
 use runseal_kernel::{Answers, Intent, KernelError, Refusal, parse_intent};
 
 use crate::error::CliError;
-use crate::ui;
 
 /// Reads an intent. A file that is not JSON is an error; JSON that is not an intent is a refusal.
 pub fn read_intent(path: &Path) -> Result<Result<Intent, Refusal>, CliError> {
@@ -66,15 +64,4 @@ fn bad_answers(place: &str, message: &str) -> CliError {
 /// Reports an error of the kernel as a bug in this program.
 pub fn internal(error: &KernelError) -> CliError {
     CliError::internal(error.to_string())
-}
-
-/// Prints canonical JSON and one LF, or writes it to a file atomically.
-pub fn put_json(value: &Value, output: Option<&Path>) -> Result<(), CliError> {
-    let Some(path) = output.filter(|path| *path != Path::new("-")) else {
-        return ui::print_json(value, Dialect::Kernel);
-    };
-    let mut bytes = canonical_bytes(value, Dialect::Kernel)
-        .map_err(|error| CliError::no_form(&error, "the result"))?;
-    bytes.push(b'\n');
-    Ok(atomic::write_bytes(path, &bytes)?)
 }

@@ -9,6 +9,7 @@ mod error;
 mod inside;
 mod intent_input;
 mod loaded;
+mod output;
 mod places;
 mod progress;
 mod signing;

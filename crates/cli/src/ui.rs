@@ -22,14 +22,19 @@ pub fn print_line(text: &str) -> Result<(), CliError> {
 
 /// The width and colour support of standard output, for layouts meant for people.
 pub fn screen() -> Screen {
+    let is_quiet = is_quiet();
     if !io::stdout().is_terminal() {
-        return Screen::default();
+        return Screen {
+            is_quiet,
+            ..Screen::default()
+        };
     }
     let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|value| value != "dumb");
     Screen {
         width: Some(terminal_width()),
         has_colour,
+        is_quiet,
     }
 }
 
@@ -105,10 +110,17 @@ pub fn shows_progress() -> bool {
     !QUIET.load(Ordering::Relaxed) && io::stderr().is_terminal()
 }
 
-/// Writes a line for people to standard error, with hidden characters written out; a failure to do so is ignored.
+/// Writes lines for people to standard error, with hidden characters written out, under `--quiet` without hints; a failure to do so is ignored.
 pub fn tell(text: &str) {
     let text = reveal(text.trim_end_matches('\n'));
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let mut error = io::stderr().lock();
+    if !is_quiet() {
+        let _ = writeln!(error, "{text}");
+        return;
+    }
+    for line in text.lines().filter(|line| !line.starts_with("hint: ")) {
+        let _ = writeln!(error, "{line}");
+    }
 }
 
 /// Whether `--quiet` was given.
@@ -125,11 +137,7 @@ pub fn note(text: &str) {
 
 /// Reports an error on standard error; under `--quiet` without its hint.
 pub fn tell_error(error: &CliError) {
-    let text = error.to_string();
-    tell(match QUIET.load(Ordering::Relaxed) {
-        true => text.lines().next().unwrap_or_default(),
-        false => &text,
-    });
+    tell(&error.to_string());
 }
 
 /// Treats a closed pipe as success.

@@ -290,3 +290,15 @@ fn quiet_leaves_hints_out() {
     assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
     assert_eq!(ran.code, Some(2));
 }
+
+#[test]
+fn canon_output_named_by_a_dash_is_printed() {
+    let (_folder, bench) = bench();
+    bench.write("a.json", "{\"b\":1, \"a\":2}");
+    let ran = bench.run(&["canon", "a.json", "-o", "-"]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "{\"a\":2,\"b\":1}")
+    );
+    assert!(!bench.path("-").exists());
+}

@@ -201,6 +201,39 @@ fn walk(desk: &Desk) {
     assert_eq!(row("metrics.peak_gain")["differs"], false);
     let csv = desk.say(&["compare", &one, &two, "--format", "csv"]);
     assert!(csv.contains("metrics.peak_hz,440,441.5\r\n"), "{csv}");
+    let drawn = desk.say(&["compare", "pair", &desk.digest("three"), "--plot", "-"]);
+    assert_eq!(drawn, plot);
+    let both = desk.run(&["compare", &one, &two, "--plot", "-", "--format", "json"]);
+    assert_eq!(
+        (both.code, both.stdout.as_str()),
+        (Some(64), ""),
+        "{both:?}"
+    );
+    assert!(!desk.bench.path("-").exists());
+    // Lists and single runs as CSV, with whole digests.
+    let filter = ["--where", "metrics.peak_hz>441", "--format", "csv"];
+    for command in [&["list"][..], &["search", "resonance"]] {
+        let csv = desk.say(&[command, &filter[..]].concat());
+        let lines: Vec<&str> = csv.split("\r\n").collect();
+        let headings = "digest,format,id,engine,outcome,signer,time,tags,metrics.peak_hz";
+        assert_eq!(lines[0], headings, "{csv}");
+        assert!(
+            lines[2].starts_with(&format!("{two},run-bundle,two,")),
+            "{csv}"
+        );
+        assert!(
+            lines[2].ends_with(",pair,441.5") && lines.len() == 4,
+            "{csv}"
+        );
+    }
+    let csv = desk.say(&["show", &one[..10], &two[..10], "--format", "csv"]);
+    let exported = desk.say(&["export", "--format", "csv", "--where", "tag=pair"]);
+    let mut shown: Vec<&str> = csv.lines().collect();
+    let mut exported: Vec<&str> = exported.lines().collect();
+    assert_eq!(shown[0], exported[0]);
+    shown.sort_unstable();
+    exported.sort_unstable();
+    assert_eq!(shown, exported);
     // Out of it.
     let csv = desk.say(&["export", "--format", "csv", "--where", "tag=pair"]);
     assert!(
@@ -315,6 +348,28 @@ fn signer_is_the_key_that_verify_reports() {
     fs::write(&path, format!("{}{other}{}", &text[..at], &text[at + 1..])).unwrap();
     desk.say(&["add", "runs"]);
     assert_eq!(desk.ids("signer=broken"), ["one"]);
+}
+
+#[test]
+fn pack_is_added_however_somebody_came_to_it() {
+    let desk = Desk::new(None);
+    let pack = project_root().join("vectors/pack/ok-executed/input");
+    runseal_testkit::folders::copy_folder(&pack, &desk.bench.path("x/pack"));
+    fs::create_dir(desk.bench.path("y")).unwrap();
+    let mut added = 0;
+    for path in ["y/../x/pack", "x//pack", "x/./pack", "y/../x"] {
+        let said = parse(&desk.say(&["add", path]));
+        assert_eq!(said["refused"], serde_json::json!([]), "{path}");
+        added += said["added"].as_u64().unwrap();
+    }
+    assert_eq!(added, 1);
+    // Where it was seen is told as it was typed.
+    let entry = parse(&desk.say(&["list", "--format", "json"]));
+    let places = entry["places"].as_array().unwrap();
+    assert!(places.contains(&"y/../x/pack".into()), "{places:?}");
+    // To `verify` the way to a pack that is named counts (PK7).
+    let verified = desk.bench.run(&["verify", "y/../x/pack"]);
+    assert_eq!(verified.code, Some(1), "{verified:?}");
 }
 
 #[test]

@@ -10,7 +10,9 @@
 
 mod neighbour_support;
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
@@ -80,6 +82,8 @@ fn lists() -> Vec<(String, bool)> {
         "sub/../a",
         "/dev/null/../../OUTSIDE",
         "link",
+        "sub//a b",
+        "sub/./a b",
     ] {
         lists.push((format!("{one}  {outside}\n"), true));
     }
@@ -124,6 +128,21 @@ fn checksums_hostile_lists_have_the_verdict_of_sha256sum() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(compared > 45, "{compared}");
+}
+
+#[test]
+fn checksums_name_that_is_no_utf_8_is_told_as_that() {
+    let (folder, bench) = bench();
+    let place = folder.path().join("in");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join(OsStr::from_bytes(b"\xff")), "1").unwrap();
+    let mut list = format!("{}  ", Digest::of(b"1")).into_bytes();
+    list.extend(b"\xff\n");
+    fs::write(place.join("SHA256SUMS"), list).unwrap();
+    let ran = bench.run(&["verify", "in"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    let told = "line 1 is no sum and name in UTF-8";
+    assert!(ran.stdout.contains(told), "{}", ran.stdout);
 }
 
 #[test]

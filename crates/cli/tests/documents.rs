@@ -411,6 +411,7 @@ fn exit_table() -> String {
             "`bundle …`, `proposal …`, `patch …`, `model-io …`, `runner …`, `evidence …`, `ledger …`",
             Surface::Format(Format::ContextBundle),
         ),
+        ("`proxy …`, `mcp …`", Surface::Proxy),
         ("every other command", Surface::Command),
     ];
     let outcomes = [
@@ -501,6 +502,18 @@ fn exit_codes_of_commands_are_those_of_their_row() {
         ("export slsa", 2, 2, 64),
         ("export ro-crate -o crate", 2, 2, 64),
         ("trust check", 2, 2, 64),
+        ("proxy replay --recording", 1, 1, 64),
+        ("mcp replay --recording", 1, 1, 64),
+        ("export otel", 2, 2, 64),
+        ("bundle summarize", 1, 2, 64),
+        ("proposal generate", 1, 2, 64),
+        ("unredact copy -o new --with", 2, 2, 64),
+        ("clarify", 2, 2, 64),
+        ("assess --with true", 2, 2, 64),
+        ("run", 2, 2, 64),
+        // What these are given is judged, and no JSON does not hold.
+        ("job post", 2, 1, 64),
+        ("catalog add", 2, 1, 64),
         ("schema", 64, 64, 64),
     ] {
         assert_eq!(
@@ -519,6 +532,19 @@ fn exit_codes_of_commands_are_those_of_their_row() {
             "{command}"
         );
     }
+    // Behind what is judged stands where it goes or comes from.
+    for (command, unreadable, malformed) in [
+        ("push {} oci-layout:layout", 2, 1),
+        ("pull oci-layout:{}", 2, 1),
+    ] {
+        for (name, expected) in [("missing.json", unreadable), ("text.json", malformed)] {
+            let command = command.replace("{}", name);
+            assert_eq!(code(&command), Some(expected), "{command}");
+        }
+    }
+    bench.write("empty/.keep", "");
+    fs::remove_file(bench.path("empty/.keep")).unwrap();
+    assert_eq!(code("push empty oci-layout:layout"), Some(2));
     // What can be read and does not hold; a policy with a fault is one, a text without its first line is none.
     let broken = project_root().join("vectors/run-bundle/rb5-artifact-changed/input");
     let broken = broken.to_str().unwrap();

@@ -405,6 +405,9 @@ fn slsa_provenance_is_the_statement_that_sign_would_sign() {
     ok(bench.run(&["export", "slsa", "out/r1", "-o", "provenance.json"]));
     let stored: Value = serde_json::from_str(&bench.read("provenance.json")).unwrap();
     assert_eq!(stored, statement);
+    let printed = ok(bench.run(&["export", "slsa", "out/r1", "-o", "-"]));
+    assert_eq!(printed, bench.read("provenance.json"));
+    assert!(!bench.path("-").exists());
     keygen(&bench, "k.pem", "ed25519", "pem");
     ok(bench.run(&["sign", "out/r1", "--key", "k.pem", "--predicate", "slsa"]));
     let envelope: Value = serde_json::from_str(&bench.read("out/r1.intoto.jsonl")).unwrap();

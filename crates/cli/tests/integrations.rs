@@ -96,6 +96,26 @@ fn action_fails_where_nothing_is_found_or_asked() {
 }
 
 #[test]
+fn action_summary_stays_within_what_the_runner_shows() {
+    let folder = tempfile::tempdir().unwrap();
+    let evidence = folder.path().join("evidence");
+    // Findings of a file each, with names of files that make their lines long.
+    let name = "é".repeat(120);
+    let deep = (0..15).fold(evidence, |folder, _| folder.join(&name));
+    fs::create_dir_all(&deep).unwrap();
+    for at in 0..150 {
+        fs::write(deep.join(format!("{at}.json")), "{\"bundle_version\":").unwrap();
+    }
+    let (ran, _, summary) = verify_step(folder.path(), &[("RUNSEAL_PATHS", "evidence")]);
+    assert_eq!(ran.status.code(), Some(1), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).len() > 1 << 19);
+    let block = summary.lines().filter(|line| line.starts_with("    "));
+    let longest = block.map(|line| line.chars().count()).max().unwrap();
+    assert_eq!(longest, 4 + 1000 + 1, "{longest}");
+    assert!(summary.len() < 1 << 20, "{}", summary.len());
+}
+
+#[test]
 fn action_demands_signatures_where_it_is_told_to() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(
@@ -301,6 +321,7 @@ fn action_installs_only_what_the_named_key_signed() {
     let refused = |signer: &str| {
         let (ran, paths) = releases.install("9.9.9", digest, signer);
         assert_eq!((ran.status.code(), paths.as_str()), (Some(1), ""));
+        assert!(text(&ran.stdout).contains("::error::"), "{ran:?}");
     };
     let stranger =
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKqr6urq6urq6urq6urq6urq6urq6urq6urq6urq6urq";
@@ -328,6 +349,11 @@ fn action_installs_only_what_the_named_key_signed() {
     longer.extend_from_slice(b"\n");
     fs::remove_file(&list).unwrap();
     fs::write(&list, longer).unwrap();
+    releases.pack(EVIDENCE);
+    refused(&signer);
+
+    // Evidence without that list.
+    fs::remove_file(&list).unwrap();
     releases.pack(EVIDENCE);
     refused(&signer);
 }
@@ -493,4 +519,16 @@ fn pre_commit_hook_runs_the_verifier_over_the_repository() {
     assert_eq!(run().0, Some(1), "{}", run().1);
     fs::remove_file(&artifact).unwrap();
     assert_eq!(run().0, Some(1), "{}", run().1);
+
+    // File names come behind the arguments, and one that begins with `-` is a file name.
+    let (_, hook) = hooks.split_once("- id: runseal-lint\n").unwrap();
+    assert!(hook.contains("  args: [--]\n"), "{hook}");
+    fs::create_dir(folder.path().join("-x")).unwrap();
+    let intent = project_root().join("examples/intents/clear.json");
+    fs::copy(intent, folder.path().join("-x/intent.json")).unwrap();
+    let linted = with_runseal("sh", folder.path())
+        .args(["-c", &format!("{} -- -x/intent.json", entries[1])])
+        .output()
+        .unwrap();
+    assert_eq!(linted.status.code(), Some(0), "{linted:?}");
 }

@@ -493,6 +493,44 @@ fn chain_of_receipts_is_signed_ordered_attested_and_trusted() {
 }
 
 #[test]
+fn job_replay_says_what_it_cannot_use() {
+    let (_folder, bench) = bench();
+    built(&bench);
+    for option in ["--validator-id", "--build-id"] {
+        let ran = bench.run(&["job", "replay", "out", option, "x"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(64), ""), "{ran:?}");
+        assert!(ran.stderr.contains("part of a signature"), "{ran:?}");
+    }
+    let plain = ok(bench.run(&["job", "replay", "out"])).stdout;
+    let printed = ok(bench.run(&["job", "replay", "out", "--receipt", "-"]));
+    assert_eq!(printed.stdout, plain);
+    assert!(!bench.path("-").exists());
+    for (previous, told) in [
+        (
+            "[]",
+            "the previous receipt is not sound: expected an object",
+        ),
+        (
+            "{\"receipt_hash\":7}",
+            "the previous receipt is not sound: ",
+        ),
+    ] {
+        bench.write("previous.json", previous);
+        let ran = bench.run(&["job", "replay", "out", "--previous", "previous.json"]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(
+            ran.stderr.starts_with(&format!("PREVIOUS: {told}")),
+            "{ran:?}"
+        );
+        assert!(!ran.stderr.contains("sound: ."), "{ran:?}");
+    }
+    fs::create_dir(bench.path("keys")).unwrap();
+    let ran = bench.run(&["job", "replay", "out", "--key", "keys"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.starts_with("NOT_A_FILE: "), "{ran:?}");
+}
+
+#[test]
 fn bundles_damaged_in_one_way_each_give_the_right_check() {
     let (_folder, bench) = bench();
     built(&bench);

@@ -178,3 +178,32 @@ fn bundle_verify_has_the_exits_of_its_document() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.stdout.contains("\"rule_id\":\"BS2\""), "{ran:?}");
 }
+
+#[test]
+fn summarize_takes_context_bundles_alone() {
+    let (_folder, bench) = bench();
+    let proposal = project_root().join("vectors/proposal/ok-generated/input.json");
+    let proposal = std::fs::read_to_string(proposal).unwrap();
+    for other in ["[]", "\"x\"", "{}", "[{\"root_node\":{}}]", &proposal] {
+        bench.write("bundle.json", other);
+        let ran = bench.run(&["bundle", "summarize", "bundle.json"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{other}");
+        assert!(ran.stderr.contains("it is no context bundle"), "{ran:?}");
+    }
+}
+
+#[test]
+fn proposal_of_a_bundle_whose_ids_are_wrong_is_made_with_a_warning() {
+    let (_folder, bench) = bench();
+    let changed = project_root().join("vectors/context-bundle/bs20-content-changed/input.json");
+    let bundle = std::fs::read(changed).unwrap();
+    bench.write("bundle.json", bundle);
+    let ran = bench.run(&["proposal", "generate", "bundle.json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = "warning: ids or hashes in `bundle.json` are not those of its content";
+    assert!(ran.stderr.starts_with(told), "{ran:?}");
+    let bundle = bench.run(&["transform", &example("clear.json")]).stdout;
+    bench.write("bundle.json", bundle);
+    let ran = bench.run(&["proposal", "generate", "bundle.json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{ran:?}");
+}

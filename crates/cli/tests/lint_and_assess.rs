@@ -228,6 +228,19 @@ fn assess_findings_become_questions_and_replay_is_the_same_byte_for_byte() {
         asked.stdout,
         bench.run(&["transform", "assessed.json"]).stdout
     );
+    // Standard output has room for one of the two.
+    let command = "cat > seen.json; cat answer.json";
+    let assess = ["assess", "intent.json", "--with", command];
+    let both = bench.run(&[&assess[..], &["--model-io", "-"]].concat());
+    assert_eq!(
+        (both.code, both.stdout.as_str()),
+        (Some(64), ""),
+        "{both:?}"
+    );
+    let exchange = bench.run(&[&assess[..], &["--model-io", "-", "-o", "printed.json"]].concat());
+    assert_eq!(exchange.code, Some(0), "{exchange:?}");
+    assert_eq!(exchange.stdout, bench.read("io.json"));
+    assert_eq!(bench.read("printed.json"), bench.read("assessed.json"));
     let again = bench.run(&[
         "assess",
         "intent.json",

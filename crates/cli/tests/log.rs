@@ -491,3 +491,12 @@ fn log_on_a_server_proves_the_same_bytes_as_one_in_a_folder() {
     }
     ok(bench.run(&["log", "audit", &format!("{url}#example.com/runs")]));
 }
+
+#[test]
+fn checkpoint_output_named_by_a_dash_is_printed() {
+    let (_folder, bench) = bench();
+    filled(&bench, 1);
+    let printed = ok(bench.run(&["log", "checkpoint", "log", "-o", "-"]));
+    assert_eq!(printed, bench.read("at1.txt"));
+    assert!(!bench.path("-").exists());
+}

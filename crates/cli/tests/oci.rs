@@ -465,3 +465,36 @@ fn replay_of_an_artifact_does_the_run_again() {
     let there = bench.run(&["replay", "oci-layout:layout:v1", "--engine", &engine]);
     assert_eq!(here.code, there.code, "{}{}", there.stdout, there.stderr);
 }
+
+#[test]
+fn push_and_pull_name_what_is_wrong_and_where() {
+    let (_folder, bench) = bench();
+    bench.write("text.json", "no JSON");
+    fs::create_dir(bench.path("empty")).unwrap();
+    for (arguments, code, told) in [
+        (
+            ["push", "nope", "oci-layout:layout"],
+            2,
+            "NOT_FOUND: `nope` does not exist\n",
+        ),
+        (
+            ["push", "text.json", "oci-layout:layout"],
+            1,
+            "NOT_VALID: it does not verify: its rules do not hold, so it was not pushed: text.json\n",
+        ),
+        (
+            ["push", "empty", "oci-layout:layout"],
+            2,
+            "NOT_VALID: it does not verify: nothing to verify was found",
+        ),
+        (
+            ["pull", "oci-layout:nope", "-o=x"],
+            2,
+            "NOT_FOUND: `nope` is no OCI layout: no folder with `oci-layout` and `index.json` in it: ",
+        ),
+    ] {
+        let ran = bench.run(&arguments);
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.starts_with(told), "{arguments:?}: {ran:?}");
+    }
+}

@@ -62,6 +62,9 @@ fn check_spans(bench: &Bench) {
     let spans = bench.run(&["export", "otel", "model_io.json"]);
     assert_eq!(spans.code, Some(0), "{}", spans.stderr);
     assert_eq!(bench.run(&["export", "otel", "."]).stdout, spans.stdout);
+    let printed = bench.run(&["export", "otel", ".", "-o", "-"]);
+    assert_eq!((printed.code, &printed.stdout), (Some(0), &spans.stdout));
+    assert!(!bench.path("-").exists());
     let spans: serde_json::Value = serde_json::from_str(&spans.stdout).unwrap();
     let spans = spans["resourceSpans"][0]["scopeSpans"][0]["spans"]
         .as_array()

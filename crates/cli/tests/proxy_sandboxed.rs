@@ -400,6 +400,18 @@ fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent(
     assert_eq!(forked.code, Some(1), "{forked:?}");
     let told = "FORKED at call 1: 1 answered from the recording, 1 live; fork.json";
     assert!(forked.stdout.contains(told), "{forked:?}");
+    let beyond = [
+        "replay",
+        "RUN_BUNDLE/one",
+        "--fork-at",
+        "99",
+        "--fork-out",
+        "x",
+    ];
+    let beyond = run(&bench, &beyond);
+    assert_eq!(beyond.code, Some(1), "{beyond:?}");
+    let told = "MODELS: the recorded calls of models cannot be answered: it has 2 calls, so it cannot be forked at call 99\n";
+    assert!(beyond.stderr.starts_with(told), "{beyond:?}");
     let again = run(&bench, &arguments);
     assert_eq!(again.code, Some(64), "{again:?}");
     assert!(

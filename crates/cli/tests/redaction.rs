@@ -211,6 +211,16 @@ fn value_disclosed_later_is_accepted_only_where_it_was_sealed() {
         "values.json",
     ]));
     ok(bench.run(&["unredact", "copy", "--with", "values.json", "-o", "more"]));
+    let disclose = ["redact", "out/r1", "--disclose"];
+    let places = ["RUN_INPUT.json#/context", "artifacts/b.bin"];
+    let printed = ok(bench.run(&[&disclose[..], &places[..], &["-o", "-"]].concat()));
+    assert_eq!(printed, bench.read("values.json"));
+    let folder = bench.run(&["redact", "out/r1", "--drop", "artifacts/b.bin", "-o", "-"]);
+    assert_eq!(folder.code, Some(64), "{folder:?}");
+    assert!(!bench.path("-").exists());
+    bench.write("text.json", "no JSON");
+    let broken = bench.run(&["unredact", "copy", "--with", "text.json", "-o", "none"]);
+    assert_eq!(broken.code, Some(2), "{broken:?}");
     let said = ok(bench.run(&["verify", "more", "--strict"]));
     assert!(!said.contains("artifacts/b.bin"), "{said}");
     let shown = fs::read_to_string(bench.path("more/RUN_INPUT.json")).unwrap();

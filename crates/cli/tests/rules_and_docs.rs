@@ -117,6 +117,47 @@ fn completions_and_man_cover_every_command() {
 }
 
 #[test]
+fn man_pages_name_the_program_and_show_what_it_takes() {
+    let (_folder, bench) = bench();
+    assert_eq!(bench.run(&["man", "man1"]).code, Some(0));
+    let page = bench.read("man1/runseal-verify.1");
+    let source = format!("\"runseal {}\"", env!("CARGO_PKG_VERSION"));
+    let title = page.lines().find(|line| line.starts_with(".TH")).unwrap();
+    assert!(title.contains(&source), "{title}");
+    let (_, synopsis) = page.split_once(".SH SYNOPSIS\n").unwrap();
+    let synopsis = synopsis.lines().next().unwrap();
+    assert!(synopsis.ends_with("[OPTIONS] <PATH>..."), "{synopsis}");
+}
+
+#[test]
+fn fish_completions_cover_options_of_commands_two_levels_down() {
+    let (_folder, bench) = bench();
+    let script = bench.run(&["completions", "fish"]).stdout;
+    let line = script
+        .lines()
+        .find(|line| line.contains(" -l slice "))
+        .unwrap();
+    for part in ["using_subcommand job;", "from symbol;", "from add\""] {
+        assert!(line.contains(part), "{line}");
+    }
+}
+
+#[test]
+fn pages_that_name_all_rules_of_a_format_name_the_last_one() {
+    let last = |prefix: &str| {
+        let ids = all_rules().into_iter().filter_map(|rule| {
+            let number = rule.id.strip_prefix(prefix)?;
+            number.parse::<u32>().ok()
+        });
+        ids.max().unwrap()
+    };
+    let engines = std::fs::read_to_string(project_root().join("docs/engines.md")).unwrap();
+    let (_, behind) = engines.split_once("rules RB1-RB").unwrap();
+    let named: String = behind.chars().take_while(char::is_ascii_digit).collect();
+    assert_eq!(named, last("RB").to_string());
+}
+
+#[test]
 fn version_is_the_packages() {
     let (_folder, bench) = bench();
     let version = format!("runseal {}\n", env!("CARGO_PKG_VERSION"));

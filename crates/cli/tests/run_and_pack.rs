@@ -538,3 +538,35 @@ fn pack_that_cannot_be_read_is_exit_two_with_the_verdict() {
     assert_eq!(bench.run(&["pack", "verify"]).code, Some(3));
     assert_eq!(bench.run(&["pack", "verify", "a", "b"]).code, Some(3));
 }
+
+#[test]
+fn run_refuses_options_that_would_change_nothing() {
+    let Place { _folder, bench } = place();
+    bench.write("intent.json", intent_with("{}"));
+    let recording = ["--model-mode", "replay", "--model-io", "nope"];
+    let execute = ["--mode", "execute-sandbox"];
+    for (options, told) in [
+        (&["--proposal", "nope"][..], "--proposal has no use"),
+        (&["--approve"], "--approve has no use"),
+        (&["--model-io", "nope"], "--model-io goes with --model-mode"),
+        (
+            &[&execute[..], &["--model-io", "nope"]].concat(),
+            "--model-io goes with --model-mode",
+        ),
+        (
+            &[&["--policy", "dev"][..], &recording[..]].concat(),
+            "a model mode has no use",
+        ),
+    ] {
+        let ran = bench.run(&[&["run", "intent.json"][..], options].concat());
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(64), ""),
+            "{options:?}"
+        );
+        assert!(ran.stderr.contains(told), "{options:?}: {}", ran.stderr);
+    }
+    // What the policy forbids is told first.
+    let ran = bench.run(&[&["run", "intent.json"][..], &recording[..]].concat());
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+}

@@ -1091,3 +1091,54 @@ fn site_index_tells_a_name_that_only_the_signer_gives_from_a_known_one() {
     let index = bench.read("known/index.html");
     assert!(index.contains("data-signer=\"ada\""), "{index}");
 }
+
+#[test]
+fn sign_refuses_what_the_signature_would_not_say() {
+    let (_folder, bench) = bench();
+    sealed(&bench);
+    keygen(&bench, "ada", "ed25519", "pem");
+    for (options, told) in [
+        (&["--form", "ssh", "--as", "Ada"][..], "what --as gives"),
+        (
+            &["--form", "ssh", "--meaning", "approver"],
+            "what --meaning gives",
+        ),
+        (&["--form", "ssh", "--predicate", "slsa"], "no predicate"),
+        (
+            &["--form", "minisign", "--predicate", "slsa"],
+            "no predicate",
+        ),
+        (&["--predicate", "slsa", "--as", "Ada"], "what --as gives"),
+        (
+            &[
+                "--predicate",
+                "agent-action",
+                "--duration-ms",
+                "1",
+                "--meaning",
+                "x",
+            ],
+            "what --meaning gives",
+        ),
+        (&["--duration-ms", "5"], "--duration-ms goes with"),
+        (
+            &["--timestamp-request", "-"],
+            "--timestamp-request names a file",
+        ),
+    ] {
+        let ran = bench.run(&[&["sign", "out/r1", "--key", "ada"][..], options].concat());
+        assert_eq!(
+            (ran.code, ran.stdout.as_str()),
+            (Some(64), ""),
+            "{options:?}"
+        );
+        assert!(ran.stderr.contains(told), "{options:?}: {}", ran.stderr);
+    }
+    for name in ["out/r1.sig", "out/r1.minisig", "out/r1.intoto.jsonl", "-"] {
+        assert!(!bench.path(name).exists(), "{name}");
+    }
+    let comment = ["--form", "minisign", "--as", "Ada", "--meaning", "author"];
+    ok(bench.run(&[&["sign", "out/r1", "--key", "ada"][..], &comment[..]].concat()));
+    let signature = bench.read("out/r1.minisig");
+    assert!(signature.contains("by Ada as author"), "{signature}");
+}

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -782,4 +784,55 @@ fn page_marks_the_file_of_a_wrong_line_and_the_times_of_a_wrong_duration() {
         let part = part.split("</h3>").next().unwrap();
         assert!(part.contains("⚠ wrong: "), "{name}: {part}");
     }
+}
+
+#[test]
+fn quiet_leaves_hints_out_everywhere() {
+    let (_folder, bench) = bench();
+    bench.write("text.json", "no JSON");
+    bench.write("bundle.json", "{\"root_node\":{}}");
+    for arguments in [
+        &["verify", "text.json"][..],
+        &["verify", "bundle.json"],
+        &["bundle", "verify", "bundle.json"],
+        &["inspect", "missing"],
+        &["canon", "text.json"],
+    ] {
+        let told = |ran: &Ran| format!("{}{}", ran.stdout, ran.stderr);
+        let loud = bench.run(arguments);
+        let quiet = bench.run(&[&["-q"][..], arguments].concat());
+        assert!(told(&loud).contains("hint: "), "{arguments:?}: {loud:?}");
+        assert!(!told(&quiet).contains("hint: "), "{arguments:?}: {quiet:?}");
+        assert_eq!(quiet.code, loud.code, "{arguments:?}");
+    }
+}
+
+#[test]
+fn inspect_says_that_rules_do_not_apply_only_where_some_do_not() {
+    let (_folder, bench) = bench();
+    let list = project_root().join("vectors/checksums/ok-list/input");
+    let shown = bench.run(&["inspect", list.to_str().unwrap()]);
+    let told = "Verdict: valid (4 of 4 rules passed)\n";
+    assert!(shown.stdout.contains(told), "{}", shown.stdout);
+}
+
+#[test]
+fn sarif_names_a_file_by_its_bytes() {
+    let (_folder, bench) = bench();
+    let odd = |name: &[u8]| bench.path("in").join(OsStr::from_bytes(name));
+    fs::create_dir_all(odd(b"d\xff")).unwrap();
+    fs::write(odd(b"d\xff/bad.json"), "{\"bundle_version\":1}").unwrap();
+    fs::write(odd(b"x\xfe.json"), "{\"bundle_version\":1}").unwrap();
+    let sarif = bench.run(&["verify", "in", "--format", "sarif"]).stdout;
+    for uri in ["\"uri\":\"in/d%FF/bad.json\"", "\"uri\":\"in/x%FE.json\""] {
+        assert!(sarif.contains(uri), "{uri}: {sarif}");
+    }
+    fs::write(odd(b"i\xff.json"), "{\"goal\":\"TBD\"}").unwrap();
+    let ran = Command::new(env!("CARGO_BIN_EXE_runseal"))
+        .args(["lint", "--format", "sarif"])
+        .arg(odd(b"i\xff.json"))
+        .output()
+        .unwrap();
+    let sarif = String::from_utf8(ran.stdout).unwrap();
+    assert!(sarif.contains("/in/i%FF.json\""), "{sarif}");
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_engine::directory::{DirectorySource, RootLink};
-use runseal_engine::record::bundle::{Replayed, replay_bundle};
+use runseal_engine::record::bundle::{JudgedBundle, Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{Command, Watching, policy};
 use runseal_engine::record::seal::{RecordError, RecordRequest, record_command};
@@ -61,6 +61,7 @@ fn replay_may_write_as_much_as_the_sealed_run_left_where_nobody_says_otherwise()
     let source = DirectorySource::open(&bundle, RootLink::Follow).unwrap();
     let replay = |grows_to_sealed: bool| {
         let options = RecordedOptions {
+            is_fork: false,
             times: 1,
             same_environment: false,
             given: &[],
@@ -75,7 +76,13 @@ fn replay_may_write_as_much_as_the_sealed_run_left_where_nobody_says_otherwise()
             watching: Watching::default(),
             models: None,
         };
-        replay_bundle(&source, None, &options, &policy(), || Ok(sandbox.clone()))
+        replay_bundle(
+            JudgedBundle::judge(&source).unwrap(),
+            None,
+            &options,
+            &policy(),
+            || Ok(sandbox.clone()),
+        )
     };
     match replay(true) {
         Ok(Replayed::Judged(replay)) => assert_eq!(replay.verdict(), Verdict::Reproduced),

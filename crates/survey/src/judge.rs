@@ -49,7 +49,21 @@ pub(super) struct UnitPlace<'a> {
 impl Judge<'_> {
     /// Judges one unit.
     pub(super) fn judge_unit(&self, unit: Unit) -> UnitResults {
-        match unit.0 {
+        let raw = match &unit.0 {
+            Item::Folder(path, ..) | Item::File(path, _) | Item::Unnamed { path, .. } => {
+                Some(path).filter(|path| path.to_str().is_none()).cloned()
+            }
+            _ => None,
+        };
+        let mut results = self.judge_item(unit.0);
+        if let Some(raw) = raw {
+            results.keep_bytes_of(&raw);
+        }
+        results
+    }
+
+    fn judge_item(&self, item: Item) -> UnitResults {
+        match item {
             Item::Known(result) => self.one_result(*result, Kept::Nothing),
             Item::Standard => self.judge_standard(),
             Item::Folder(path, format, found) => {
@@ -253,8 +267,7 @@ impl Judge<'_> {
     }
 
     /// Judges a folder of a known format, for the path that was `named`: beside that lie its signatures.
-    /// Of a folder that was found by searching, only what lies below the path that a person named is its
-    /// own: how they came there is not.
+    /// Of the path of one that was found by searching, only its own name is judged: how a person came there is not.
     fn judge_folder(
         &self,
         path: &Path,
@@ -264,8 +277,10 @@ impl Judge<'_> {
     ) -> (Checked, Kept) {
         let name = display_path(path);
         let judged_path = match found {
-            Found::ByName => name.clone(),
-            Found::BySearch => display_path(Path::new(path.file_name().unwrap_or_default())),
+            Found::ByName if self.onlooker.judges_typed_path() => name.clone(),
+            Found::ByName | Found::BySearch => {
+                display_path(Path::new(path.file_name().unwrap_or_default()))
+            }
         };
         let source = match open_folder(self.files, path, format, self.threads) {
             Ok(source) => source,

@@ -135,6 +135,17 @@ impl UnitResults {
         }
     }
 
+    /// Keeps the bytes of a path that is no text, for results at that path and below it.
+    fn keep_bytes_of(&mut self, path: &Path) {
+        let shown = display_path(path);
+        for result in &mut self.results {
+            if let Some(below) = result.path.strip_prefix(&shown) {
+                let bytes = [path.as_os_str().as_encoded_bytes(), below.as_bytes()].concat();
+                result.raw_path = Some(bytes.into());
+            }
+        }
+    }
+
     fn passed_over() -> Self {
         Self {
             passed_over: 1,

@@ -52,6 +52,12 @@ pub trait Onlooker: Sync {
         false
     }
 
+    /// Whether the path by which a person named a folder is judged too, where its format has rules about it. Not
+    /// for who keeps what is there: how somebody came to it says nothing about it.
+    fn judges_typed_path(&self) -> bool {
+        true
+    }
+
     /// Whether units are shown: then all that can be is kept of each while it is judged, and `show`
     /// gets it. The other questions are not asked.
     fn wants_whole(&self) -> bool {

@@ -11,7 +11,8 @@ use runseal_kernel::assess::{parse_assessment, with_findings};
 use runseal_kernel::{Intent, Refusal};
 
 use crate::error::CliError;
-use crate::intent_input::{put_json, read_intent};
+use crate::intent_input::read_intent;
+use crate::output::{file_named, put_json};
 use crate::ui;
 
 /// Ask an assessor of your own what an intent leaves open.
@@ -38,10 +39,10 @@ pub struct Args {
     /// Take the answer from a recording of --model-io instead of running a command.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["with", "model_io"])]
     replay: Option<PathBuf>,
-    /// Write the intent with its findings to FILE instead of printing it.
+    /// Write the intent with its findings to FILE instead of printing it; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Record the exchange as model I/O.
+    /// Record the exchange as model I/O; `-` means standard output, where -o names a file.
     #[arg(long, value_name = "FILE")]
     model_io: Option<PathBuf>,
     /// How long the command may take.
@@ -51,6 +52,13 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let prints_exchange = args.model_io.is_some() && file_named(args.model_io.as_deref()).is_none();
+    if prints_exchange && file_named(args.output.as_deref()).is_none() {
+        return Err(CliError::usage(
+            "the exchange and the intent cannot both go to standard output",
+            "name a file for one of them: -o FILE or --model-io FILE",
+        ));
+    }
     let intent = match read_intent(&args.intent)? {
         Ok(intent) => intent,
         Err(refusal) => {

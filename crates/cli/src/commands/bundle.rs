@@ -2,9 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, ReadOptions, parse_document};
+use runseal_core::canon::{Dialect, Kind, ReadOptions, parse_document};
 use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
 use runseal_core::formats::context_bundle::{BundleView, summarize_bundle, verify_bundle};
+use runseal_core::formats::detect::{Detected, detect_root};
 use runseal_core::verify::Outcome;
 use runseal_engine::input::Input;
 use runseal_kernel::transform;
@@ -45,6 +47,9 @@ struct VerifyArgs {
 }
 
 /// Summarize a context bundle: counts, paths, ids, hash and outcome.
+///
+/// The bundle is not verified. Exit 0: summarized. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: it
+/// is no context bundle.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal bundle summarize bundle.json")]
 struct SummarizeArgs {
@@ -87,8 +92,20 @@ fn summarize(args: &SummarizeArgs) -> Result<Outcome, CliError> {
     let bytes = input.read(options.limits.max_bytes)?;
     let document =
         parse_document(&bytes, &options).map_err(|error| CliError::json(&error, &input.shown()))?;
-    let summary = summarize_bundle(document.root())
-        .map_err(|error| CliError::no_form(&error, &input.shown()))?;
+    let root = document.root();
+    let is_bundle =
+        root.kind() == Kind::Object && detect_root(root, "") == Detected::Is(Format::ContextBundle);
+    if !is_bundle {
+        return Err(CliError::new(
+            Outcome::Invalid,
+            "UNKNOWN_FORMAT",
+            "it is no context bundle",
+        )
+        .at(input.shown())
+        .hint("`runseal inspect` says what it is; `runseal transform` makes a context bundle"));
+    }
+    let summary =
+        summarize_bundle(root).map_err(|error| CliError::no_form(&error, &input.shown()))?;
     ui::print_json(&summary, Dialect::Kernel)?;
     Ok(Outcome::Valid)
 }

@@ -10,6 +10,7 @@ use runseal_engine::atomic;
 use runseal_engine::input::Input;
 
 use crate::error::CliError;
+use crate::output::file_named;
 use crate::ui;
 
 /// Print the canonical bytes of a JSON text, nothing added.
@@ -18,7 +19,7 @@ use crate::ui;
 pub struct Args {
     #[command(flatten)]
     pub text: TextArgs,
-    /// Write to FILE instead of printing; it appears whole or not at all.
+    /// Write to FILE instead of printing; it appears whole or not at all. `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -54,7 +55,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let dialect = args.text.dialect()?;
     let (text, shown) = args.text.read()?;
     let write = |sink: &mut dyn Write| canonicalize(&text, dialect, &ReadOptions::TEXT, sink);
-    if let Some(path) = &args.output {
+    if let Some(path) = file_named(args.output.as_deref()) {
         atomic::write_file(path, |file| {
             write(file).map_err(|error| CliError::canon(&error, &shown))
         })?;

@@ -8,7 +8,8 @@ use runseal_kernel::question::Question;
 use runseal_kernel::{Intent, ResultKind, answer_round, transform};
 
 use crate::error::CliError;
-use crate::intent_input::{internal, put_json, read_intent};
+use crate::intent_input::{internal, read_intent};
+use crate::output::put_json;
 use crate::ui;
 
 /// Ask the open questions of an intent and write the answered intent.

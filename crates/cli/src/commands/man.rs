@@ -63,9 +63,12 @@ fn write_pages(command: &clap::Command, folder: &Path) -> Result<usize, CliError
     let path = folder.join(format!("{name}.1"));
     let mut page = Vec::new();
     // No date: it would be that of the build, and pages of the same version must be the same
-    // everywhere.
-    clap_mangen::Man::new(command.clone())
+    // everywhere. The synopsis is that of `--help`: clap_mangen's own leaves out what options take.
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").to_owned();
+    clap_mangen::Man::new(command.clone().override_usage(usage))
         .date("")
+        .source(concat!("runseal ", env!("CARGO_PKG_VERSION")))
         .render(&mut page)
         .map_err(|source| WriteError {
             path: path.clone(),

@@ -308,11 +308,34 @@ fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
             ContextValue::Strings(several) => several.last().cloned(),
             _ => None,
         });
+    // clap suggests `inspect` for `nope`: what is only a little alike misleads.
+    let typed = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(typed)) => Some(typed.as_str()),
+        _ => None,
+    };
+    let suggested = suggested.filter(|meant| typed.is_none_or(|typed| is_like(typed, meant)));
     let hint = match suggested {
         Some(suggested) => format!("did you mean `{suggested}`? {help}"),
         None => help,
     };
     CliError::usage(message, hint)
+}
+
+/// Whether one word can be taken for a mistyped other one: at most every second letter is wrong.
+fn is_like(typed: &str, meant: &str) -> bool {
+    let meant: Vec<char> = meant.chars().collect();
+    // The edits that turn what was typed so far into each beginning of what was meant.
+    let mut edits: Vec<usize> = (0..=meant.len()).collect();
+    for (row, letter) in typed.chars().enumerate() {
+        let mut before = row;
+        edits[0] = row + 1;
+        for (at, other) in meant.iter().enumerate() {
+            let replaced = before + usize::from(letter != *other);
+            before = edits[at + 1];
+            edits[at + 1] = replaced.min(before + 1).min(edits[at] + 1);
+        }
+    }
+    edits[meant.len()] * 2 <= meant.len()
 }
 
 #[cfg(test)]
@@ -342,6 +365,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn mistyped_command_like_none_gets_no_hint_of_another() {
+        for typed in ["nope", "x", "help-me", "frobnicate"] {
+            let error = CommandLine::try_parse_from(["runseal", typed]).unwrap_err();
+            let message = usage_error(&error, &[]).to_string();
+            assert!(!message.contains("did you mean"), "{message}");
+        }
+        for (typed, meant, like) in [
+            ("verify", "verify", true),
+            ("vreify", "verify", true),
+            ("sing", "sign", true),
+            ("", "log", false),
+            ("inspect", "in", false),
+        ] {
+            assert_eq!(is_like(typed, meant), like, "{typed} {meant}");
+        }
+    }
+
     fn check_help(command: &clap::Command) {
         for sub in command
             .get_subcommands()
@@ -364,6 +405,8 @@ mod tests {
                     "`{}` shows no example",
                     sub.get_name()
                 );
+                let name = sub.get_bin_name().unwrap_or_default();
+                assert!(shown.contains(name), "no example is one of `{name}`");
             }
         }
     }

@@ -10,7 +10,7 @@ use runseal_engine::input::Input;
 use runseal_kernel::proposal::{ProposalError, generate_proposal};
 
 use crate::error::CliError;
-use crate::intent_input::put_json;
+use crate::output::put_json;
 use crate::ui;
 use crate::verdict::{self, StrictArgs};
 
@@ -29,8 +29,11 @@ enum ProposalCommand {
 
 /// Make the proposal of a context bundle: a file for each output and a test of its hash.
 ///
-/// Exit 0: made. Exit 1: the bundle could not be read. Exit 2: it is not JSON. Exit 3: it is not a
-/// valid bundle.
+/// The bundle must meet its document (000), as `runseal bundle verify` asks. Whether its ids and hashes are those of its
+/// content, which `runseal verify` asks too, is only warned of: the proposal names the bundle by the hash that it has.
+///
+/// Exit 0: made. Exit 1: the bundle could not be read. Exit 2: it is not JSON. Exit 3: it does not meet
+/// its document.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal proposal generate bundle.json -o proposal.json")]
 struct GenerateArgs {
@@ -78,6 +81,12 @@ fn generate(args: &GenerateArgs) -> Result<Outcome, CliError> {
     if !report.is_valid() {
         ui::tell(&render_human(&report, &input.shown()));
         return Ok(Outcome::Invalid);
+    }
+    if !verify_bundle(&view, Level::Integrity).is_valid() {
+        ui::tell(&format!(
+            "warning: ids or hashes in `{}` are not those of its content; `runseal verify` says which",
+            input.shown()
+        ));
     }
     let proposal = generate_proposal(document.root(), None).map_err(|error| match &error {
         ProposalError::NoForm(error) => CliError::no_form(error, &input.shown()),

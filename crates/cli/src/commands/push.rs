@@ -1,16 +1,19 @@
 //! `runseal push`: publishes evidence to a registry or object storage.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::ContentHash;
+use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
+use runseal_remote::oci::OciError;
 use runseal_remote::oci::image::Image;
 use runseal_remote::oci::push::push;
 use runseal_remote::oci::reference::Reference;
 use runseal_remote::oci::registry::Access;
 
-use super::push_object::{RetentionArgs, is_object_address, push_run, tell_sent};
+use super::push_object::{RetentionArgs, is_object_address, not_pushed, push_run, tell_sent};
 use crate::error::CliError;
 use crate::places::artifact_error;
 use crate::ui;
@@ -75,6 +78,14 @@ pub fn parse_reference(text: &str) -> Result<Reference, CliError> {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    if args
+        .path
+        .symlink_metadata()
+        .is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    {
+        let path = args.path.display().to_string();
+        return Err(SourceError::NotFound { path }.into());
+    }
     if is_object_address(&args.reference) {
         return match args.image || !args.report.is_empty() {
             true => Err(CliError::usage(
@@ -102,7 +113,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             &access,
         ),
     };
-    let pushed = pushed.map_err(|error| artifact_error(&error, &args.reference))?;
+    let pushed = pushed.map_err(|error| match &error {
+        OciError::NotValid { why, .. } => not_pushed(why, &args.path),
+        _ => artifact_error(&error, &args.reference),
+    })?;
     tell_sent(pushed.sent, pushed.skipped, &pushed.attached);
     let answer = Value::object([
         ("digest", ContentHash::from(pushed.digest).to_string()),

@@ -10,7 +10,7 @@ use runseal_engine::survey::{SurveyOptions, Tally, survey_paths, without_climbin
 use runseal_remote::RemoteError;
 use runseal_remote::place::{PutOptions, Retention, RetentionMode, RunPlace};
 use runseal_remote::s3::{S3Place, pull};
-use runseal_remote::verified::check_survey;
+use runseal_remote::verified::{Objection, check_survey};
 
 use crate::error::CliError;
 use crate::places::storage_error;
@@ -103,16 +103,22 @@ pub fn push_run(
 fn verify_first(path: &Path, level: Level) -> Result<(), CliError> {
     let options = SurveyOptions { level, jobs: None };
     let survey = survey_paths(&[without_climbing(path)], options, &Tally::default());
-    check_survey(survey.results()).map_err(|why| {
-        let outcome = match survey.outcome() {
-            Outcome::Valid => Outcome::Invalid,
-            other => other,
-        };
-        let message = format!("it {why}, so it was not pushed");
-        CliError::new(outcome, "NOT_VALID", message)
-            .at(path.display().to_string())
-            .hint(why.hint())
-    })
+    check_survey(survey.results()).map_err(|why| not_pushed(&why, path))
+}
+
+/// Says that what is at `path` does not hold, or that nobody can tell.
+pub fn not_pushed(why: &Objection, path: &Path) -> CliError {
+    let outcome = match why {
+        Objection::Unchecked(_) => Outcome::Unreadable,
+        Objection::Broken | Objection::Several(_) => Outcome::Invalid,
+    };
+    CliError::new(
+        outcome,
+        "NOT_VALID",
+        format!("it {why}, so it was not pushed"),
+    )
+    .at(path.display().to_string())
+    .hint(why.hint())
 }
 
 /// Says what a push did.

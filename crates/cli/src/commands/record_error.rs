@@ -131,6 +131,8 @@ pub fn record_error(
         .hint(SECRET_HINT),
         RecordError::Models(_) => CliError::new(Outcome::Invalid, "MODELS", message)
             .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
+        RecordError::ModelReplay(_) => CliError::new(Outcome::Invalid, "MODELS", message)
+            .hint("model_io.json in the bundle holds the calls; --fork-at names one of them"),
         RecordError::Rejected(findings) => return print_rejected(&findings),
     })
 }

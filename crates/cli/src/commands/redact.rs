@@ -19,6 +19,7 @@ use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;
 use crate::inside::refuse_inside;
+use crate::output::file_named;
 use crate::places::{Outgoing, bring_here, check_outside_archive, files_for, write_beside};
 use crate::signing::KeyArgs;
 use crate::ui;
@@ -78,7 +79,7 @@ pub struct Args {
     sd_jwt: Option<String>,
     #[command(flatten)]
     key: KeyArgs,
-    /// The copy; the disclosure's file with --disclose, the token's with --sd-jwt.
+    /// The copy; the disclosure's file with --disclose (`-` means standard output), the token's with --sd-jwt.
     #[arg(short, long, value_name = "OUT", required_unless_present = "plan")]
     output: Option<PathBuf>,
 }
@@ -236,6 +237,13 @@ fn places_json(withheld: &[Withheld]) -> Value {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
+    let is_printed = args.output.is_some() && file_named(args.output.as_deref()).is_none();
+    if is_printed && args.disclose.is_empty() && !args.plan {
+        return Err(CliError::usage(
+            "a copy is a folder, and a token has a file of disclosures beside it",
+            "-o names where it goes; only what --disclose writes can be printed",
+        ));
+    }
     let shown = args.bundle.display().to_string();
     let fail = |error| redact_error(error, &shown);
     check_outside_archive(&args.bundle)?;
@@ -275,7 +283,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         other => other.map_err(|error| redact_error(error, &seed.display().to_string()))?,
     };
-    if let Some(out) = &args.output {
+    if let Some(out) = file_named(args.output.as_deref()) {
         refuse_inside(out)?;
     }
     let original = Original::open(bundle, seed).map_err(fail)?;
@@ -283,6 +291,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let disclosure = disclose_values(&original, &args.disclose).map_err(fail)?;
         let bytes = canonical_bytes(&disclosure, Dialect::Jcs)
             .map_err(|error| CliError::internal(error.to_string()))?;
+        if file_named(Some(out)).is_none() {
+            ui::print_bytes(&bytes)?;
+            return Ok(Outcome::Valid);
+        }
         check_free(out)?;
         write_bytes(out, &bytes)?;
         ui::print_line(&out.display().to_string())?;

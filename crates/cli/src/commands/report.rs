@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::atomic::write_bytes;
 use runseal_engine::compare::compare;
 use runseal_engine::signing::{BESIDE, path_beside};
 use runseal_engine::survey::load::Loaded;
@@ -19,6 +18,7 @@ use super::report_whole::WholeFiles;
 use crate::error::CliError;
 use crate::inside::{refuse_inside, refuse_over};
 use crate::loaded::{load_error, load_path};
+use crate::output::put_bytes;
 use crate::places::files_for;
 use crate::signing::TrustArgs;
 use crate::ui;
@@ -124,12 +124,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
 }
 
 pub(super) fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError> {
-    if output.as_os_str() == "-" {
-        ui::print_bytes(html.as_bytes())?;
-    } else {
-        refuse_inside(output)?;
-        write_bytes(output, html.as_bytes())?;
-    }
+    refuse_inside(output)?;
+    put_bytes(html.as_bytes(), Some(output))?;
     Ok(Outcome::Valid)
 }
 

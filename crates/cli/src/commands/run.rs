@@ -46,10 +46,10 @@ pub struct Args {
     /// Let commands start this program too, where the policy lists programs. May be repeated.
     #[arg(long, value_name = "PROGRAM")]
     allow: Vec<String>,
-    /// Execute this proposal, made elsewhere, after verifying it against the bundle.
+    /// With execute-sandbox: execute this proposal, made elsewhere, after verifying it against the bundle.
     #[arg(long, value_name = "FILE")]
     proposal: Option<PathBuf>,
-    /// Agree to a proposal that needs a person's approval; recorded in the decision.
+    /// With execute-sandbox: agree to a proposal that needs a person's approval; recorded in the decision.
     #[arg(long)]
     approve: bool,
     /// Write the pack to this folder, which must not exist or be empty.
@@ -73,7 +73,7 @@ pub struct Args {
     /// Where model calls of commands go.
     #[arg(long, value_enum, default_value_t = ModelArg::None)]
     model_mode: ModelArg,
-    /// The recording: written with `record` and --proxy, read with `replay`.
+    /// With a model mode or --proxy: the recording, written with `record` and --proxy, read with `replay`.
     #[arg(long, value_name = "FILE")]
     model_io: Option<PathBuf>,
     /// With `record`: the command that reads a prompt on standard input and writes the answer.
@@ -189,6 +189,7 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
             ));
         }
     };
+    check_used(args, &policy, &model)?;
     Ok(Options {
         intent: args.intent.clone(),
         mode: match args.mode {
@@ -220,6 +221,38 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
         program_path: std::env::var_os("PATH"),
         models,
     })
+}
+
+/// Refuses options that would change nothing: whoever gives one relies on it.
+fn check_used(args: &Args, policy: &Policy, model: &ModelMode) -> Result<(), CliError> {
+    if args.model_io.is_some() && *model == ModelMode::None {
+        return Err(CliError::usage(
+            "--model-io goes with --model-mode or --proxy",
+            "say with --model-mode whether models are recorded or replayed, or leave it out",
+        ));
+    }
+    if matches!(args.mode, ModeArg::ExecuteSandbox) {
+        return Ok(());
+    }
+    // What the policy forbids is told as that (PL4).
+    let asks_models = *model != ModelMode::None
+        && (args.model_io.is_some() || *model == ModelMode::Proxy)
+        && policy
+            .allowed_model_modes
+            .iter()
+            .any(|mode| mode == model.name());
+    let unused = [
+        (args.proposal.is_some(), "--proposal"),
+        (args.approve, "--approve"),
+        (asks_models, "a model mode"),
+    ];
+    match unused.into_iter().find(|(is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((_, option)) => Err(CliError::usage(
+            format!("nothing is executed with --mode plan-only, so {option} has no use"),
+            "`--mode execute-sandbox` executes the proposal",
+        )),
+    }
 }
 
 /// The policy with this name or in this file, plus the programs given with `--allow`.

@@ -28,6 +28,7 @@ use crate::clock;
 use crate::error::CliError;
 use crate::inside::refuse_inside;
 use crate::loaded::load_error;
+use crate::output::file_named;
 use crate::places::{files_for, write_beside};
 use crate::signing::{KeyArgs, OpenKey, before_1970, sign_error};
 use crate::ui;
@@ -51,16 +52,18 @@ pub struct Args {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     key: KeyArgs,
-    /// Who signs, in your words; a policy has its own name for the key.
+    /// Who signs, in your words; a policy has its own name for the key. --form ssh and --predicate slsa
+    /// have no room for it.
     #[arg(long = "as", value_name = "NAME")]
     name: Option<String>,
-    /// What the signature means: author, reviewer, approver, or anything else.
+    /// What the signature means: author, reviewer, approver, or anything else. --form ssh and the predicates
+    /// slsa and agent-action have no room for it.
     #[arg(long, value_name = "TEXT")]
     meaning: Option<String>,
     /// How the signature is written.
     #[arg(long, value_enum, default_value_t = FormArg::Dsse)]
     form: FormArg,
-    /// What is said about what is signed.
+    /// What is said about what is signed, with --form dsse or sigstore.
     #[arg(long, value_enum, default_value_t = PredicateArg::Run)]
     predicate: PredicateArg,
     /// How long the run took; no bundle records it, so this is your word (--predicate
@@ -125,6 +128,7 @@ impl FormArg {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     check_args(args)?;
+    check_said(args)?;
     let key = match (&args.key.key, &args.timestamp) {
         (None, Some(_)) => None,
         _ => Some(args.key.open()?),
@@ -168,6 +172,12 @@ fn check_args(args: &Args) -> Result<(), CliError> {
             hint,
         ));
     }
+    if args.timestamp_request.is_some() && file_named(args.timestamp_request.as_deref()).is_none() {
+        return Err(CliError::usage(
+            "standard output says where the signature is",
+            "--timestamp-request names a file",
+        ));
+    }
     let is_single =
         args.output.is_some() || args.timestamp.is_some() || args.timestamp_request.is_some();
     if is_single && args.paths.len() > 1 {
@@ -187,6 +197,39 @@ fn check_args(args: &Args) -> Result<(), CliError> {
                 "leave it out",
             ));
         }
+    }
+    Ok(())
+}
+
+/// Refuses options that the signature would not carry: whoever gives one relies on it.
+fn check_said(args: &Args) -> Result<(), CliError> {
+    let is_plain = matches!(args.form, FormArg::Ssh | FormArg::Minisign);
+    if is_plain && args.predicate != PredicateArg::Run {
+        return Err(CliError::usage(
+            "this form signs the document or manifest and carries no predicate",
+            "--form dsse and --form sigstore do",
+        ));
+    }
+    let (has_name, has_meaning) = match (args.form, args.predicate) {
+        (FormArg::Ssh, _) | (_, PredicateArg::Slsa) => (false, false),
+        (_, PredicateArg::AgentAction) => (true, false),
+        (_, PredicateArg::Run) => (true, true),
+    };
+    let unsaid = [
+        (args.name.is_some() && !has_name, "--as"),
+        (args.meaning.is_some() && !has_meaning, "--meaning"),
+    ];
+    if let Some((_, option)) = unsaid.into_iter().find(|(is_unsaid, _)| *is_unsaid) {
+        return Err(CliError::usage(
+            format!("this signature would not say what {option} gives"),
+            "--form dsse, sigstore or minisign with --predicate run carries both",
+        ));
+    }
+    if args.duration_ms.is_some() && args.predicate != PredicateArg::AgentAction {
+        return Err(CliError::usage(
+            "--duration-ms goes with --predicate agent-action",
+            "no other predicate states a duration: leave it out",
+        ));
     }
     Ok(())
 }

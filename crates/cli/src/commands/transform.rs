@@ -7,7 +7,8 @@ use runseal_kernel::context::Declared;
 use runseal_kernel::{Bundle, ResultKind, apply_answers, result_value, transform};
 
 use crate::error::CliError;
-use crate::intent_input::{internal, put_json, read_answers, read_intent};
+use crate::intent_input::{internal, read_answers, read_intent};
+use crate::output::put_json;
 use crate::ui;
 
 /// Make the context bundle of an intent, with any open questions.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use runseal_core::canon::{Dialect, Value};
+use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::formats::redacted::documents::REDACTED;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
@@ -43,6 +43,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let values = read_file(&args.with, JsonLimits::LARGEST_DOCUMENT)?;
+    parse_document(&values, &ReadOptions::TEXT)
+        .map_err(|error| CliError::json(&error, &args.with.display().to_string()))?;
     let here = bring_here(&args.copy)?;
     let copy = here.as_ref().map_or(&args.copy, |(_, copy)| copy);
     let signatures = signatures_for(args)?;

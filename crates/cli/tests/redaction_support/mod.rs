@@ -104,14 +104,13 @@ pub fn pack(bench: &Bench, more: &[&str]) -> bool {
         "intent.json",
         "--policy",
         "default",
-        "--approve",
         "--pack",
         "pack",
         "--redactable",
     ];
     let executes = runseal_testkit::isolation::sandbox().is_some();
     if executes {
-        arguments.extend(["--mode", "execute-sandbox", "--allow", "cat"]);
+        arguments.extend(["--mode", "execute-sandbox", "--approve", "--allow", "cat"]);
     }
     arguments.extend(more);
     let ran = bench.run(&arguments);

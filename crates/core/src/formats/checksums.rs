@@ -324,7 +324,7 @@ fn lines<'a>(facts: &&'a ChecksumsFacts) -> impl Iterator<Item = (&'a List, &'a 
 fn check_lines(facts: &&ChecksumsFacts, findings: &mut Findings) {
     for list in &facts.lists {
         for number in &list.faults {
-            let message = format!("line {number} is no sum and name");
+            let message = format!("line {number} is no sum and name in UTF-8");
             findings.add(list.name.as_str(), message);
         }
         if list.is_cut {

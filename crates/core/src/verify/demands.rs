@@ -134,6 +134,7 @@ mod tests {
     fn found(path: &str, format: Format, id: &str, outcome: Option<&str>) -> Checked {
         Checked {
             path: path.to_owned(),
+            raw_path: None,
             format: Some(format),
             verdict: Verdict::Valid,
             identity: Identity {

@@ -9,6 +9,8 @@ pub enum Surface {
     Format(Format),
     /// The one `verify` for everything.
     Verify,
+    /// What stands between a program and its models or tools, which ends with 0 or 1.
+    Proxy,
     /// Any other command.
     Command,
 }
@@ -78,6 +80,14 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Usage => USAGE,
             Interrupted => INTERRUPTED,
         },
+        // Whoever starts one asks whether everything went through it as it should.
+        Surface::Proxy => match outcome {
+            Valid => 0,
+            Invalid | Malformed | Unreadable => 1,
+            Usage => USAGE,
+            Internal => INTERNAL,
+            Interrupted => INTERRUPTED,
+        },
         // Where no document has numbers of its own.
         Surface::Format(_) | Surface::Command => match outcome {
             Valid => 0,
@@ -115,6 +125,7 @@ mod tests {
             [0, 1, 2, 2, 64, 3]
         );
         assert_eq!(codes(Surface::Verify), [0, 1, 1, 2, 3, 3]);
+        assert_eq!(codes(Surface::Proxy), [0, 1, 1, 1, 64, 70]);
         assert_eq!(codes(Surface::Command), [0, 1, 2, 2, 64, 70]);
     }
 }

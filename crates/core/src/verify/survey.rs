@@ -52,6 +52,8 @@ pub enum Verdict {
 pub struct Checked {
     /// Its path as given, or below the one that was given.
     pub path: String,
+    /// The bytes of that path, where they are no text and `path` only shows what can be shown of them.
+    pub raw_path: Option<Box<[u8]>>,
     /// What it is, where that is known.
     pub format: Option<Format>,
     /// What became of it.
@@ -78,6 +80,7 @@ impl Checked {
         };
         Self {
             path: path.into(),
+            raw_path: None,
             format: Some(report.format()),
             verdict,
             identity: judgement.identity,
@@ -94,6 +97,7 @@ impl Checked {
         let finding = Finding::about_whole(rule_id, message);
         Self {
             path: path.into(),
+            raw_path: None,
             format,
             verdict: Verdict::Invalid {
                 findings: vec![finding],
@@ -111,6 +115,7 @@ impl Checked {
     ) -> Self {
         Self {
             path: path.into(),
+            raw_path: None,
             format,
             verdict: Verdict::NotChecked(reason.into()),
             identity: Identity::default(),
@@ -138,6 +143,11 @@ impl Checked {
     /// Whether everything holds.
     pub fn is_valid(&self) -> bool {
         self.verdict == Verdict::Valid
+    }
+
+    /// The bytes of its path.
+    pub fn path_bytes(&self) -> &[u8] {
+        self.raw_path.as_deref().unwrap_or(self.path.as_bytes())
     }
 
     /// Its findings; none where it is valid or could not be looked at.
@@ -358,6 +368,7 @@ mod tests {
     fn checked(path: &str, verdict: Verdict) -> Checked {
         Checked {
             path: path.to_owned(),
+            raw_path: None,
             format: None,
             verdict,
             identity: Identity::default(),

@@ -229,6 +229,10 @@ impl Onlooker for Collector<'_> {
         true
     }
 
+    fn judges_typed_path(&self) -> bool {
+        false
+    }
+
     fn keeps(&self, name: &str) -> bool {
         KEPT.contains(&name)
     }

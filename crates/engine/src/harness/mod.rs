@@ -79,7 +79,8 @@ pub enum ModelMode {
 }
 
 impl ModelMode {
-    fn name(&self) -> &'static str {
+    /// Its name in policies and in run.json.
+    pub fn name(&self) -> &'static str {
         match self {
             Self::None => "none",
             Self::Record { .. } | Self::Proxy => "record",

@@ -44,10 +44,12 @@ impl Previous {
     pub fn parse(node: Node<'_>) -> Result<Self, PreviousError> {
         let receipt = Receipt::read(node);
         if let Some(problem) = receipt.problems.first() {
-            let path = problem.path.to_string();
+            let place = match problem.path.to_string() {
+                path if path == "$" => String::new(),
+                path => format!("{}: ", path.trim_start_matches("$.")),
+            };
             return Err(PreviousError::Unsound(format!(
-                "{}: {}",
-                path.trim_start_matches('$'),
+                "{place}{}",
                 problem.message
             )));
         }

@@ -78,6 +78,9 @@ pub enum RecordError {
     /// The exchange with models cannot be stored.
     #[error("what models were asked cannot be sealed: {0}")]
     Models(String),
+    /// The recorded answers of models cannot be given in a replay.
+    #[error("the recorded calls of models cannot be answered: {0}")]
+    ModelReplay(String),
     /// A secret that went through the proxy is in what was to be sealed.
     #[error(transparent)]
     ProxySecret(#[from] SecretSearchError),

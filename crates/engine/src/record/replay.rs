@@ -149,7 +149,7 @@ pub(crate) fn replay_recorded(
     for _ in 0..options.times.max(1) {
         // Each run starts again with the first recorded answer.
         if let (Some(recording), Some(start)) = (&restored.model_io, options.models) {
-            command.models = Some(start(recording).map_err(RecordError::Models)?);
+            command.models = Some(start(recording).map_err(RecordError::ModelReplay)?);
         }
         let again = match run_command(&command, &sandbox, &options.watching) {
             Ok(again) => again,
@@ -164,7 +164,7 @@ pub(crate) fn replay_recorded(
         hide_secrets(&command.secrets, &mut comparison);
         note_other_program(&again, &mut replay);
         if let Some(session) = command.models.take() {
-            let traffic = session.finish().map_err(RecordError::Models)?;
+            let traffic = session.finish().map_err(RecordError::ModelReplay)?;
             compare_traffic(&traffic, &mut comparison, &mut replay);
         }
         if !comparison.divergences.is_empty() && replay.reasons.is_empty() {

@@ -237,7 +237,7 @@ fn source_error(path: &Path, error: OciError) -> SourceError {
     let shown = path.display().to_string();
     match error {
         OciError::Source(error) => error,
-        OciError::NotFound(_) => SourceError::NotFound { path: shown },
+        OciError::NotFound(_) | OciError::NoLayout(_) => SourceError::NotFound { path: shown },
         error => SourceError::Io {
             path: shown,
             source: io::Error::other(error),
@@ -256,7 +256,9 @@ impl Files for OciFiles {
     fn kind(&self, path: &Path) -> io::Result<EntryKind> {
         match self.artifact(path) {
             Ok(_) => Ok(EntryKind::File),
-            Err(OciError::NotFound(_)) => Err(io::ErrorKind::NotFound.into()),
+            Err(OciError::NotFound(_) | OciError::NoLayout(_)) => {
+                Err(io::ErrorKind::NotFound.into())
+            }
             Err(error) => Err(io::Error::other(error)),
         }
     }

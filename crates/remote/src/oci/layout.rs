@@ -53,10 +53,7 @@ impl FolderLayout {
     /// When there is none.
     pub fn open(folder: &Path) -> Result<Self, OciError> {
         if !is_layout(folder) {
-            return Err(OciError::NotFound(format!(
-                "{} with `{MARKER}` in it",
-                folder.display()
-            )));
+            return Err(OciError::NoLayout(folder.display().to_string()));
         }
         Ok(Self {
             folder: folder.to_owned(),

@@ -106,6 +106,9 @@ pub enum OciError {
     /// Nothing has this name.
     #[error("there is no `{0}`")]
     NotFound(String),
+    /// There is no OCI layout of this name.
+    #[error("`{0}` is no OCI layout: no folder with `oci-layout` and `index.json` in it")]
+    NoLayout(String),
     /// The content has a different digest than was requested.
     #[error(
         "{what} is not what was asked for: expected {}, got {}",
@@ -159,7 +162,7 @@ impl OciError {
             Self::ForeignTokens { .. } => "FOREIGN_TOKENS",
             Self::Changed(_) => "CHANGED",
             Self::Malformed { .. } => "MALFORMED",
-            Self::NotFound(_) => "NOT_FOUND",
+            Self::NotFound(_) | Self::NoLayout(_) => "NOT_FOUND",
             Self::OtherContent { .. } | Self::OtherSize { .. } => "CORRUPT",
             Self::Remote(error) => error.code(),
         }
@@ -185,7 +188,7 @@ impl OciError {
             Self::OtherContent { .. } | Self::OtherSize { .. } => {
                 Some("it cannot be trusted; get it from another copy")
             }
-            Self::NotFound(_) => Some("check the name and the tag"),
+            Self::NotFound(_) | Self::NoLayout(_) => Some("check the name and the tag"),
             Self::Remote(error) => error.hint(),
             _ => None,
         }

@@ -310,9 +310,14 @@ fn write_verdict(text: &mut String, exhibit: &Exhibit<'_>, screen: Screen) {
     let findings: Vec<_> = exhibit.findings().collect();
     if exhibit.is_valid() {
         let of = required.count();
+        let others = match of.saturating_sub(passed) {
+            0 => "",
+            1 => ", the other does not apply",
+            _ => ", the others do not apply",
+        };
         let _ = writeln!(
             text,
-            "Verdict: valid ({passed} of {of} rules passed, the others do not apply)"
+            "Verdict: valid ({passed} of {of} rules passed{others})"
         );
         return;
     }

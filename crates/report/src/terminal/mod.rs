@@ -25,6 +25,8 @@ pub struct Screen {
     pub width: Option<usize>,
     /// Whether it shows colours.
     pub has_colour: bool,
+    /// Whether advice is left out.
+    pub is_quiet: bool,
 }
 
 impl Screen {
@@ -154,6 +156,7 @@ mod tests {
             Screen {
                 width: Some(80),
                 has_colour: true,
+                is_quiet: false,
             },
         );
         assert_eq!(plain.tint(Tone::Bad, "x"), "x");

@@ -62,6 +62,13 @@ impl Text {
         self.toned(Tone::Neutral, depth, content);
     }
 
+    /// Advice on how to go on, where it is wanted.
+    fn hint(&mut self, depth: usize, advice: &str) {
+        if !self.screen.is_quiet {
+            self.line(depth, &format!("hint: {advice}"));
+        }
+    }
+
     fn toned(&mut self, tone: Tone, depth: usize, content: &str) {
         let indent = "  ".repeat(depth);
         let lines = wrap(content, self.screen.room(indent.len() + 2));
@@ -235,11 +242,11 @@ fn write_findings(text: &mut Text, result: &Checked, findings: &[Finding]) {
         }
         match rule {
             Some(rule) => text.line(2, &format!("means: {}", rule.explanation)),
-            None => text.line(2, &format!("hint: {}", meaning_of(id).1)),
+            None => text.hint(2, meaning_of(id).1),
         }
     }
     if let Some(advice) = advice(result, findings) {
-        text.line(1, &format!("hint: {advice}"));
+        text.hint(1, &advice);
     }
 }
 
@@ -339,6 +346,7 @@ mod tests {
         };
         let invalid = Checked {
             path: "runs/<b> & c\u{1}\u{202e}".to_owned(),
+            raw_path: None,
             format: Some(Format::JobBundle),
             verdict: Verdict::Invalid {
                 findings: vec![finding],
@@ -348,6 +356,7 @@ mod tests {
         };
         let valid = Checked {
             path: "runs/a".to_owned(),
+            raw_path: None,
             format: Some(Format::Patch),
             verdict: Verdict::Valid,
             identity: Identity::default(),
@@ -361,6 +370,7 @@ mod tests {
         let valid = |level| {
             let result = Checked {
                 path: "a".to_owned(),
+                raw_path: None,
                 format: Some(Format::Patch),
                 verdict: Verdict::Valid,
                 identity: Identity::default(),
@@ -393,13 +403,20 @@ mod tests {
         ] {
             assert!(text.contains(wanted), "{wanted}\n{text}");
         }
+        let screen = Screen {
+            is_quiet: true,
+            ..Screen::default()
+        };
+        let quiet = render_survey_human(&survey(), screen);
+        let without_hints = text.lines().filter(|line| !line.contains("hint: "));
+        assert!(quiet.lines().eq(without_hints), "{quiet}");
     }
 
     #[test]
     fn survey_on_a_screen_is_aligned_coloured_and_no_wider_than_it() {
         let screen = Screen {
             width: Some(72),
-            has_colour: false,
+            ..Screen::default()
         };
         let text = render_survey_human(&survey(), screen);
         assert!(text.lines().all(|line| columns(line) <= 72), "{text}");

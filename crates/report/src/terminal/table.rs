@@ -99,7 +99,7 @@ mod tests {
         );
         let screen = Screen {
             width: Some(20),
-            has_colour: false,
+            ..Screen::default()
         };
         let table = render_table(screen, &headers, &rows);
         assert!(table.lines().all(|line| columns(line) <= 20), "{table}");

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
 use runseal_engine::catalog::compare::{Comparison, compare};
 use runseal_engine::catalog::{Scalar, entries_of, resolve};
 use runseal_report::plot::{MOST_PANELS, PlotRow, render_plot};
@@ -13,6 +12,7 @@ use runseal_report::terminal::{render_spark, render_table};
 use super::place::{CatalogArgs, catalog_error};
 use super::table::{csv_line, short_digest};
 use crate::error::CliError;
+use crate::output::{file_named, put_bytes};
 use crate::ui;
 
 /// The most runs that a table has room for side by side.
@@ -32,7 +32,7 @@ pub struct Args {
     /// Show what is the same everywhere too.
     #[arg(long)]
     all: bool,
-    /// Draw the numbers that differ into this SVG file.
+    /// Draw the numbers that differ into this SVG file; `-` prints the drawing in place of the table.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// How to print.
@@ -61,6 +61,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             "let it end with .svg",
         ));
     }
+    let is_printed = args.plot.is_some() && file_named(args.plot.as_deref()).is_none();
+    if is_printed && args.format != CompareFormat::Human {
+        return Err(CliError::usage(
+            "the drawing and the comparison cannot both go to standard output",
+            "name a file with --plot, or leave --format out",
+        ));
+    }
     let catalog = args.store.read()?;
     let mut digests = Vec::new();
     for name in &args.runs {
@@ -83,9 +90,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     let entries = entries_of(&*catalog, &digests).map_err(|error| catalog_error(&error))?;
     let comparison = compare(entries, args.all);
-    if let Some(path) = &args.plot {
+    if let Some(plot) = &args.plot {
         let svg = draw(&comparison)?;
-        write_bytes(path, svg.as_bytes())?;
+        put_bytes(svg.as_bytes(), Some(plot))?;
+        if file_named(Some(plot)).is_none() {
+            return Ok(Outcome::Valid);
+        }
     }
     match args.format {
         CompareFormat::Human => print_human(&comparison)?,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::{Query, ValueName};
+use runseal_engine::catalog::{Entry, Query, ValueName};
 
 use super::place::{CatalogArgs, parse_filter};
 use super::table::{csv_line, joined, json_text, visit};
@@ -66,31 +66,38 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                 names.extend(entry.values.into_keys().map(|name| (name, ())));
                 Ok(())
             })?;
-            let shown: Vec<String> = names.keys().map(|name| name.shown(&names)).collect();
-            let headers = FIXED.into_iter().chain(shown.iter().map(String::as_str));
-            ui::print_bytes(csv_line(headers).as_bytes())?;
+            ui::print_bytes(csv_headings(&names).as_bytes())?;
             visit(&*catalog, &query, |entry| {
-                let text = |text: &Option<String>| text.clone().unwrap_or_default();
-                let mut cells = vec![
-                    entry.digest.to_string(),
-                    entry.format.clone(),
-                    text(&entry.id),
-                    text(&entry.engine),
-                    text(&entry.outcome),
-                    joined(entry.signers()),
-                    text(&entry.time),
-                    joined(entry.tags.iter().map(String::as_str)),
-                    joined(entry.places()),
-                ];
-                // A value that was added after the names were collected has no column and is left
-                // out.
-                cells.extend(names.keys().map(|name| {
-                    let scalar = entry.values.get(name);
-                    scalar.map(|scalar| scalar.shown()).unwrap_or_default()
-                }));
-                ui::print_bytes(csv_line(cells.iter().map(String::as_str)).as_bytes())
+                ui::print_bytes(csv_entry(&entry, &names).as_bytes())
             })?;
         }
     }
     Ok(Outcome::Valid)
+}
+
+/// The first line of the CSV: what is known of every entry, then these parameters and metrics.
+pub fn csv_headings(names: &BTreeMap<ValueName, ()>) -> String {
+    let shown: Vec<String> = names.keys().map(|name| name.shown(names)).collect();
+    csv_line(FIXED.into_iter().chain(shown.iter().map(String::as_str)))
+}
+
+/// An entry under those headings. A value without a column, which was added after the names were collected, is left out.
+pub fn csv_entry(entry: &Entry, names: &BTreeMap<ValueName, ()>) -> String {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let mut cells = vec![
+        entry.digest.to_string(),
+        entry.format.clone(),
+        text(&entry.id),
+        text(&entry.engine),
+        text(&entry.outcome),
+        joined(entry.signers()),
+        text(&entry.time),
+        joined(entry.tags.iter().map(String::as_str)),
+        joined(entry.places()),
+    ];
+    cells.extend(names.keys().map(|name| {
+        let scalar = entry.values.get(name);
+        scalar.map(|scalar| scalar.shown()).unwrap_or_default()
+    }));
+    csv_line(cells.iter().map(String::as_str))
 }

@@ -2,9 +2,10 @@
 
 use runseal_core::canon::Dialect;
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::{Entry, entries_of, resolve};
+use runseal_engine::catalog::{CatalogReader, Entry, entries_of, resolve};
 use runseal_report::terminal::render_table;
 
+use super::export::{csv_entry, csv_headings};
 use super::place::{CatalogArgs, catalog_error};
 use super::table::{EntryFormat, joined};
 use crate::error::CliError;
@@ -29,24 +30,45 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let catalog = args.store.read()?;
+    if args.format == EntryFormat::Csv {
+        print_csv(&*catalog, &args.runs)?;
+        return Ok(Outcome::Valid);
+    }
     let mut is_first = true;
     for name in &args.runs {
-        let digests = resolve(&*catalog, name).map_err(|error| catalog_error(&error))?;
-        let entries = entries_of(&*catalog, &digests).map_err(|error| catalog_error(&error))?;
-        for entry in entries {
-            match args.format {
-                EntryFormat::Json => ui::print_asked_json(&entry.to_value(), Dialect::Jcs)?,
-                EntryFormat::Human => {
-                    if !is_first {
-                        ui::print_line("")?;
-                    }
-                    print_entry(&entry)?;
-                }
+        for entry in entries_named(&*catalog, name)? {
+            if args.format == EntryFormat::Json {
+                ui::print_asked_json(&entry.to_value(), Dialect::Jcs)?;
+                continue;
             }
+            if !is_first {
+                ui::print_line("")?;
+            }
+            print_entry(&entry)?;
             is_first = false;
         }
     }
     Ok(Outcome::Valid)
+}
+
+fn entries_named(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Entry>, CliError> {
+    let digests = resolve(catalog, name).map_err(|error| catalog_error(&error))?;
+    entries_of(catalog, &digests).map_err(|error| catalog_error(&error))
+}
+
+/// Prints all runs as one table, with the columns of `catalog export`.
+fn print_csv(catalog: &dyn CatalogReader, runs: &[String]) -> Result<(), CliError> {
+    let mut entries = Vec::new();
+    for name in runs {
+        entries.extend(entries_named(catalog, name)?);
+    }
+    let values = entries.iter().flat_map(|entry| entry.values.keys());
+    let names = values.map(|name| (name.clone(), ())).collect();
+    ui::print_bytes(csv_headings(&names).as_bytes())?;
+    for entry in &entries {
+        ui::print_bytes(csv_entry(entry, &names).as_bytes())?;
+    }
+    Ok(())
 }
 
 fn print_entry(entry: &Entry) -> Result<(), CliError> {

@@ -18,6 +18,8 @@ pub enum EntryFormat {
     Human,
     /// One JSON object per line.
     Json,
+    /// Comma-separated values, RFC 4180: the columns of the table, all of them, with whole digests.
+    Csv,
 }
 
 /// What `list` and `search` have in common.
@@ -60,6 +62,14 @@ impl ListArgs {
                 query.limit = self.limit.filter(|limit| *limit > 0);
                 visit(catalog, &query, |entry| {
                     ui::print_asked_json(&entry.to_value(), Dialect::Jcs)
+                })
+            }
+            EntryFormat::Csv => {
+                query.limit = self.limit.filter(|limit| *limit > 0);
+                ui::print_bytes(csv_line(headers(&columns).iter().map(String::as_str)).as_bytes())?;
+                visit(catalog, &query, |entry| {
+                    let row = row_of(&entry, entry.digest.to_string(), &columns);
+                    ui::print_bytes(csv_line(row.iter().map(String::as_str)).as_bytes())
                 })
             }
             EntryFormat::Human => {
@@ -124,33 +134,40 @@ pub fn visit(
     failed.map_or(Ok(()), Err)
 }
 
-fn print_table(entries: &[Entry], columns: &[ValueColumn]) -> Result<(), CliError> {
-    let mut headers: Vec<String> = [
+/// The headings of a list of entries.
+fn headers(columns: &[ValueColumn]) -> Vec<String> {
+    let fixed = [
         "digest", "format", "id", "engine", "outcome", "signer", "time", "tags",
-    ]
-    .map(str::to_owned)
-    .into();
-    headers.extend(columns.iter().map(|(heading, _)| heading.clone()));
+    ];
+    let asked = columns.iter().map(|(heading, _)| heading.clone());
+    fixed.into_iter().map(str::to_owned).chain(asked).collect()
+}
+
+/// An entry under those headings.
+fn row_of(entry: &Entry, digest: String, columns: &[ValueColumn]) -> Vec<String> {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let mut row = vec![
+        digest,
+        entry.format.clone(),
+        text(&entry.id),
+        text(&entry.engine),
+        text(&entry.outcome),
+        joined(entry.signers()),
+        text(&entry.time),
+        joined(entry.tags.iter().map(String::as_str)),
+    ];
+    row.extend(columns.iter().map(|(_, names)| {
+        let found = names.iter().find_map(|name| entry.values.get(name));
+        found.map(|scalar| scalar.shown()).unwrap_or_default()
+    }));
+    row
+}
+
+fn print_table(entries: &[Entry], columns: &[ValueColumn]) -> Result<(), CliError> {
+    let headers = headers(columns);
     let rows: Vec<Vec<String>> = entries
         .iter()
-        .map(|entry| {
-            let text = |text: &Option<String>| text.clone().unwrap_or_default();
-            let mut row = vec![
-                short_digest(entry),
-                entry.format.clone(),
-                text(&entry.id),
-                text(&entry.engine),
-                text(&entry.outcome),
-                joined(entry.signers()),
-                text(&entry.time),
-                joined(entry.tags.iter().map(String::as_str)),
-            ];
-            row.extend(columns.iter().map(|(_, names)| {
-                let found = names.iter().find_map(|name| entry.values.get(name));
-                found.map(|scalar| scalar.shown()).unwrap_or_default()
-            }));
-            row
-        })
+        .map(|entry| row_of(entry, short_digest(entry), columns))
         .collect();
     // Leave out empty columns, which would take room from the others.
     let is_used = |at: usize| at == 0 || rows.iter().any(|row| !row[at].is_empty());

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::atomic;
 use runseal_engine::signing::read_signable;
 use runseal_trust::predicate::{SLSA_PROVENANCE, slsa_provenance};
 use runseal_trust::statement::Statement;
@@ -12,7 +11,7 @@ use runseal_trust::statement::Statement;
 use crate::error::CliError;
 use crate::inside::refuse_inside;
 use crate::loaded::load_error;
-use crate::ui;
+use crate::output::put_bytes;
 
 /// Write a run bundle's SLSA provenance: an in-toto statement, not signed.
 ///
@@ -26,7 +25,7 @@ pub struct Args {
     /// The run bundle: a folder or archive.
     #[arg(value_name = "RUN_BUNDLE")]
     bundle: PathBuf,
-    /// The file to write; standard output where it is not given.
+    /// The file to write; standard output where it is not given, or `-`.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -68,9 +67,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         .to_bytes()
         .map_err(|error| CliError::internal(error.to_string()))?;
     bytes.push(b'\n');
-    match &args.output {
-        Some(output) => atomic::write_bytes(output, &bytes)?,
-        None => ui::print_bytes(&bytes)?,
-    }
+    put_bytes(&bytes, args.output.as_deref())?;
     Ok(Outcome::Valid)
 }

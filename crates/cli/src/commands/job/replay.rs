@@ -14,6 +14,7 @@ use super::verify::{JobsArgs, print_verification};
 use crate::commands::receipt::signer::SignerArgs;
 use crate::error::CliError;
 use crate::inside::refuse_inside;
+use crate::output::file_named;
 use crate::places::{bring_here, check_outside_archive};
 use crate::ui;
 use crate::verdict::StrictArgs;
@@ -28,7 +29,7 @@ use crate::verdict::StrictArgs;
 pub struct Args {
     /// The bundle's folder, or its bundle.json.
     path: PathBuf,
-    /// Write the receipt to this file too.
+    /// Write the receipt to this file too; it is printed in any case.
     #[arg(long, value_name = "FILE")]
     receipt: Option<PathBuf>,
     /// The receipt before this one; the new one names it as its parent.
@@ -54,6 +55,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         .map(|path| args.signer.read_key(path))
         .transpose()?;
     let identity = args.signer.identity();
+    if key.is_none() && args.signer.is_given() {
+        return Err(CliError::usage(
+            "--validator-id and --build-id are part of a signature",
+            "--key FILE signs the receipt; leave them out where it is not signed",
+        ));
+    }
     let signer = key.as_ref().map(|key| (key, &identity));
     let options = args.jobs.options(&args.strict);
     check_outside_archive(&args.path)?;
@@ -67,7 +74,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return print_verification(&found, &shown);
     };
     let bytes = receipt.map_err(|error| CliError::no_form(&error, &shown))?;
-    if let Some(path) = &args.receipt {
+    if let Some(path) = file_named(args.receipt.as_deref()) {
         refuse_inside(path)?;
         write_bytes(path, &bytes)?;
     }

@@ -21,8 +21,8 @@ pub struct Args {
 enum SymbolCommand {
     Add(AddArgs),
     List(ListArgs),
-    Remove(NameArgs),
-    Show(NameArgs),
+    Remove(RemoveArgs),
+    Show(ShowArgs),
 }
 
 /// Add a symbol, or point one elsewhere.
@@ -51,10 +51,21 @@ struct ListArgs {
     store: StoreArgs,
 }
 
+/// Remove one symbol; the section that it names stays, and so do jobs that used it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:\n  runseal job symbol remove @guide")]
+struct RemoveArgs {
+    /// The name, beginning with `@`.
+    #[arg(value_name = "@NAME")]
+    name: String,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
 /// Look at one symbol.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal job symbol show @guide")]
-struct NameArgs {
+struct ShowArgs {
     /// The name, beginning with `@`.
     #[arg(value_name = "@NAME")]
     name: String,

@@ -193,11 +193,15 @@ pub(super) fn sarif(linted: &[Linted]) -> Value {
             ),
         ])
     });
-    let results = remarks().map(|remark| {
+    let placed = linted.iter().flat_map(|file| {
+        let path = file.source.path_bytes.as_slice();
+        file.remarks.iter().map(move |remark| (path, remark))
+    });
+    let results = placed.map(|(path, remark)| {
         let rule = remark.finding.rule;
         let mut physical = Value::object([(
             "artifactLocation",
-            Value::object([("uri", encode_uri(&remark.path))]),
+            Value::object([("uri", encode_uri(path))]),
         )]);
         if let Some(line) = remark.line {
             physical.insert("region", Value::object([("startLine", line)]));
@@ -245,12 +249,12 @@ fn level(severity: Severity) -> &'static str {
 }
 
 /// A path as a URI reference: percent-encodes everything that may not stand in a path segment.
-fn encode_uri(path: &str) -> String {
+fn encode_uri(path: &[u8]) -> String {
     let mut uri = String::with_capacity(path.len());
-    for byte in path.bytes() {
-        match byte {
+    for byte in path {
+        match *byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(byte))
+                uri.push(char::from(*byte))
             }
             other => uri.push_str(&format!("%{other:02X}")),
         }

@@ -16,6 +16,8 @@ use crate::error::CliError;
 pub(super) struct Source {
     /// The path as given on the command line.
     pub path: String,
+    /// The bytes of that path, which need not be text; of `path` where they are.
+    pub path_bytes: Vec<u8>,
     pub intent: Intent,
     /// In a list: the line of the goal, and the line of each constraint in the order given.
     lines: Option<(usize, Vec<usize>)>,
@@ -66,6 +68,7 @@ pub(super) fn read_source(path: &Path) -> Result<Source, CliError> {
             CliError::new(Outcome::Malformed, refusal.code(), refusal.message()).at(shown.clone())
         })?;
         return Ok(Source {
+            path_bytes: path_bytes(path, &shown),
             path: shown,
             intent,
             lines: None,
@@ -110,8 +113,16 @@ fn read_list(text: &str, shown: String, path: &Path) -> Result<Source, CliError>
         CliError::new(Outcome::Malformed, refusal.code(), refusal.message()).at(shown.clone())
     })?;
     Ok(Source {
+        path_bytes: path_bytes(path, &shown),
         path: shown,
         intent,
         lines: Some((goal_line, lines)),
     })
+}
+
+fn path_bytes(path: &Path, shown: &str) -> Vec<u8> {
+    match path.to_str() {
+        Some(_) => shown.as_bytes().to_vec(),
+        None => path.as_os_str().as_encoded_bytes().to_vec(),
+    }
 }

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
 use runseal_engine::log::{Appender, add_signatures};
 use runseal_trust::log::{SignedNote, sign_checkpoint};
 
 use super::{LogPlace, read_note};
 use crate::error::CliError;
+use crate::output::put_bytes;
 use crate::signing::{KeyArgs, OpenKey, sign_error};
-use crate::ui;
 
 /// Sign the log's state, take in cosignatures of witnesses, print the newest checkpoint.
 ///
@@ -30,7 +29,7 @@ pub struct Args {
     /// A copy of the newest checkpoint that a witness cosigned; may be given several times.
     #[arg(long, value_name = "FILE")]
     merge: Vec<PathBuf>,
-    /// Write it to a file.
+    /// Write it to FILE instead of printing it; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -88,9 +87,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if !args.merge.is_empty() {
         appender.keep_checkpoint(&note).map_err(fail)?;
     }
-    match &args.output {
-        Some(path) => write_bytes(path, note.to_text().as_bytes())?,
-        None => ui::print_bytes(note.to_text().as_bytes())?,
-    }
+    put_bytes(note.to_text().as_bytes(), args.output.as_deref())?;
     Ok(Outcome::Valid)
 }

@@ -21,8 +21,8 @@ pub struct Args {
 commands! {
     /// The commands for MCP.
     enum McpCommand {
-        Record(record),
-        Replay(replay),
+        Record(record) => |_| Surface::Proxy,
+        Replay(replay) => |_| Surface::Proxy,
     }
 }
 

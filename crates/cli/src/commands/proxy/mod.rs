@@ -28,9 +28,9 @@ pub struct Args {
 commands! {
     /// The commands of the proxy.
     enum ProxyCommand {
-        Record(record),
-        Replay(replay),
-        Finish(finish),
+        Record(record) => |_| Surface::Proxy,
+        Replay(replay) => |_| Surface::Proxy,
+        Finish(finish) => |_| Surface::Proxy,
     }
 }
 

@@ -111,14 +111,14 @@ pub fn net_error(error: NetError) -> CliError {
     let outcome = match &error {
         NetError::Upstream { .. } | NetError::Fork { .. } => Outcome::Usage,
         NetError::System(_) => Outcome::Internal,
+        NetError::Recording { .. } => Outcome::Malformed,
         NetError::Listen { .. }
         | NetError::Read { .. }
         | NetError::Write { .. }
         | NetError::Exists { .. }
-        | NetError::Recording { .. }
         | NetError::Live { .. }
-        | NetError::Secret { .. }
-        | NetError::Server { .. } => Outcome::Invalid,
+        | NetError::Server { .. } => Outcome::Unreadable,
+        NetError::Secret { .. } => Outcome::Invalid,
     };
     let failure = CliError::new(outcome, error.code(), error.to_string()).hint(error.hint());
     match error.path() {

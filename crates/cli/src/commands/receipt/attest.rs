@@ -6,11 +6,11 @@ use runseal_core::canon::Dialect;
 use runseal_core::formats::receipt::attestation::attest_merkle_root;
 use runseal_core::formats::receipt::{RULES, ReceiptsView, TrustDemand, receipt_bytes};
 use runseal_core::verify::{Level, Outcome, render_human, render_json, run_rules};
-use runseal_engine::atomic::write_bytes;
 
 use super::load::{order_receipts, parse_files, read_files};
 use super::signer::SignerArgs;
 use crate::error::CliError;
+use crate::output::put_bytes;
 use crate::ui;
 
 /// Attest a receipt or a chain: sign the Merkle root over the receipts' hashes.
@@ -58,13 +58,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let attestation = attest_merkle_root(root, &key, &args.signer.identity());
     let bytes = receipt_bytes(&attestation)
         .map_err(|error| CliError::no_form(&error, "the attestation"))?;
-    match args
-        .output
-        .as_deref()
-        .filter(|path| *path != std::path::Path::new("-"))
-    {
-        Some(path) => write_bytes(path, &bytes)?,
-        None => ui::print_bytes(&bytes)?,
-    }
+    put_bytes(&bytes, args.output.as_deref())?;
     Ok(Outcome::Valid)
 }

@@ -23,6 +23,11 @@ pub struct SignerArgs {
 }
 
 impl SignerArgs {
+    /// Whether a name was given.
+    pub fn is_given(&self) -> bool {
+        self.validator_id.is_some() || self.build_id.is_some()
+    }
+
     /// The names as an attestation carries them.
     pub fn identity(&self) -> Identity {
         Identity {
@@ -48,7 +53,8 @@ impl SignerArgs {
 /// Warns about a private key that other users can read: they could sign with it too.
 fn warn_if_shared(path: &Path) {
     // If this fails, reading the file fails too and says why.
-    let Ok(metadata) = std::fs::metadata(path) else {
+    let metadata = std::fs::metadata(path);
+    let Some(metadata) = metadata.ok().filter(std::fs::Metadata::is_file) else {
         return;
     };
     let mode = metadata.permissions().mode() & 0o777;

@@ -74,6 +74,8 @@ pub struct ListedName {
     pub path: Result<SafePath, BadName>,
     /// Whether it begins with `./`, which other tools may not take away.
     pub has_dot: bool,
+    /// Whether a `%` stands in it that is no part of an encoding, where RFC 8493 asks for `%25` (§2.1.3).
+    pub has_raw_percent: bool,
 }
 
 /// A name that no file of a bag can have.
@@ -100,7 +102,7 @@ pub struct Line {
 
 impl ListedName {
     fn parse(written: &str, version: Version) -> Self {
-        let decoded = decode(written, version);
+        let (decoded, has_raw_percent) = decode(written, version);
         let plain = decoded.trim_start_matches("./");
         Self {
             path: SafePath::parse(plain).map_err(|fault| BadName {
@@ -108,13 +110,15 @@ impl ListedName {
                 fault,
             }),
             has_dot: plain.len() != decoded.len(),
+            has_raw_percent,
         }
     }
 }
 
 /// Takes back the percent-encoding of line ends, and of `%` itself where RFC 8493 asks for that
-/// (§2.1.3). Nothing else is encoded: `%7E` is a name.
-fn decode(written: &str, version: Version) -> String {
+/// (§2.1.3). Nothing else is encoded: `%7E` is a name. Also says whether a `%` should have been encoded and was not.
+fn decode(written: &str, version: Version) -> (String, bool) {
+    let mut is_raw = false;
     let mut text = String::with_capacity(written.len());
     let mut rest = written;
     while let Some(at) = rest.find('%') {
@@ -126,11 +130,12 @@ fn decode(written: &str, version: Version) -> String {
             "%25" if version >= Version::V1 => Some('%'),
             _ => None,
         };
+        is_raw |= meant.is_none() && version >= Version::V1;
         text.push(meant.unwrap_or('%'));
         rest = &rest[at + meant.map_or(1, |_| 3)..];
     }
     text.push_str(rest);
-    text
+    (text, is_raw)
 }
 
 impl Manifest {
@@ -300,6 +305,23 @@ mod tests {
         assert_eq!(path("data/%250A", Version::V1).unwrap(), "data/%0A");
         assert_eq!(path("data/%2541", old).unwrap(), "data/%2541");
         assert_eq!(path("data/é%", old).unwrap(), "data/é%");
+        let is_raw = |name: &str, version| {
+            only(&format!("{HEX}  {name}\n"), version)
+                .file
+                .has_raw_percent
+        };
+        for (name, from_one) in [
+            ("data/100%", true),
+            ("data/%7Ea", true),
+            ("data/%2", true),
+            ("data/%25%", true),
+            ("data/%2541", false),
+            ("data/%25", false),
+            ("data/a", false),
+        ] {
+            assert_eq!(is_raw(name, Version::V1), from_one, "{name}");
+            assert!(!is_raw(name, old), "{name}");
+        }
         for version in [old, Version::V1] {
             assert_eq!(path("data/a%0ab", version), Err(UnsafePath::Control('\n')));
         }

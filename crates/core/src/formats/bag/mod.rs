@@ -173,6 +173,39 @@ mod tests {
     }
 
     #[test]
+    fn bag_info_behind_a_byte_order_mark_is_read_all_the_same() {
+        let line = format!("{}  data/a\n", Digest::of(b"1"));
+        for (oxum, broken) in [("1.1", None), ("2.1", Some("BI13"))] {
+            let info = format!("\u{feff}Payload-Oxum: {oxum}\n");
+            let marked = bag(&[
+                ("bagit.txt", DECLARED),
+                ("bag-info.txt", &info),
+                ("manifest-sha256.txt", &line),
+                ("data/a", "1"),
+            ]);
+            let broken: Vec<&str> = broken.into_iter().collect();
+            assert_eq!(found(&marked, Level::Integrity), broken, "{oxum}");
+        }
+    }
+
+    #[test]
+    fn bag_with_a_percent_sign_left_as_it_is_says_so() {
+        for (name, rules) in [
+            ("data/100%25", ["BI16"].as_slice()),
+            ("data/100%", &["BI14", "BI16"]),
+        ] {
+            let line = format!("{}  {name}\n", Digest::of(b"1"));
+            let listed = bag(&[
+                ("bagit.txt", DECLARED),
+                ("manifest-sha256.txt", &line),
+                ("data/100%", "1"),
+            ]);
+            assert_eq!(found(&listed, Level::Integrity), [""; 0], "{name}");
+            assert_eq!(found(&listed, Level::Form), rules, "{name}");
+        }
+    }
+
+    #[test]
     fn bag_with_weak_checksums_says_so() {
         let line = "c4ca4238a0b923820dcc509a6f75849b  data/a\n";
         let weak = bag(&[

@@ -79,8 +79,8 @@ pub static RULES: [Rule<Bag>; 16] = [
         Level::Document,
         ("RFC 8493 §2.1.1", "bagit.txt says what it must"),
         "Two lines: `BagIt-Version: M.N`, a version from 0.93 to 1.0, and \
-         `Tag-File-Character-Encoding:` with UTF-8, ISO-8859-1 or UTF-16. No byte order mark, no blank \
-         before a colon.",
+         `Tag-File-Character-Encoding:` with UTF-8, US-ASCII, ISO-8859-1 or UTF-16. No byte order mark, no \
+         blank before a colon.",
         always,
         lists::check_declaration,
     ),
@@ -198,9 +198,10 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI14",
         Level::Form,
         ("RFC 8493 §6.1", "every tool reads the lists alike"),
-        "No line twice, no `*` before a name, no `./` at its beginning, no two names that differ only \
-         by letter case or by how accents are composed, no file that is listed under another composition of its \
-         name, and no files of a system's own (.DS_Store, Thumbs.db, desktop.ini).",
+        "No line twice, no `*` before a name, no `./` at its beginning, from version 1.0 on no `%` that is not \
+         written as `%25` (§2.1.3), no two names that differ only by letter case or by how accents are composed, no \
+         file that is listed under another composition of its name, and no files of a system's own (.DS_Store, \
+         Thumbs.db, desktop.ini).",
         always,
         lists::check_tidiness,
     ),

@@ -162,6 +162,10 @@ pub(super) fn check_info(facts: &&BagFacts, findings: &mut Findings) {
     }
 }
 
+fn raw_percent(number: usize) -> String {
+    format!("line {number} has a `%` that is not written as `%25`")
+}
+
 pub(super) fn check_tidiness(facts: &&BagFacts, findings: &mut Findings) {
     for manifest in &facts.manifests {
         let name = manifest.name.as_str();
@@ -179,6 +183,9 @@ pub(super) fn check_tidiness(facts: &&BagFacts, findings: &mut Findings) {
             if line.file.has_dot {
                 findings.add(name, format!("line {number} begins its name with `./`"));
             }
+            if line.file.has_raw_percent {
+                findings.add(name, raw_percent(number));
+            }
             let Ok(path) = &line.file.path else { continue };
             let path = path.as_str();
             if let Some(other) = folded.insert(fold(path.as_bytes()), path)
@@ -195,6 +202,11 @@ pub(super) fn check_tidiness(facts: &&BagFacts, findings: &mut Findings) {
                 let message = format!("line {number}: the file's name is composed another way");
                 findings.add(name, message);
             }
+        }
+    }
+    for line in facts.fetch.iter().flat_map(|fetch| &fetch.lines) {
+        if line.file.has_raw_percent {
+            findings.add(FETCH, raw_percent(line.number));
         }
     }
     for path in facts.entries.keys() {

@@ -24,28 +24,43 @@ impl Version {
 /// How tag files are encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, or the ASCII part of it.
+    /// UTF-8.
     Utf8,
+    /// US-ASCII: no byte above 127.
+    Ascii,
     /// ISO-8859-1: a byte a character.
     Latin1,
     /// UTF-16; big-endian where there is no mark.
     Utf16,
 }
 
+/// The byte order mark, which is no part of the text behind it.
+const MARK: char = '\u{feff}';
+
 impl Encoding {
     fn of_name(name: &str) -> Option<Self> {
         match name.to_ascii_uppercase().as_str() {
-            "UTF-8" | "US-ASCII" | "ASCII" => Some(Self::Utf8),
+            "UTF-8" => Some(Self::Utf8),
+            "US-ASCII" | "ASCII" => Some(Self::Ascii),
             "ISO-8859-1" | "LATIN1" => Some(Self::Latin1),
             "UTF-16" => Some(Self::Utf16),
             _ => None,
         }
     }
 
-    /// The text that `bytes` are; `None` where they are none in this encoding.
+    /// The text that `bytes` are, without a byte order mark; `None` where they are none in this encoding.
     pub fn decode(self, bytes: &[u8]) -> Option<String> {
         match self {
-            Self::Utf8 => String::from_utf8(bytes.to_vec()).ok(),
+            Self::Utf8 => {
+                let text = str::from_utf8(bytes).ok()?;
+                Some(text.strip_prefix(MARK).unwrap_or(text).to_owned())
+            }
+            Self::Ascii => Some(
+                str::from_utf8(bytes)
+                    .ok()
+                    .filter(|text| text.is_ascii())?
+                    .to_owned(),
+            ),
             Self::Latin1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
             Self::Utf16 => {
                 let unit: fn([u8; 2]) -> u16 = match bytes.starts_with(&[0xff, 0xfe]) {
@@ -56,7 +71,7 @@ impl Encoding {
                 let units = pairs.iter().map(|pair| unit(*pair));
                 let text: Option<String> = char::decode_utf16(units).map(Result::ok).collect();
                 let text = text.filter(|_| rest.is_empty())?;
-                Some(text.trim_start_matches('\u{feff}').to_owned())
+                Some(text.strip_prefix(MARK).unwrap_or(&text).to_owned())
             }
         }
     }
@@ -88,7 +103,7 @@ impl Declaration {
         let Ok(text) = str::from_utf8(bytes) else {
             return Self::assumed("it is no UTF-8");
         };
-        if text.starts_with('\u{feff}') {
+        if text.starts_with(MARK) {
             return Self::assumed("it begins with a byte order mark");
         }
         let mut read = Self::assumed("");
@@ -122,7 +137,7 @@ impl Declaration {
                 None => {
                     let shown = encoding.escape_debug();
                     let fault = format!(
-                        "`{shown}` is none of the encodings that are read here: UTF-8, \
+                        "`{shown}` is none of the encodings that are read here: UTF-8, US-ASCII, \
                          ISO-8859-1, UTF-16"
                     );
                     read.faults.push(fault);
@@ -137,13 +152,8 @@ impl Declaration {
 }
 
 fn parse_version(text: &str) -> Option<Version> {
-    let (major, minor) = text.split_once('.')?;
-    let number = |text: &str| {
-        let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        is_plain.then(|| text.parse().ok()).flatten()
-    };
-    let version = Version(number(major)?, number(minor)?);
-    Version::KNOWN.contains(&version).then_some(version)
+    let mut known = Version::KNOWN.into_iter();
+    known.find(|Version(major, minor)| format!("{major}.{minor}") == text)
 }
 
 /// The lines of a tag file, which end with LF, CR or both.
@@ -259,6 +269,9 @@ mod tests {
             ("", 2),
             ("BagIt-Version: 1.0\n", 1),
             (&format!("BagIt-Version: .97\n{second}"), 1),
+            (&format!("BagIt-Version: 01.0\n{second}"), 1),
+            (&format!("BagIt-Version: 1.00\n{second}"), 1),
+            (&format!("BagIt-Version: 0.097\n{second}"), 1),
             (&format!("BagIt-Version: 2.0\n{second}"), 1),
             (&format!("BagIt-Version : 1.0\n{second}"), 1),
             (&format!("BagIt-Version: 1.0 \n{second}"), 1),
@@ -282,6 +295,12 @@ mod tests {
         for bytes in [b"\xfe\xff\0a".as_slice(), b"\xff\xfea\0", b"\0a"] {
             assert_eq!(Encoding::Utf16.decode(bytes).unwrap(), "a");
         }
+        assert_eq!(Encoding::Ascii.decode(b"a").unwrap(), "a");
+        assert_eq!(Encoding::Ascii.decode("é".as_bytes()), None);
+        // A mark is no part of the text; a second one is.
+        assert_eq!(Encoding::Utf8.decode(b"\xef\xbb\xbfa").unwrap(), "a");
+        let twice = Encoding::Utf8.decode(b"\xef\xbb\xbf\xef\xbb\xbfa");
+        assert_eq!(twice.unwrap(), "\u{feff}a");
         for bytes in [b"\xfe\xff\0".as_slice(), b"\xd8\0\0a"] {
             assert_eq!(Encoding::Utf16.decode(bytes), None);
         }

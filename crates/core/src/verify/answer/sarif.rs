@@ -78,7 +78,7 @@ fn artifact(survey: &Survey, result: &Checked, folder: Option<&str>) -> Option<V
     Some(Value::object([
         (
             "location",
-            Value::object([("uri", encode_uri(&result.path, folder))]),
+            Value::object([("uri", encode_uri(result.path_bytes(), folder))]),
         ),
         ("properties", properties),
     ]))
@@ -131,10 +131,11 @@ fn finding_json(
 
 /// The file of a finding, and the place in it where the finding gives one.
 fn location(result: &Checked, finding: &Finding, folder: Option<&str>) -> Value {
-    let file = match finding.place.file_name() {
-        Some(name) => format!("{}/{name}", result.path),
-        None => result.path.clone(),
-    };
+    let mut file = result.path_bytes().to_vec();
+    if let Some(name) = finding.place.file_name() {
+        file.push(b'/');
+        file.extend_from_slice(name.as_bytes());
+    }
     let artifact = Value::object([("uri", encode_uri(&file, folder))]);
     let mut physical = Value::object([("artifactLocation", artifact)]);
     if let Some(region) = region(finding) {
@@ -175,23 +176,26 @@ fn notification(result: &Checked) -> Option<Value> {
 /// A path as a URI reference: everything but what a path segment may hold is percent-encoded, and `./`
 /// before it is left out, as code scanning services match by name. It is relative, but for a path
 /// elsewhere than below `folder`.
-fn encode_uri(path: &str, folder: Option<&str>) -> String {
+fn encode_uri(path: &[u8], folder: Option<&str>) -> String {
     let mut path = path;
-    let below = folder.and_then(|folder| path.strip_prefix(folder)?.strip_prefix('/'));
+    let below = folder.and_then(|folder| path.strip_prefix(folder.as_bytes())?.strip_prefix(b"/"));
     if let Some(below) = below {
         path = below;
     }
-    while let Some(rest) = path.strip_prefix("./") {
-        path = rest.trim_start_matches('/');
+    while let Some(rest) = path.strip_prefix(b"./") {
+        path = rest;
+        while let Some(rest) = path.strip_prefix(b"/") {
+            path = rest;
+        }
     }
-    let mut uri = match path.starts_with('/') {
+    let mut uri = match path.starts_with(b"/") {
         true => String::from("file://"),
         false => String::with_capacity(path.len()),
     };
-    for byte in path.bytes() {
-        match byte {
+    for byte in path {
+        match *byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' | b'!' => {
-                uri.push(char::from(byte));
+                uri.push(char::from(*byte));
             }
             other => uri.push_str(&format!("%{other:02X}")),
         }

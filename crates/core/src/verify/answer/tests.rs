@@ -18,6 +18,7 @@ fn survey() -> Survey {
     };
     let invalid = Checked {
         path: "runs/<b> & c\u{1}".to_owned(),
+        raw_path: None,
         format: Some(Format::JobBundle),
         verdict: Verdict::Invalid {
             findings: vec![finding("artifacts/x.txt", Some(difference))],
@@ -27,6 +28,7 @@ fn survey() -> Survey {
     };
     let valid = Checked {
         path: "runs/a".to_owned(),
+        raw_path: None,
         format: Some(Format::Patch),
         verdict: Verdict::Valid,
         identity: Identity::default(),
@@ -77,9 +79,21 @@ fn survey_sarif_paths_are_relative_to_the_current_folder_or_whole_uris() {
 }
 
 #[test]
+fn survey_sarif_encodes_the_bytes_of_a_name_that_is_no_text() {
+    let result = Checked {
+        raw_path: Some(b"in/x\xff".as_slice().into()),
+        ..Checked::invalid("in/x\u{fffd}", None, "FORMAT", "what")
+    };
+    let survey = Survey::new(Level::Integrity, vec![result], 0);
+    let sarif = json(&render_survey_sarif(&survey, None));
+    assert!(sarif.contains("\"uri\":\"in/x%FF\""), "{sarif}");
+}
+
+#[test]
 fn survey_below_integrity_level_is_not_called_intact() {
     let valid = Checked {
         path: "runs/a".to_owned(),
+        raw_path: None,
         format: Some(Format::Patch),
         verdict: Verdict::Valid,
         identity: Identity::default(),
