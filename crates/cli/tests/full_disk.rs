@@ -179,7 +179,7 @@ fn registry_with_a_full_disk_is_told_as_one_shows_no_tag_and_goes_on_once_there_
 
 #[test]
 fn object_storage_with_a_full_disk_shows_no_run_and_goes_on_once_there_is_room() {
-    let Some(disk) = SmallDisk::mount(200) else {
+    let Some(disk) = SmallDisk::mount(400) else {
         return;
     };
     let Some(server) = object_storage::Server::start_below(&disk.path(), Kind::Weed) else {
