@@ -327,7 +327,7 @@ fn proxy_refuses_what_it_cannot_do() {
                 "--redact",
                 "bad.txt",
             ],
-            2,
+            1,
             "REDACT: ",
         ),
         (

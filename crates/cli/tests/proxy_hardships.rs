@@ -218,7 +218,7 @@ fn proxy_says_what_is_wrong_with_addresses_and_recordings() {
         ),
         (
             vec!["record", "--recording", "a.json", "--redact", "nofile"],
-            2,
+            1,
             "hint: `--redact` names a file",
         ),
     ] {

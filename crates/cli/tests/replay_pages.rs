@@ -121,7 +121,8 @@ fn run_packed_with_its_signature_is_replayed_from_the_archive() {
     assert!(ran.stdout.contains("one.tgz: REPRODUCED"), "{}", ran.stdout);
     // What a recorded command may write is bounded when it is replayed, too.
     let ran = project.run(&["replay", "RUN_BUNDLE/same", "--artifact-bytes", "1"]);
-    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    assert_eq!(ran.code, Some(2), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.starts_with("LIMIT: "), "{}", ran.stderr);
 }
 
 #[test]
