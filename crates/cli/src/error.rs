@@ -6,7 +6,7 @@ use std::io;
 
 use runseal_core::canon::{CanonError, JsonError, NoCanonicalForm};
 use runseal_core::source::SourceError;
-use runseal_core::verify::Outcome;
+use runseal_core::verify::{Outcome, one_line};
 use runseal_engine::atomic::WriteError;
 
 /// An error as it is reported to people. Its exit code also depends on the command.
@@ -150,16 +150,12 @@ impl From<&WriteError> for CliError {
     }
 }
 
-/// A text that may hold names, without line breaks: a name could draw a line of its own, and a verdict on it.
-fn on_one_line(text: &str) -> String {
-    text.replace('\n', "\\n").replace('\r', "\\r")
-}
-
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, on_one_line(&self.message))?;
+        // A name with a line break could draw a line of its own, and a verdict on it.
+        write!(f, "{}: {}", self.code, one_line(&self.message))?;
         if let Some(place) = &self.place {
-            write!(f, ": {}", on_one_line(place))?;
+            write!(f, ": {}", one_line(place))?;
         }
         if let Some(hint) = &self.hint {
             write!(f, "\nhint: {hint}")?;

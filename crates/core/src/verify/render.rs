@@ -47,6 +47,7 @@ pub fn render_human(report: &Report, subject: &str) -> String {
         "INVALID"
     };
     // Writing into a string cannot fail.
+    let subject = one_line(subject);
     let _ = writeln!(text, "{subject}: {} is {verdict}", report.format().title());
     for result in report.results() {
         if result.state == RuleState::Failed {

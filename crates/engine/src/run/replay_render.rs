@@ -109,6 +109,7 @@ fn divergence_json(divergence: &Divergence) -> Value {
 /// The replay for people.
 pub fn render_human(replay: &Replay, shown: &str) -> String {
     let mut text = String::new();
+    let shown = one_line(shown);
     // Writing into a string cannot fail.
     let _ = match replay.verdict() {
         Verdict::NotReplayable { rule } => {
