@@ -233,7 +233,9 @@ impl Run {
         run_id: Option<String>,
         redactable: bool,
     ) -> PyResult<()> {
-        self.with(py, |run| run.check_target(out, &options(run_id, redactable)))
+        self.with(py, |run| {
+            run.check_target(out, &options(run_id, redactable))
+        })
     }
 
     fn param(&self, py: Python<'_>, name: &str, json: String) -> PyResult<()> {

@@ -211,3 +211,30 @@ def test_the_lock_is_released_while_it_works(tmp_path: pathlib.Path) -> None:
     inside = [moment for moment in ticks if begun < moment < ended]
     # With the lock held, the other thread would stand still for all of it.
     assert len(inside) > 5, (len(inside), ended - begun)
+
+
+def test_what_could_not_be_sealed_is_told_before_the_run(tmp_path: pathlib.Path) -> None:
+    with runseal.record(tmp_path, run_id="taken", script=False):
+        pass
+    for arguments in ({"run_id": "../x"}, {"run_id": "taken"}, {"name": "a/b"}):
+        with pytest.raises(runseal.RunsealError):
+            runseal.record(tmp_path, script=False, **arguments)
+    with runseal.record(tmp_path, script=False) as run:
+        with pytest.raises(runseal.RunsealError):
+            run.param("seed", 2**60 + 1)
+        with pytest.raises(ValueError):
+            run.metric("loss", 2**53 + 1)
+    assert runseal.verify(run.path).ok
+
+
+def test_exit_without_a_fault_is_sealed_and_odd_exceptions_go_on(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(SystemExit):
+        with runseal.record(tmp_path, run_id="ended", script=False):
+            raise SystemExit(0)
+    assert runseal.verify(tmp_path / "ended").units[0].data.get("outcome") is None
+    with pytest.raises(ValueError):
+        with runseal.record(tmp_path, run_id="odd", script=False, keep_failed=True):
+            raise ValueError("\ud800")
+    failed = runseal.verify(tmp_path / "odd")
+    assert failed.units[0].data["outcome"] == "failed"
+    assert "not everything ended well" in failed._repr_html_()
