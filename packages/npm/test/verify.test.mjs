@@ -91,3 +91,13 @@ test('the same question twice gives the same bytes', async () => {
   const entries = folder('job-bundle/jb4-artifact-changed/input', 'job');
   assert.deepEqual(await verifyText(entries), await verifyText([...entries].reverse()));
 });
+
+test('what is misspelt or not there yet is refused', async () => {
+  const files = { 'a.json': '{}' };
+  for (const options of [{ levels: 'form' }, { Trust: 'x' }, { trust: null }, { trust: 'x', at: new Date('no') }]) {
+    await assert.rejects(verify(files, options), RunsealError);
+  }
+  for (const what of [5, null, Promise.resolve(files), new Blob(['x'])]) {
+    await assert.rejects(verify(what), RunsealError);
+  }
+});

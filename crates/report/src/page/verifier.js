@@ -25,6 +25,9 @@ const filesOf = (what, name) => {
   if (what instanceof ArrayBuffer || ArrayBuffer.isView(what) || typeof what === 'string') {
     return [[name ?? 'input', bytesOf(what)]];
   }
+  if (typeof what !== 'object' || what === null || typeof what.then === 'function' || typeof what.arrayBuffer === 'function') {
+    throw new RunsealError('what is verified is bytes, text, or entries of paths and contents that are there already');
+  }
   const pairs = typeof what?.[Symbol.iterator] === 'function' ? [...what] : Object.entries(what ?? {});
   return pairs.map((pair) => {
     if (!Array.isArray(pair) || typeof pair[0] !== 'string') {
@@ -47,6 +50,8 @@ const write = (memory, address, head, files) => {
   }
 };
 
+const OPTIONS = new Set(['name', 'level', 'paths', 'trust', 'at', 'require', 'expect', 'expectFormat', 'format']);
+
 /** A verifier around a compiled module. */
 export class Verifier {
   #module;
@@ -65,7 +70,12 @@ export class Verifier {
 
   /** The answer to one question, as {code, text}. Each question has memory of its own. */
   ask(ask, what, options = {}) {
+    // A demand that is misspelt must not pass for one that is met.
+    const unknown = Object.keys(options).find((option) => !OPTIONS.has(option));
+    if (unknown !== undefined) throw new RunsealError(`there is no option called ${unknown}`);
     const { name, level, paths, trust, at, require, expect, expectFormat, format } = options;
+    if (trust === null) throw new RunsealError('`trust` is a policy, or left out');
+    if (at instanceof Date && Number.isNaN(at.getTime())) throw new RunsealError('`at` is no time');
     const files = filesOf(what, name);
     const head = { ask, level, paths, require, expect, expect_format: expectFormat, format };
     if (trust !== undefined) {
