@@ -75,17 +75,30 @@ pub(crate) fn read_archive_with(
     let Some(container) = sniff(&head[..filled]) else {
         return Ok(None);
     };
-    let mut tail = vec![0; ZIP_TAIL.min(usize::try_from(size).unwrap_or(ZIP_TAIL))];
-    let from = size.saturating_sub(tail.len() as u64);
-    file.seek(io::SeekFrom::Start(from)).map_err(fail)?;
-    let filled = fill(&mut file, &mut tail).map_err(fail)?;
-    tail.truncate(filled);
+    let tail = read_tail(path, &mut file, size).map_err(fail)?;
     file.rewind().map_err(fail)?;
     let mut archive = read_container(file, container, size, digester).map_err(fail)?;
     if let Some(fault) = name_fault(path, container, &tail) {
         archive.add_fault(fault);
     }
     Ok(Some(archive))
+}
+
+/// The last bytes of an archive of `size` bytes, for [`name_fault`]; none where the name says what it is: nobody asks
+/// for them then.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn read_tail(path: &Path, file: &mut (impl Read + Seek), size: u64) -> io::Result<Vec<u8>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if Container::of_file_name(&name).is_some() {
+        return Ok(Vec::new());
+    }
+    let mut tail = vec![0; ZIP_TAIL.min(usize::try_from(size).unwrap_or(ZIP_TAIL))];
+    file.seek(io::SeekFrom::Start(size.saturating_sub(tail.len() as u64)))?;
+    let filled = fill(file, &mut tail)?;
+    tail.truncate(filled);
+    Ok(tail)
 }
 
 fn read_container(

@@ -1,14 +1,15 @@
 //! Reads archives in object storage without a local copy.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use runseal_archive::Container;
 use runseal_archive::{
-    Archive, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester, Unpacked, ZIP_TAIL,
-    fill, read_stream, read_tar, read_zip, sniff,
+    Archive, ContentDigester, HEAD, InlineDigester, PackedBytes, PieceDigester, Unpacked, fill,
+    read_stream, read_tar, read_zip, sniff,
 };
 use runseal_core::source::SourceError;
+use runseal_engine::archive::read_tail;
 use runseal_survey::name_fault;
 
 use super::object::ObjectFile;
@@ -27,14 +28,10 @@ pub(super) fn read_object(
     let Some(container) = sniff(&head[..filled]) else {
         return Ok(None);
     };
-    let mut tail = vec![0; ZIP_TAIL.min(usize::try_from(file.size()).unwrap_or(ZIP_TAIL))];
-    let from = file.size().saturating_sub(tail.len() as u64);
-    file.seek(SeekFrom::Start(from)).map_err(fail)?;
-    let filled = fill(file, &mut tail).map_err(fail)?;
-    tail.truncate(filled);
+    let size = file.size();
+    let tail = read_tail(path, file, size).map_err(fail)?;
     let mut read = |digester: &mut dyn ContentDigester| {
         file.rewind()?;
-        let size = file.size();
         match container {
             Container::Zip => read_zip(&mut *file, size, digester),
             container => {
