@@ -6,7 +6,7 @@ use runseal_core::verify::Outcome;
 use runseal_engine::catalog::{Entry, Query, ValueName};
 
 use super::place::{CatalogArgs, parse_filter};
-use super::table::{csv_line, joined, json_text, visit};
+use super::table::{csv_line, fixed_cells, joined, json_text, visit};
 use crate::error::CliError;
 use crate::ui;
 
@@ -83,18 +83,8 @@ pub fn csv_headings(names: &BTreeMap<ValueName, ()>) -> String {
 
 /// An entry under those headings. A value without a column, which was added after the names were collected, is left out.
 pub fn csv_entry(entry: &Entry, names: &BTreeMap<ValueName, ()>) -> String {
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let mut cells = vec![
-        entry.digest.to_string(),
-        entry.format.clone(),
-        text(&entry.id),
-        text(&entry.engine),
-        text(&entry.outcome),
-        joined(entry.signers()),
-        text(&entry.time),
-        joined(entry.tags.iter().map(String::as_str)),
-        joined(entry.places()),
-    ];
+    let mut cells = fixed_cells(entry, entry.digest.to_string());
+    cells.push(joined(entry.places()));
     cells.extend(names.keys().map(|name| {
         let scalar = entry.values.get(name);
         scalar.map(|scalar| scalar.shown()).unwrap_or_default()

@@ -143,10 +143,10 @@ fn headers(columns: &[ValueColumn]) -> Vec<String> {
     fixed.into_iter().map(str::to_owned).chain(asked).collect()
 }
 
-/// An entry under those headings.
-fn row_of(entry: &Entry, digest: String, columns: &[ValueColumn]) -> Vec<String> {
+/// What every list of entries says of one: its digest as it is shown, and what it is.
+pub fn fixed_cells(entry: &Entry, digest: String) -> Vec<String> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let mut row = vec![
+    vec![
         digest,
         entry.format.clone(),
         text(&entry.id),
@@ -155,7 +155,12 @@ fn row_of(entry: &Entry, digest: String, columns: &[ValueColumn]) -> Vec<String>
         joined(entry.signers()),
         text(&entry.time),
         joined(entry.tags.iter().map(String::as_str)),
-    ];
+    ]
+}
+
+/// An entry under those headings.
+fn row_of(entry: &Entry, digest: String, columns: &[ValueColumn]) -> Vec<String> {
+    let mut row = fixed_cells(entry, digest);
     row.extend(columns.iter().map(|(_, names)| {
         let found = names.iter().find_map(|name| entry.values.get(name));
         found.map(|scalar| scalar.shown()).unwrap_or_default()
