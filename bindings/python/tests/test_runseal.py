@@ -216,9 +216,9 @@ def test_the_lock_is_released_while_it_works(tmp_path: pathlib.Path) -> None:
 def test_what_could_not_be_sealed_is_told_before_the_run(tmp_path: pathlib.Path) -> None:
     with runseal.record(tmp_path, run_id="taken", script=False):
         pass
-    for arguments in ({"run_id": "../x"}, {"run_id": "taken"}, {"name": "a/b"}):
+    for name, run_id in (("OK", "../x"), ("OK", "taken"), ("a/b", "free")):
         with pytest.raises(runseal.RunsealError):
-            runseal.record(tmp_path, script=False, **arguments)
+            runseal.record(tmp_path, name=name, run_id=run_id, script=False)
     with runseal.record(tmp_path, script=False) as run:
         with pytest.raises(runseal.RunsealError):
             run.param("seed", 2**60 + 1)
