@@ -11,6 +11,8 @@ use crate::digest::{ContentHash, Digest};
 pub(super) struct Member {
     /// Its name.
     pub(super) name: &'static str,
+    /// Whether it may be missing, whatever `fits` says.
+    is_optional: bool,
     /// Whether what is there, or that nothing is there, is right.
     fits: fn(Option<Node<'_>>) -> bool,
     /// What a finding says where it is not.
@@ -23,7 +25,24 @@ pub(super) const fn member(
     fits: fn(Option<Node<'_>>) -> bool,
     fault: &'static str,
 ) -> Member {
-    Member { name, fits, fault }
+    Member {
+        name,
+        is_optional: false,
+        fits,
+        fault,
+    }
+}
+
+/// A line for a member that may be missing.
+pub(super) const fn optional(
+    name: &'static str,
+    fits: fn(Option<Node<'_>>) -> bool,
+    fault: &'static str,
+) -> Member {
+    Member {
+        is_optional: true,
+        ..member(name, fits, fault)
+    }
 }
 
 /// The members of `object` that are not what the table says, in the table's order.
@@ -31,9 +50,11 @@ pub(super) fn find_misfits<'t>(
     object: Node<'_>,
     members: &'t [Member],
 ) -> impl Iterator<Item = &'t Member> {
-    members
-        .iter()
-        .filter(move |member| !(member.fits)(object.get(member.name)))
+    members.iter().filter(move |member| {
+        let node = object.get(member.name);
+        let may_be_missing = node.is_none() && member.is_optional;
+        !may_be_missing && !(member.fits)(node)
+    })
 }
 
 /// A string.

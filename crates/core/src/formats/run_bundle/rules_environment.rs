@@ -6,7 +6,7 @@ use super::recorded::ENGINE_LIST;
 use crate::canon::{Kind, Node};
 use crate::formats::shape::{
     Member, find_misfits, is_count, is_digest, is_flag, is_list, is_object, is_text, is_text_list,
-    is_word, member,
+    is_word, member, optional,
 };
 use crate::verify::{Findings, Gate};
 
@@ -35,36 +35,12 @@ static ENVIRONMENT: [Member; 15] = [
     member("files", is_list, NO_LIST),
     member("sandbox", is_object, NO_OBJECT),
     member("observation", is_object, NO_OBJECT),
-    member(
-        "folder",
-        |node| node.is_none() || is_text(node),
-        "is no text",
-    ),
-    member(
-        "program",
-        |node| node.is_none() || is_text(node),
-        "is no text",
-    ),
-    member(
-        "became",
-        |node| node.is_none() || is_text(node),
-        "is no text",
-    ),
-    member(
-        "listed",
-        |node| node.is_none() || is_list(node),
-        "is no list",
-    ),
-    member(
-        "present",
-        |node| node.is_none() || is_list(node),
-        "is no list",
-    ),
-    member(
-        ENGINE_LIST,
-        |node| node.is_none() || is_list(node),
-        "is no list",
-    ),
+    optional("folder", is_text, "is no text"),
+    optional("program", is_text, "is no text"),
+    optional("became", is_text, "is no text"),
+    optional("listed", is_list, "is no list"),
+    optional("present", is_list, "is no list"),
+    optional(ENGINE_LIST, is_list, "is no list"),
 ];
 
 static SANDBOX: [Member; 1] = [member(
@@ -80,16 +56,8 @@ static OBSERVATION: [Member; 4] = [
         "is not observed or declared",
     ),
     member("gaps", is_list, NO_LIST),
-    member(
-        "randomness",
-        |node| node.is_none() || is_text_list(node),
-        "is no list of texts",
-    ),
-    member(
-        "threads",
-        |node| node.is_none() || is_text_list(node),
-        "is no list of texts",
-    ),
+    optional("randomness", is_text_list, "is no list of texts"),
+    optional("threads", is_text_list, "is no list of texts"),
 ];
 
 static GAP: [Member; 2] = [
@@ -102,21 +70,9 @@ static MACHINE_FILE: [Member; 6] = [
     member("path", is_text, NO_TEXT),
     member("sha256", is_digest, "is no SHA-256"),
     member("bytes", is_count, "is no number of bytes"),
-    member(
-        "executed",
-        |node| node.is_none() || is_flag(node),
-        "is no boolean",
-    ),
-    member(
-        "package",
-        |node| node.is_none() || is_text(node),
-        "is no text",
-    ),
-    member(
-        "version",
-        |node| node.is_none() || is_text(node),
-        "is no text",
-    ),
+    optional("executed", is_flag, "is no boolean"),
+    optional("package", is_text, "is no text"),
+    optional("version", is_text, "is no text"),
 ];
 
 /// A file of the engine.
@@ -129,11 +85,7 @@ static ENGINE_FILE: [Member; 5] = [
         |node| is_word(node, &["644", "755"]),
         "is not 644 or 755",
     ),
-    member(
-        "stored",
-        |node| node.is_none() || is_text(node),
-        "is no text",
-    ),
+    optional("stored", is_text, "is no text"),
 ];
 
 static LISTED: [Member; 2] = [
@@ -143,40 +95,16 @@ static LISTED: [Member; 2] = [
 
 static ENTRY: [Member; 4] = [
     member("name", is_text, NO_TEXT),
-    member(
-        "bytes",
-        |node| node.is_none() || is_count(node),
-        "is no number of bytes",
-    ),
-    member(
-        "folder",
-        |node| node.is_none() || is_flag(node),
-        "is no boolean",
-    ),
-    member(
-        "executable",
-        |node| node.is_none() || is_flag(node),
-        "is no boolean",
-    ),
+    optional("bytes", is_count, "is no number of bytes"),
+    optional("folder", is_flag, "is no boolean"),
+    optional("executable", is_flag, "is no boolean"),
 ];
 
 static PRESENT: [Member; 4] = [
     member("path", is_text, NO_TEXT),
-    member(
-        "bytes",
-        |node| node.is_none() || is_count(node),
-        "is no number of bytes",
-    ),
-    member(
-        "folder",
-        |node| node.is_none() || is_flag(node),
-        "is no boolean",
-    ),
-    member(
-        "executable",
-        |node| node.is_none() || is_flag(node),
-        "is no boolean",
-    ),
+    optional("bytes", is_count, "is no number of bytes"),
+    optional("folder", is_flag, "is no boolean"),
+    optional("executable", is_flag, "is no boolean"),
 ];
 
 pub(super) fn check_shape(view: &RunBundleView<'_>, findings: &mut Findings) {

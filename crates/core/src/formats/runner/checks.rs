@@ -7,7 +7,8 @@ use super::{PARTS, RunnerView, SCHEMA_VERSION};
 use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_bytes};
 use crate::formats::policy::BOUNDS;
 use crate::formats::shape::{
-    Member, find_misfits, is_filled_text, is_flag, is_number, is_text, is_word, member, text_is,
+    Member, find_misfits, is_filled_text, is_flag, is_number, is_text, is_word, member, optional,
+    text_is,
 };
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
@@ -419,9 +420,9 @@ pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
 
 const EXIT: [Member; 4] = [
     member("code", is_exit_code, "`code` is no integer from 0 to 255"),
-    member(
+    optional(
         "signal",
-        |node| node.is_none() || text_is(node, |signal| signal.to_uppercase() == signal),
+        |node| text_is(node, |signal| signal.to_uppercase() == signal),
         "`signal` is not text in upper case",
     ),
     member("oom_killed", is_flag, "`oom_killed` is not a boolean"),
