@@ -197,7 +197,7 @@ fn folder_size(folder: &Path) -> u64 {
     let entries = source.entries().unwrap_or_default();
     let size = |entry: &runseal_core::source::Entry| match &entry.name {
         EntryName::Safe(path) => source.open_file(path).map_or(0, |(_, size)| size),
-        EntryName::Unsafe { .. } => 0,
+        EntryName::Unsafe(_) => 0,
     };
     entries.iter().map(size).sum()
 }

@@ -51,44 +51,55 @@ impl EntryKind {
 pub enum EntryName {
     /// A name that can be asked for.
     Safe(SafePath),
-    /// A name that is shown and refused.
-    Unsafe {
-        /// The name with all that is not printable escaped.
-        shown: String,
-        /// What is wrong with it; `None` where it is no UTF-8.
-        fault: Option<UnsafePath>,
-        /// The name itself, where it is UTF-8.
-        text: Option<String>,
-    },
+    /// A name that is shown and refused. Boxed, because hardly any name is one, and lists have very many names.
+    Unsafe(Box<UnsafeName>),
+}
+
+/// A name that is no safe path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnsafeName {
+    /// The name with all that is not printable escaped.
+    pub shown: String,
+    /// What is wrong with it; `None` where it is no UTF-8.
+    pub fault: Option<UnsafePath>,
+    /// The name itself, where it is UTF-8.
+    pub text: Option<String>,
+}
+
+impl UnsafeName {
+    /// What is wrong with it, in words.
+    pub fn reason(&self) -> String {
+        self.fault
+            .map_or("it is no UTF-8".to_owned(), |fault| fault.to_string())
+    }
 }
 
 impl EntryName {
     /// The name from what a system or an archive gives.
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        match str::from_utf8(bytes) {
+        let name = match str::from_utf8(bytes) {
             Ok(text) => match SafePath::parse(text) {
-                Ok(path) => Self::Safe(path),
-                Err(fault) => Self::Unsafe {
+                Ok(path) => return Self::Safe(path),
+                Err(fault) => UnsafeName {
                     shown: text.escape_debug().to_string(),
                     fault: Some(fault),
                     text: Some(text.to_owned()),
                 },
             },
-            Err(_) => Self::Unsafe {
+            Err(_) => UnsafeName {
                 shown: bytes.escape_ascii().to_string(),
                 fault: None,
                 text: None,
             },
-        }
+        };
+        Self::Unsafe(Box::new(name))
     }
 
     /// The name as it is, for machine output, where it is UTF-8; else as it is shown.
     pub fn exact(&self) -> &str {
         match self {
-            Self::Unsafe {
-                text: Some(text), ..
-            } => text,
-            other => other.shown(),
+            Self::Safe(path) => path.as_str(),
+            Self::Unsafe(name) => name.text.as_deref().unwrap_or(&name.shown),
         }
     }
 
@@ -96,7 +107,7 @@ impl EntryName {
     pub fn shown(&self) -> &str {
         match self {
             Self::Safe(path) => path.as_str(),
-            Self::Unsafe { shown, .. } => shown,
+            Self::Unsafe(name) => &name.shown,
         }
     }
 }
@@ -408,7 +419,7 @@ mod tests {
             (b"a\\b", "a\\\\b"),
         ] {
             let name = EntryName::from_bytes(bytes);
-            assert!(matches!(name, EntryName::Unsafe { .. }));
+            assert!(matches!(name, EntryName::Unsafe(_)));
             assert_eq!(name.shown(), shown);
         }
     }

@@ -263,9 +263,11 @@ fn list_artifacts(work: &WorkFolder) -> Result<Vec<SafePath>, ExecuteError> {
             let path = format!("{ARTIFACTS_FOLDER}/../{shown}");
             return Err(left(&path, "is outside the artifacts folder".to_owned()));
         };
-        if let EntryName::Unsafe { fault, .. } = &entry.name {
-            let reason = fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
-            return Err(left(shown, format!("has an unsafe name: {reason}")));
+        if let EntryName::Unsafe(name) = &entry.name {
+            return Err(left(
+                shown,
+                format!("has an unsafe name: {}", name.reason()),
+            ));
         }
         match entry.kind {
             EntryKind::Directory => {}

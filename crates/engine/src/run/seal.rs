@@ -172,7 +172,7 @@ pub fn seal_output(
         match (entry.name, entry.kind) {
             (EntryName::Safe(_), EntryKind::Directory) => {}
             (EntryName::Safe(path), EntryKind::File) => paths.push(path),
-            (EntryName::Unsafe { .. }, _) => {
+            (EntryName::Unsafe(_), _) => {
                 return Err(reject("RB2", &shown, "it has an unsafe name"));
             }
             (_, kind) => {

@@ -77,7 +77,7 @@ fn list_run(source: &DirectorySource) -> Result<Listed, Refused> {
                     kind.with_article()
                 )));
             }
-            (EntryName::Unsafe { .. }, _) => {
+            (EntryName::Unsafe(_), _) => {
                 return Err(Refused::Entry(format!("the name `{shown}` is refused")));
             }
         }

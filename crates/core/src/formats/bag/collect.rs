@@ -72,10 +72,8 @@ impl BagFacts {
         for entry in source.entries()? {
             let shown: Box<str> = entry.name.shown().into();
             match (entry.name, entry.kind) {
-                (EntryName::Unsafe { fault, .. }, _) => {
-                    let reason =
-                        fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string());
-                    entries.push((shown, EntryFact::UnsafeName(reason)));
+                (EntryName::Unsafe(name), _) => {
+                    entries.push((shown, EntryFact::UnsafeName(name.reason())));
                 }
                 (EntryName::Safe(_), EntryKind::Directory) => {
                     entries.push((shown, EntryFact::Folder));

@@ -165,7 +165,7 @@ impl RedactedView {
                     let fault = format!("{} does not belong here", kind.with_article());
                     strange.push((shown, fault));
                 }
-                (EntryName::Unsafe { .. }, _) => strange.push((shown, "unsafe name".to_owned())),
+                (EntryName::Unsafe(_), _) => strange.push((shown, "unsafe name".to_owned())),
             }
         }
         for folder in folders {

@@ -88,9 +88,7 @@ impl CollectedRun {
         for entry in source.entries()? {
             let shown = Box::from(entry.name.shown());
             let fact = match (entry.name, entry.kind) {
-                (EntryName::Unsafe { fault, .. }, _) => EntryFact::UnsafeName(
-                    fault.map_or("it is no UTF-8".to_owned(), |fault| fault.to_string()),
-                ),
+                (EntryName::Unsafe(name), _) => EntryFact::UnsafeName(name.reason()),
                 (EntryName::Safe(_), EntryKind::Directory) => EntryFact::Folder,
                 (EntryName::Safe(path), EntryKind::File) => {
                     files.push(path);
