@@ -16,6 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use runseal_core::digest::Digest;
+use runseal_testkit::cli::run_measured;
 use runseal_testkit::folders::{files_of, open_up};
 use runseal_testkit::object_storage::{KEY, Kind, SECRET, server, servers};
 
@@ -601,7 +602,7 @@ fn large_run_is_pushed_verified_and_pulled_within_64_mb_of_memory() {
         vec!["verify", &address],
         vec!["pull", &address, "-o", "back"],
     ] {
-        let (ran, kilobytes) = object_storage_support::measured(&remote, &arguments);
+        let (ran, kilobytes) = run_measured(&mut remote.command(&arguments));
         assert_eq!(ran.code, Some(0), "{ran:?}");
         println!("{}: {kilobytes} kB at the most", arguments[0]);
         assert!(kilobytes < 64 << 10, "{}: {kilobytes} kB", arguments[0]);

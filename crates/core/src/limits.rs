@@ -84,6 +84,9 @@ pub const fn max_manifest_elements(bytes: usize) -> usize {
 /// everything they look at; stops lists of very many things, and few things very deep.
 pub const BUNDLE_MAX_STEPS: u64 = 1_500_000;
 
+/// Actions and tests of a proposal together. Its rules hold the place of each; stops lists of very many small things.
+pub const PROPOSAL_MAX_ELEMENTS: usize = 200_000;
+
 /// Lines that a ledger may have whatever its size.
 pub const LEDGER_FREE_LINES: usize = 100_000;
 
@@ -231,8 +234,8 @@ impl JsonLimits {
         ..Self::TEXT
     };
 
-    /// Elements and members that a document may hold whatever its size: 4 million.
-    pub const FREE_VALUES: u64 = 4_000_000;
+    /// Elements and members that a document may hold whatever its size: 2 million.
+    pub const FREE_VALUES: u64 = 2_000_000;
     /// Beyond those, the bytes that a document has for each of them on average. A manifest has
     /// more than twice as many.
     pub const BYTES_PER_VALUE: u64 = 16;

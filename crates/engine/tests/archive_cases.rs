@@ -19,7 +19,7 @@ use std::path::Path;
 use conformance::{data_folder, read_lines};
 use packing::{KINDS, pack};
 use runseal_core::canon::{Dialect, canonical_bytes};
-use runseal_core::verify::{Checked, Level, Verdict};
+use runseal_core::verify::{Checked, Finding, Level, Verdict};
 use runseal_engine::survey::{SurveyOptions, Tally, survey_paths};
 use runseal_testkit::{for_each_line, text};
 
@@ -172,4 +172,46 @@ fn documents_give_the_same_findings_in_every_archive_and_their_expected_verdict(
         });
         assert!(count > 250, "{count} of {name}");
     }
+}
+
+/// An archive of documents that are wrong everywhere, with so many findings each.
+fn pack_wrong_documents(path: &Path, count: usize) {
+    let interactions = vec!["{\"i\":7}"; 200].join(",");
+    let document = format!(
+        r#"{{"adapter_id":"a","interactions":[{interactions}],"mode":"record","model_id":"m","model_io_schema_version":"1.1.0"}}"#
+    );
+    let mut tar = tar::Builder::new(fs::File::create(path).unwrap());
+    for at in 0..count {
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o644);
+        header.set_size(document.len() as u64);
+        let name = format!("calls/{at:04}.json");
+        tar.append_data(&mut header, name, document.as_bytes())
+            .unwrap();
+    }
+    tar.finish().unwrap();
+}
+
+#[test]
+fn archive_of_very_many_findings_is_judged_to_the_bound_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.tar");
+    let findings_of = |count: usize| {
+        pack_wrong_documents(&path, count);
+        let found = looked_at(&path, Level::Document);
+        let told = found.iter().any(|(format, verdict)| {
+            let Verdict::Invalid { findings, .. } = verdict else {
+                return false;
+            };
+            let names_it = |finding: &Finding| {
+                finding.rule_id == "AR7" && finding.message.contains("more than 100000 findings")
+            };
+            format.as_deref() == Some("archive") && findings.iter().any(names_it)
+        });
+        (found.len(), told)
+    };
+    let (units, told) = findings_of(20);
+    assert_eq!((units, told), (20, false));
+    let (units, told) = findings_of(1000);
+    assert!(told && (100..900).contains(&units), "{units}");
 }

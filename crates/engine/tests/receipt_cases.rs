@@ -191,7 +191,7 @@ fn attestations_of_the_conformance_data_give_their_verdicts() {
         );
         let text = case["receipt"].to_string();
         let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
-        let message = receipt_message(&document.root().to_value()).unwrap();
+        let message = receipt_message(document.root().to_value()).unwrap();
         if ok {
             let signed = Digest::of(&message).to_string();
             assert_eq!(

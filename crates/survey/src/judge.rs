@@ -15,6 +15,7 @@ use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 
 use super::archived::{judge_archive, judge_in_archive};
 use super::inside::InsidePath;
+use super::kept::KeptSource;
 use super::load::{Loaded, judge_and_keep, load_document};
 use super::schema::LocalTools;
 use super::walk::{folder_of_list, look_at};
@@ -307,7 +308,7 @@ impl Judge<'_> {
         } = place;
         let level = self.options.level;
         if self.onlooker.wants_whole() {
-            return match judge_and_keep(&name, format, source, level) {
+            return match judge_and_keep(&name, format, KeptSource::new(source), level) {
                 Ok(loaded) => shown_result(&name, loaded),
                 Err(error) => {
                     let result = Checked::not_checked(name, Some(format), error.to_string());

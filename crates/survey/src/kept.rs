@@ -25,6 +25,8 @@ const MOST: u64 = 64 << 20;
 /// Another source, and what was read through it. What is judged through it can be shown afterwards.
 pub struct KeptSource<'a> {
     inner: &'a dyn Source,
+    /// Whether `inner` is in memory already, so that it cannot change and is copied only in the end.
+    is_in_memory: bool,
     noted: Mutex<Noted>,
 }
 
@@ -33,7 +35,9 @@ pub struct KeptSource<'a> {
 struct NotedFile {
     /// Its size and digest.
     fact: Option<(u64, Digest)>,
-    /// Its bytes, where they were kept.
+    /// Whether its bytes are to be shown.
+    is_kept: bool,
+    /// Its bytes, where they are kept here.
     bytes: Option<Vec<u8>>,
 }
 
@@ -46,14 +50,21 @@ struct Noted {
 }
 
 impl Noted {
-    fn note(&mut self, path: &SafePath, fact: (u64, Digest), bytes: Option<&[u8]>) {
+    fn note(
+        &mut self,
+        path: &SafePath,
+        fact: (u64, Digest),
+        bytes: Option<&[u8]>,
+        is_copied: bool,
+    ) {
         let room = MOST - self.kept;
         let kept = bytes.filter(|bytes| bytes.len() as u64 <= room);
         let file = self.files.entry(path.clone()).or_default();
         file.fact = Some(fact);
-        if let (Some(kept), None) = (kept, &file.bytes) {
+        if let (Some(kept), false) = (kept, file.is_kept) {
             self.kept += kept.len() as u64;
-            file.bytes = Some(kept.to_vec());
+            file.is_kept = true;
+            file.bytes = is_copied.then(|| kept.to_vec());
         }
     }
 }
@@ -63,7 +74,16 @@ impl<'a> KeptSource<'a> {
     pub fn new(inner: &'a dyn Source) -> Self {
         Self {
             inner,
+            is_in_memory: false,
             noted: Mutex::default(),
+        }
+    }
+
+    /// The same for an `inner` that is in memory: what was read of it is taken from there again in the end.
+    pub fn in_memory(inner: &'a dyn Source) -> Self {
+        Self {
+            is_in_memory: true,
+            ..Self::new(inner)
         }
     }
 
@@ -108,7 +128,11 @@ impl<'a> KeptSource<'a> {
                     let file = read.remove(name).unwrap_or_default();
                     line.bytes = file.fact.map_or(0, |(bytes, _)| bytes);
                     line.sha256 = file.fact.map(|(_, digest)| digest);
-                    if let Some(bytes) = file.bytes {
+                    let bytes = match file.bytes {
+                        None if file.is_kept => Some(self.inner.read(name, MOST)?),
+                        bytes => bytes,
+                    };
+                    if let Some(bytes) = bytes {
                         let of_kind = match name.as_str().ends_with(".json") {
                             true => &mut loaded.documents,
                             false => &mut loaded.texts,
@@ -116,7 +140,7 @@ impl<'a> KeptSource<'a> {
                         of_kind.insert(name.to_string(), bytes);
                     }
                 }
-                (EntryKind::File, EntryName::Unsafe { .. }) => {}
+                (EntryKind::File, EntryName::Unsafe(_)) => {}
                 (kind, _) => line.kind = Some(kind.with_article()),
             }
             loaded.files.push(line);
@@ -159,7 +183,7 @@ impl<'a> KeptSource<'a> {
 
     fn note(&self, path: &SafePath, fact: (u64, Digest), bytes: Option<&[u8]>) {
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.note(path, fact, bytes);
+        noted.note(path, fact, bytes, !self.is_in_memory);
     }
 }
 

@@ -14,7 +14,7 @@ use runseal_core::formats::archive::verify_archive;
 use runseal_core::formats::definition::{Beside, Identity, Judgement, SourceFiles, judge_parsed};
 use runseal_core::formats::detect::{Detected, detect_root, detect_text};
 use runseal_core::limits::{JsonLimits, max_ledger_lines};
-use runseal_core::source::{EntryKind, MemberFile, Source, SourceError, read_bounded};
+use runseal_core::source::{EntryKind, MemberFile, SourceError, read_bounded};
 use runseal_core::verify::authenticity::Authenticity;
 use runseal_core::verify::{Checked, Finding, Level, Report};
 use runseal_report::{Documents, Exhibit};
@@ -432,7 +432,12 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
     }
     let format = format_of(detected)?;
     let source = open_folder(files, path, format, None)?;
-    judge_and_keep(&display_path(path), format, &*source, level)
+    judge_and_keep(
+        &display_path(path),
+        format,
+        KeptSource::new(&*source),
+        level,
+    )
 }
 
 fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
@@ -459,7 +464,8 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
             }
             let format = format_of(detected)?;
             let source = ArchiveSource::new(archive, &folder);
-            (judge_and_keep(path, format, &source, level)?, &folder)
+            let kept = KeptSource::in_memory(&source);
+            (judge_and_keep(path, format, kept, level)?, &folder)
         }
     };
     let wrapping = Wrapping::of(archive, name, loaded.format, true);
@@ -488,7 +494,7 @@ fn load_inside(
         Record::Folder => {
             let format = format_of(detect_in_archive(archive, name))?;
             let source = ArchiveSource::new(archive, name);
-            judge_and_keep(path, format, &source, level)?
+            judge_and_keep(path, format, KeptSource::in_memory(&source), level)?
         }
         _ => return Err(missing().into()),
     };
@@ -496,15 +502,14 @@ fn load_inside(
     Ok(loaded.in_archive(wrapping))
 }
 
-/// Judges what a source holds and keeps what was read for it. It is shown, signed or compared whichever
+/// Judges what a source holds, of which `kept` keeps what is read for it. It is shown, signed or compared whichever
 /// way its reader came there: rules about a path see none of the one that was typed.
 pub(super) fn judge_and_keep(
     path: &str,
     format: Format,
-    source: &dyn Source,
+    kept: KeptSource<'_>,
     level: Level,
 ) -> Result<Loaded, LoadError> {
-    let kept = KeptSource::new(source);
     let judged = judge_source("", &kept, format, level);
     let judgement = judged.map_err(|error| LoadError::Unverified {
         message: error_chain(&error),

@@ -26,6 +26,30 @@ impl From<Output> for Ran {
     }
 }
 
+/// Runs a command with nothing on standard input, and gives the most memory that it had, in kilobytes.
+pub fn run_measured(command: &mut Command) -> (Ran, u64) {
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let watching = std::thread::spawn(move || {
+        let mut most = 0;
+        while let Ok(text) = std::fs::read_to_string(&status) {
+            let line = text.lines().find(|line| line.starts_with("VmHWM:"));
+            let Some(line) = line else { break };
+            let number = line.split_whitespace().nth(1).unwrap();
+            most = most.max(number.parse().unwrap());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        most
+    });
+    let output = child.wait_with_output().unwrap();
+    (output.into(), watching.join().unwrap())
+}
+
 /// A folder to run the binary in.
 pub struct Bench {
     binary: PathBuf,

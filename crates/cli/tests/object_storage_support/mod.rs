@@ -249,30 +249,6 @@ pub fn counting_proxy(endpoint: &str) -> (String, Arc<Passed>) {
     (address, passed)
 }
 
-/// Runs a command and gives the most memory that it had, in kilobytes.
-pub fn measured(remote: &Remote<'_>, arguments: &[&str]) -> (Ran, u64) {
-    let child = remote
-        .command(arguments)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let status = format!("/proc/{}/status", child.id());
-    let watching = thread::spawn(move || {
-        let mut most = 0;
-        while let Ok(text) = fs::read_to_string(&status) {
-            let line = text.lines().find(|line| line.starts_with("VmHWM:"));
-            let Some(line) = line else { break };
-            let number = line.split_whitespace().nth(1).unwrap();
-            most = most.max(number.parse().unwrap());
-            thread::sleep(std::time::Duration::from_millis(10));
-        }
-        most
-    });
-    let output = child.wait_with_output().unwrap();
-    (output.into(), watching.join().unwrap())
-}
-
 /// A server that gives every request the same answer, and notes their heads.
 pub fn answering(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -146,7 +146,7 @@ pub fn replay_job_bundle(
         .map(|index| index + 1);
     receipt.insert("receipt_index", index);
     receipt.insert("attestation", Value::Null);
-    let hash = compute_receipt_hash(&receipt)?;
+    let hash = compute_receipt_hash(receipt.clone())?;
     receipt.insert("receipt_hash", hash.to_string().as_str());
     if let Some((key, identity)) = signer {
         attest_receipt(&mut receipt, key, identity)?;

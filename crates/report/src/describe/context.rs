@@ -6,7 +6,8 @@ use super::members::{list_at, string_at, table_at, text_at, text_of, words_block
 use super::picture::{Mark, Picture, TreeNode};
 use super::{About, Block, Body, Description, Words};
 use crate::exhibit::Exhibit;
-use crate::limits::CONTENTS;
+use crate::limits::{CELL, CONTENTS};
+use crate::reveal::cut;
 
 /// Nodes of a tree that are drawn.
 const DRAWN: usize = 60;
@@ -45,8 +46,7 @@ pub(super) fn add_context<'a>(description: &mut Description<'a>, file: &str, roo
     description.headline = goal;
     let constraints = list_at(root, "root_node.constraints");
     if !constraints.is_empty() {
-        let lines = constraints.iter().map(|constraint| text_of(*constraint));
-        let block = Block::new("What it has to keep to", Body::List(lines.collect()));
+        let block = Block::new("What it has to keep to", Body::List(constraints.lines()));
         let about = About::place(file, "/root_node/constraints");
         description.asked.push(block.about(about));
     }
@@ -83,11 +83,8 @@ fn add_outputs<'a>(description: &mut Description<'a>, root: Node<'a>) {
     ];
     let outputs = table_at("Outputs", ("", root), "outputs", &columns);
     description.came_out.extend(outputs);
-    for (at, output) in list_at(root, "outputs")
-        .into_iter()
-        .enumerate()
-        .take(CONTENTS)
-    {
+    let outputs = list_at(root, "outputs");
+    for (at, output) in outputs.iter().enumerate().take(CONTENTS) {
         let (Some(path), Some(content)) = (text_at(output, "path"), string_at(output, "content"))
         else {
             continue;
@@ -122,7 +119,7 @@ fn tree_of(
         detail.push_str(&format!(" · {questions} open"));
     }
     let mut children = Vec::new();
-    for (at, child) in list_at(node, "children").into_iter().enumerate() {
+    for (at, child) in list_at(node, "children").iter().enumerate() {
         if *left == 0 || depth >= DEEPEST {
             break;
         }
@@ -164,13 +161,12 @@ fn title_of(node: Node<'_>, parent: Option<Node<'_>>) -> String {
     else {
         return goal;
     };
-    let constraints = |node| list_at(node, "constraints").into_iter().map(text_of);
-    let known: std::collections::BTreeSet<_> = constraints(parent).collect();
-    let added: Vec<_> = constraints(node)
-        .filter(|text| !known.contains(text))
-        .collect();
+    let constraints = |node| list_at(node, "constraints").lines().shown;
+    let known: std::collections::BTreeSet<_> = constraints(parent).into_iter().collect();
+    let mut added = constraints(node);
+    added.retain(|text| !known.contains(text));
     match added.is_empty() {
         true => goal,
-        false => format!("+ {}", added.join(" + ")),
+        false => cut(&format!("+ {}", added.join(" + ")), CELL).into_owned(),
     }
 }

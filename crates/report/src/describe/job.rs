@@ -1,12 +1,12 @@
 //! The job bundle: what was to be read, and the texts that were.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::Node;
 
 use super::content::words_of;
-use super::members::{facts_of, list_at, table_at, text_at, text_of};
-use super::picture::{Card, Lane, Mark, flow};
+use super::members::{List, facts_of, list_at, table_at, text_at, text_of};
+use super::picture::{Card, Lane, Mark, flow, lane_of};
 use super::{About, Block, Body, Description, Fact, Step, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::STEPS;
@@ -38,7 +38,7 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
             ("bundle_version", "version"),
         ],
     );
-    let has = |member: &str| steps.iter().any(|step| text_at(*step, member).is_some());
+    let has = |member: &str| steps.iter().any(|step| text_at(step, member).is_some());
     let mut columns = vec![("ordinal", "#"), ("op", "operation")];
     for (member, label) in [("refs.symbol_id", "symbol"), ("refs.section_id", "section")] {
         if has(member) {
@@ -48,17 +48,16 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
     columns.extend([("constraints.slice", "slice"), ("step_id", "step")]);
     let plan = table_at("The plan", (MANIFEST, root), "steps", &columns);
     description.asked.extend(plan);
-    description.done.push(job_picture(root, &steps, &artifacts));
-    let key = |artifact: &Node<'a>| {
-        let text = |member| text_at(*artifact, member).unwrap_or_default();
-        ((text("ref"), text("slice")), *artifact)
-    };
-    let by_ref: BTreeMap<_, _> = artifacts.iter().map(key).collect();
-    let read: Vec<_> = steps
-        .iter()
-        .enumerate()
-        .take(STEPS)
-        .map(|(at, step)| read_step(exhibit, at, *step, &by_ref))
+    description.done.push(job_picture(root, steps, artifacts));
+    let shown: Vec<_> = steps.iter().take(STEPS).collect();
+    let asked: BTreeSet<_> = shown.iter().map(|step| asked_by(*step)).collect();
+    let given = artifacts.iter().map(|artifact| {
+        let text = |member| text_at(artifact, member).unwrap_or_default();
+        ((text("ref"), text("slice")), artifact)
+    });
+    let given: BTreeMap<_, _> = given.filter(|(key, _)| asked.contains(key)).collect();
+    let read: Vec<_> = (shown.iter().enumerate())
+        .map(|(at, step)| read_step(exhibit, at, *step, &given))
         .collect();
     if !read.is_empty() {
         let mut block = Block::new("What was read", Body::Steps(read));
@@ -67,37 +66,26 @@ pub(super) fn describe_job<'a>(description: &mut Description<'a>, exhibit: &Exhi
         }
         description.done.push(block);
     }
-    description
-        .came_out
-        .extend(artifact_table(root, &artifacts));
+    description.came_out.extend(artifact_table(root, artifacts));
 }
 
-fn job_picture<'a>(root: Node<'_>, steps: &[Node<'_>], artifacts: &[Node<'_>]) -> Block<'a> {
-    let inputs = ["symbols", "files"].map(|list| list_at(root, &format!("inputs.{list}")));
-    let inputs: Vec<_> = inputs.concat();
+fn job_picture<'a>(root: Node<'_>, steps: List<'_>, artifacts: List<'_>) -> Block<'a> {
+    let inputs = ["inputs.symbols", "inputs.files"].map(|path| list_at(root, path));
+    let inputs = inputs.iter().flat_map(|list| list.iter());
     let lanes = vec![
         Lane::new(
             "Inputs",
-            inputs
-                .iter()
-                .map(|input| Card::new(text_of(*input), "", Mark::Plain)),
+            inputs.map(|input| Card::new(text_of(input), "", Mark::Plain)),
         ),
-        Lane::new(
-            "Steps",
-            steps
-                .iter()
-                .enumerate()
-                .map(|(at, step)| step_card(at, *step)),
-        ),
-        Lane::new(
-            "Artifacts",
-            artifacts.iter().map(|artifact| artifact_card(*artifact)),
-        ),
+        lane_of("Steps", steps, step_card),
+        lane_of("Artifacts", artifacts, |_, artifact| {
+            artifact_card(artifact)
+        }),
     ];
     Block::new("From inputs to artifacts", Body::Picture(flow(lanes)))
 }
 
-fn artifact_table<'a>(root: Node<'_>, artifacts: &[Node<'_>]) -> Option<Block<'a>> {
+fn artifact_table<'a>(root: Node<'_>, artifacts: List<'_>) -> Option<Block<'a>> {
     let columns = [
         ("artifact_id", "artifact"),
         ("ref", "of"),
@@ -107,8 +95,8 @@ fn artifact_table<'a>(root: Node<'_>, artifacts: &[Node<'_>]) -> Option<Block<'a
     ];
     let mut block = table_at("Artifacts", (MANIFEST, root), "artifacts", &columns)?;
     if let Body::Table(table) = &mut block.body {
-        for (row, artifact) in table.rows.iter_mut().zip(artifacts) {
-            row.about.push(About::file(path_of(*artifact)));
+        for (row, artifact) in table.rows.iter_mut().zip(artifacts.iter()) {
+            row.about.push(About::file(path_of(artifact)));
         }
     }
     Some(block)
@@ -130,9 +118,12 @@ fn artifact_card(artifact: Node<'_>) -> Card {
     Card::new(id, bytes.unwrap_or_default(), Mark::Plain).about(About::file(path_of(artifact)))
 }
 
-/// What a step refers to.
-fn ref_of(step: Node<'_>) -> Option<String> {
-    text_at(step, "refs.symbol_id").or_else(|| text_at(step, "refs.section_id"))
+/// What a step refers to, and the slice of it that it asks for.
+fn asked_by(step: Node<'_>) -> (String, String) {
+    let symbol = text_at(step, "refs.symbol_id");
+    let reference = symbol.or_else(|| text_at(step, "refs.section_id"));
+    let slice = text_at(step, "constraints.slice");
+    (reference.unwrap_or_default(), slice.unwrap_or_default())
 }
 
 fn read_step<'a>(
@@ -141,9 +132,9 @@ fn read_step<'a>(
     step: Node<'a>,
     artifacts: &BTreeMap<(String, String), Node<'a>>,
 ) -> Step<'a> {
-    let reference = ref_of(step).unwrap_or_default();
-    let slice = text_at(step, "constraints.slice").unwrap_or_default();
-    let artifact = artifacts.get(&(reference.clone(), slice.clone()));
+    let asked = asked_by(step);
+    let artifact = artifacts.get(&asked);
+    let (reference, slice) = asked;
     let path = artifact.map(|artifact| path_of(*artifact));
     let bytes = path.as_ref().and_then(|path| exhibit.contents.get(path));
     let words = match (bytes, &path) {

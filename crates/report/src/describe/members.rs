@@ -3,7 +3,7 @@
 use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
 
 use super::redacted::{BAR, is_bar};
-use super::{About, Block, Body, Fact, Row, Table, Words};
+use super::{About, Block, Body, Fact, Lines, Row, Table, Words};
 use crate::limits::{CELL, COLUMNS, ROWS};
 use crate::reveal::cut;
 
@@ -53,12 +53,40 @@ pub(super) fn integer_at(node: Node<'_>, path: &str) -> Option<i64> {
     at(node, path)?.as_number()?.to_exact_i64()
 }
 
-/// The elements of the list at a path.
-pub(super) fn list_at<'a>(node: Node<'a>, path: &str) -> Vec<Node<'a>> {
-    at(node, path).map_or_else(Vec::new, |list| match list.kind() {
-        Kind::Array => list.items().collect(),
-        _ => Vec::new(),
-    })
+/// The elements of a list, which stay where they are: a document may have a million of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct List<'a>(Option<Node<'a>>);
+
+impl<'a> List<'a> {
+    /// The elements of `node`; none where it is no list.
+    pub(super) fn of(node: Node<'a>) -> Self {
+        Self(Some(node).filter(|node| node.kind() == Kind::Array))
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.map_or(0, |list| list.len())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = Node<'a>> + Clone + use<'a> {
+        self.0.into_iter().flat_map(|list| list.items())
+    }
+
+    /// The first ones as lines of text, and how many there are beyond those.
+    pub(super) fn lines(&self) -> Lines {
+        Lines {
+            shown: self.iter().take(ROWS).map(text_of).collect(),
+            left_out: self.len().saturating_sub(ROWS),
+        }
+    }
+}
+
+/// The elements of the list at a path; none where there is no list.
+pub(super) fn list_at<'a>(node: Node<'a>, path: &str) -> List<'a> {
+    at(node, path).map(List::of).unwrap_or_default()
 }
 
 /// The members that are there, as facts.
@@ -74,12 +102,26 @@ pub(super) fn facts_of(node: Node<'_>, members: &[(&str, &str)]) -> Vec<Fact> {
 
 /// A list in a document that becomes a table.
 pub(super) struct ListPlace<'a, 'b> {
-    /// The elements.
-    pub(super) elements: &'b [Node<'a>],
+    /// The elements, at least as many as a table has rows.
+    pub(super) elements: Vec<Node<'a>>,
+    /// How many there are in all.
+    pub(super) total: usize,
     /// The file that the list is in.
     pub(super) file: &'b str,
     /// The JSON Pointer of the list.
     pub(super) pointer: &'b str,
+}
+
+impl<'a, 'b> ListPlace<'a, 'b> {
+    /// A list at its place.
+    pub(super) fn new(list: List<'a>, file: &'b str, pointer: &'b str) -> Self {
+        Self {
+            elements: list.iter().take(ROWS).collect(),
+            total: list.len(),
+            file,
+            pointer,
+        }
+    }
 }
 
 /// A table of the named members of each element; nothing where there are no elements.
@@ -110,7 +152,7 @@ pub(super) fn table<'a>(
             .map(|(_, label)| (*label).to_owned())
             .collect(),
         rows: rows.collect(),
-        left_out: list.elements.len().saturating_sub(ROWS),
+        left_out: list.total.saturating_sub(ROWS),
     };
     Some(Block::new(title, Body::Table(table)))
 }
@@ -122,13 +164,8 @@ pub(super) fn table_at<'a>(
     path: &str,
     columns: &[(&str, &str)],
 ) -> Option<Block<'a>> {
-    let elements = list_at(root, path);
     let pointer = format!("/{}", path.replace('.', "/"));
-    let list = ListPlace {
-        elements: &elements,
-        file,
-        pointer: &pointer,
-    };
+    let list = ListPlace::new(list_at(root, path), file, &pointer);
     table(title, &list, columns)
 }
 

@@ -97,6 +97,15 @@ pub struct Table {
     pub left_out: usize,
 }
 
+/// A list of short texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines {
+    /// The first ones.
+    pub shown: Vec<String>,
+    /// How many there are beyond those.
+    pub left_out: usize,
+}
+
 /// Something that took time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
@@ -165,8 +174,8 @@ pub struct Turn<'a> {
 pub enum Body<'a> {
     /// A text.
     Words(Words<'a>),
-    /// Lines of a list.
-    List(Vec<String>),
+    /// A list.
+    List(Lines),
     /// Facts.
     Facts(Vec<Fact>),
     /// A table.
@@ -282,8 +291,8 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::Engine => run::describe_engine(&mut description, exhibit),
         Format::Bag => bag::describe_bag(&mut description, exhibit),
         Format::Checksums => bag::describe_checksums(&mut description, exhibit),
-        // Shown as the tree that it is.
-        _ => {}
+        // What is in it is shown, never the archive itself.
+        Format::Archive => {}
     }
     if let Some(root) = exhibit.document("") {
         let block = plain::document_block("The whole document", "", root).folded();

@@ -9,7 +9,10 @@ use super::content::words_of;
 use super::members::{integer_at, list_at, string_at, text_at, text_of};
 use super::{About, Block, Body, Description, Turn, Words};
 use crate::exhibit::Exhibit;
-use crate::limits::{STEPS, TEXT};
+use crate::limits::{PARTS, STEPS, TEXT, TURNS};
+
+/// Turns that are made of one request: one more than are shown, so that it is told where there are more.
+const MOST_TURNS: usize = TURNS + 1;
 
 pub(super) fn describe_model_io<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let Some(root) = exhibit.document("") else {
@@ -55,16 +58,19 @@ pub(super) fn conversation_block<'a>(
     }
     let mut turns = Vec::new();
     for (at, call) in calls.iter().enumerate().take(STEPS) {
+        if turns.len() > TURNS {
+            break;
+        }
         let place = |member: &str| vec![About::place(file, format!("/interactions/{at}/{member}"))];
-        let asked = asked_turns(exhibit, *call);
+        let asked = asked_turns(exhibit, call);
         let asked = asked.into_iter().map(|turn| Turn {
             about: [place("prompt_hash"), place("i")].concat(),
             ..turn
         });
         turns.extend(asked);
-        let note = note_of(*call);
-        let content = string_at(*call, "response_content");
-        let answered = match proxied_turns(exhibit, *call) {
+        let note = note_of(call);
+        let content = string_at(call, "response_content");
+        let answered = match proxied_turns(exhibit, call) {
             Some(turns) => turns,
             None => content.map_or_else(Vec::new, answered_turns),
         };
@@ -75,15 +81,17 @@ pub(super) fn conversation_block<'a>(
         });
         turns.extend(answered);
     }
-    let mut block = Block::new(
-        "What was said to and by the model",
-        Body::Conversation(turns),
-    )
-    .about(About::file(file));
-    if calls.len() > STEPS {
-        block = block.remark(format!("the first {STEPS} of {} calls", calls.len()));
-    }
-    Some(block)
+    let remark = if turns.len() > TURNS {
+        turns.truncate(TURNS);
+        format!("the first {TURNS} turns")
+    } else if calls.len() > STEPS {
+        format!("the first {STEPS} of {} calls", calls.len())
+    } else {
+        String::new()
+    };
+    let title = "What was said to and by the model";
+    let block = Block::new(title, Body::Conversation(turns)).remark(remark);
+    Some(block.about(About::file(file)))
 }
 
 fn turn<'a>(role: impl Into<Cow<'a, str>>, said: Words<'a>) -> Turn<'a> {
@@ -112,7 +120,7 @@ fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
                 let role = text_at(message, "role").unwrap_or_else(|| "user".to_owned());
                 turn(role, content_words(message))
             };
-            return messages.into_iter().map(message).collect();
+            return messages.iter().take(MOST_TURNS).map(message).collect();
         }
     }
     for member in ["prompt", "prompt_content", "request", "input"] {
@@ -192,7 +200,7 @@ fn message_turns(body: Node<'_>) -> Vec<Turn<'_>> {
         }
     }
     for member in ["messages", "input"] {
-        for message in list_at(body, member) {
+        for message in list_at(body, member).iter().take(MOST_TURNS) {
             let role = text_at(message, "role").or_else(|| text_at(message, "type"));
             turns.push(turn(
                 role.unwrap_or("user".to_owned()),
@@ -232,10 +240,9 @@ fn proxied_turns(exhibit: &Exhibit<'_>, call: Node<'_>) -> Option<Vec<Turn<'stat
         name.is_some_and(|name| name.eq_ignore_ascii_case("content-type"))
     };
     let headers = list_at(response, "headers");
-    let declared = headers.iter().find(|pair| is_type(pair));
+    let declared = headers.iter().find(is_type);
     let declared = declared.and_then(|pair| pair.items().nth(1)?.as_str());
-    let body = request.get("body").map(|body| body.to_value());
-    let api = Api::of_request(&path, body.as_ref());
+    let api = Api::of_recorded_request(&path, request.get("body"));
     let reading = Reading::of_answer(api, &declared.unwrap_or_default(), content.as_bytes());
     let mut turns = Vec::new();
     if !reading.text.is_empty() {
@@ -265,7 +272,11 @@ fn words_of_content<'a>(content: Node<'a>) -> Words<'a> {
     if let Some(text) = content.as_lossy_str() {
         return Words::Plain(text);
     }
-    let texts: Vec<String> = content.items().map(part_text).collect();
+    let mut texts: Vec<String> = content.items().take(PARTS).map(part_text).collect();
+    if content.items().len() > PARTS {
+        let left_out = content.items().len() - PARTS;
+        texts.push(format!("… and {left_out} more parts"));
+    }
     match texts.is_empty() {
         true => Words::Plain(text_of(content).into()),
         false => Words::Plain(texts.join("\n").into()),
@@ -322,24 +333,25 @@ fn turns_of_answer(root: Node<'_>) -> Vec<Turn<'static>> {
             turns.push(turn("assistant", Words::Markdown(text.into())));
         }
     };
-    let parts = [list_at(root, "content"), list_at(root, "output")].concat();
+    let parts = [list_at(root, "content"), list_at(root, "output")];
+    let parts = parts.iter().flat_map(|list| list.iter());
     let mut calls = Vec::new();
     for part in parts {
         match text_at(part, "type").as_deref() {
             Some("tool_use" | "function_call") => calls.push(part_text(part)),
             Some("message") => {
-                for inner in list_at(part, "content") {
+                for inner in list_at(part, "content").iter() {
                     say(part_text(inner));
                 }
             }
             _ => say(part_text(part)),
         }
     }
-    for choice in list_at(root, "choices") {
+    for choice in list_at(root, "choices").iter() {
         if let Some(text) = string_at(choice, "message.content") {
             say(text.into_owned());
         }
-        for call in list_at(choice, "message.tool_calls") {
+        for call in list_at(choice, "message.tool_calls").iter() {
             let function = call.get("function").filter(|f| f.kind() == Kind::Object);
             calls.push(part_text(function.unwrap_or(call)));
         }

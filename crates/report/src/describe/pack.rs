@@ -8,9 +8,9 @@ use runseal_core::formats::evidence::CONTENTS as HELD;
 
 use super::content::{content_block, size_text, words_of};
 use super::context::add_context;
-use super::members::{at, facts_of, list_at, string_at, table_at, text_at, text_of, words_block};
+use super::members::{at, facts_of, list_at, string_at, table_at, text_at, words_block};
 use super::model::conversation_block;
-use super::picture::{Card, Lane, Mark, flow};
+use super::picture::{Card, Lane, Mark, flow, lane_of};
 use super::plain::{idle_runner_blocks, runner_blocks};
 use super::timeline::Timeline;
 use super::{About, Block, Body, Description, Step, Words};
@@ -90,12 +90,9 @@ fn add_request(description: &mut Description<'_>, run: Node<'_>) {
             description.headline = Some("A run that was refused".to_owned());
         }
     }
-    let questions: Vec<_> = list_at(run, "clarify_questions")
-        .into_iter()
-        .map(text_of)
-        .collect();
+    let questions = list_at(run, "clarify_questions");
     if !questions.is_empty() {
-        let block = Block::new("What was asked back", Body::List(questions));
+        let block = Block::new("What was asked back", Body::List(questions.lines()));
         description
             .came_out
             .push(block.about(About::place(RUN, "/clarify_questions")));
@@ -131,24 +128,20 @@ fn pack_picture(exhibit: &Exhibit<'_>, run: Node<'_>) -> super::Picture {
         _ => ("not accepted", Mark::Bad),
     };
     let evidence = exhibit.document(EVIDENCE);
-    let actions = evidence.map_or_else(Vec::new, |evidence| list_at(evidence, "action_results"));
-    let actions = actions.iter().enumerate().map(|(at, action)| {
-        let text = |path| text_at(*action, path).unwrap_or_default();
+    let actions = evidence.map(|evidence| list_at(evidence, "action_results"));
+    let action_card = |at: usize, action: Node<'_>| {
+        let text = |path| text_at(action, path).unwrap_or_default();
         let detail = format!("{} · {}", text("action"), text("status"));
-        Card::new(
-            text("path"),
-            detail,
-            Mark::of(text_at(*action, "status").as_deref()),
-        )
-        .about(About::place(EVIDENCE, format!("/action_results/{at}")))
-    });
-    let outputs = list_at(run, "execution.outputs");
-    let outputs = outputs.iter().enumerate().map(|(at, file)| {
-        let bytes = text_at(*file, "size_bytes").map(|bytes| format!("{bytes} bytes"));
-        let path = text_at(*file, "path").unwrap_or_default();
+        let mark = Mark::of(text_at(action, "status").as_deref());
+        Card::new(text("path"), detail, mark)
+            .about(About::place(EVIDENCE, format!("/action_results/{at}")))
+    };
+    let output_card = |at: usize, file: Node<'_>| {
+        let bytes = text_at(file, "size_bytes").map(|bytes| format!("{bytes} bytes"));
+        let path = text_at(file, "path").unwrap_or_default();
         Card::new(path, bytes.unwrap_or_default(), Mark::Plain)
             .about(About::place(RUN, format!("/execution/outputs/{at}")))
-    });
+    };
     let intent = Card::new(text("intent.path"), text("kernel_result_kind"), Mark::Plain)
         .about(About::place(RUN, "/intent"))
         .about(About::place(RUN, "/kernel_result_kind"))
@@ -160,8 +153,8 @@ fn pack_picture(exhibit: &Exhibit<'_>, run: Node<'_>) -> super::Picture {
         .about(About::file(RUN));
     flow(vec![
         Lane::new("Intent", [intent]),
-        Lane::new("Actions", actions),
-        Lane::new("Files", outputs),
+        lane_of("Actions", actions.unwrap_or_default(), action_card),
+        lane_of("Files", list_at(run, "execution.outputs"), output_card),
         Lane::new("Decision", [decision]),
     ])
 }
@@ -170,26 +163,26 @@ fn pack_picture(exhibit: &Exhibit<'_>, run: Node<'_>) -> super::Picture {
 fn doings<'a>(exhibit: &Exhibit<'a>, file: &str, evidence: Node<'a>) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     let actions = list_at(evidence, "action_results");
-    let is_command = |action: &(usize, &Node<'a>)| {
-        let word = text_at(*action.1, "action");
+    let is_command = |action: &(usize, Node<'a>)| {
+        let word = text_at(action.1, "action");
         matches!(word.as_deref(), Some("execute" | "test"))
     };
     let commands = actions.iter().enumerate().filter(is_command).take(STEPS);
     let mut steps: Vec<_> = commands
         .map(|(at, action)| {
             let about = About::place(file, format!("/action_results/{at}"));
-            let title = text_at(*action, "path").unwrap_or_default();
-            let status = text_at(*action, "status");
-            command_step((exhibit, evidence), *action, (title, status), about)
+            let title = text_at(action, "path").unwrap_or_default();
+            let status = text_at(action, "status");
+            command_step((exhibit, evidence), action, (title, status), about)
         })
         .collect();
     let tests = list_at(evidence, "test_results");
     steps.extend(tests.iter().enumerate().take(STEPS).map(|(at, test)| {
         let about = About::place(file, format!("/test_results/{at}"));
-        let title = format!("test {}", text_at(*test, "test_id").unwrap_or_default());
+        let title = format!("test {}", text_at(test, "test_id").unwrap_or_default());
         let passed = test.get("passed").and_then(|passed| passed.as_bool());
         let status = passed.map(|passed| if passed { "passed" } else { "failed" }.to_owned());
-        command_step((exhibit, evidence), *test, (title, status), about)
+        command_step((exhibit, evidence), test, (title, status), about)
     }));
     if !steps.is_empty() {
         blocks.push(Block::new("Commands and tests", Body::Steps(steps)));
@@ -282,12 +275,9 @@ const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 
 /// The decision, and the files with their contents.
 fn add_results<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, run: Node<'a>) {
-    let reasons: Vec<_> = list_at(run, "decision.reasons")
-        .into_iter()
-        .map(text_of)
-        .collect();
+    let reasons = list_at(run, "decision.reasons");
     if !reasons.is_empty() {
-        let block = Block::new("The decision", Body::List(reasons));
+        let block = Block::new("The decision", Body::List(reasons.lines()));
         description
             .came_out
             .insert(0, block.about(About::place(RUN, "/decision")));
@@ -302,11 +292,8 @@ fn add_results<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, run
     let patched = exhibit
         .document(PATCH)
         .map_or_else(BTreeMap::new, contents_of_patch);
-    for (at, output) in list_at(run, "execution.outputs")
-        .into_iter()
-        .enumerate()
-        .take(CONTENTS)
-    {
+    let outputs = list_at(run, "execution.outputs");
+    for (at, output) in outputs.iter().enumerate().take(CONTENTS) {
         let (Some(path), Some(hash)) = (text_at(output, "path"), text_at(output, "sha256")) else {
             continue;
         };
@@ -336,7 +323,7 @@ fn contents_of_patch<'a>(patch: Node<'a>) -> BTreeMap<(String, String), Cow<'a, 
         Some(((path, hash), string_at(operation, "content")?))
     };
     let operations = list_at(patch, "operations");
-    operations.into_iter().filter_map(content).collect()
+    operations.iter().filter_map(content).collect()
 }
 
 /// The files themselves: the records whole, and logs, contents, whatever else a pack may carry.

@@ -1,6 +1,9 @@
 //! Pictures as data: a tree, or lanes from left to right. Drawing is the page's business.
 
+use runseal_core::canon::Node;
+
 use super::About;
+use super::members::List;
 
 /// How something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +115,20 @@ impl Lane {
             cards: kept,
             left_out: cards.count(),
         }
+    }
+}
+
+/// A lane of the first elements of a list, each as the box that `card` makes of its place and itself.
+pub(super) fn lane_of<'a>(
+    title: &str,
+    list: List<'a>,
+    card: impl Fn(usize, Node<'a>) -> Card,
+) -> Lane {
+    let boxes = list.iter().enumerate().take(CARDS);
+    Lane {
+        title: title.to_owned(),
+        cards: boxes.map(|(at, node)| card(at, node)).collect(),
+        left_out: list.len().saturating_sub(CARDS),
     }
 }
 

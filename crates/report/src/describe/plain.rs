@@ -2,7 +2,7 @@
 
 use runseal_core::canon::Node;
 
-use super::members::{ListPlace, facts_of, list_at, table, text_at, text_of};
+use super::members::{ListPlace, facts_of, list_at, table, text_at};
 use super::timeline::Timeline;
 use super::{About, Block, Body, Description, Fact, Tree};
 use crate::exhibit::Exhibit;
@@ -72,8 +72,7 @@ fn blocks_with<'a>(file: &str, runner: Node<'a>, title: &str, facts: Vec<Fact>) 
     }
     let warnings = list_at(runner, "warnings");
     if !warnings.is_empty() {
-        let lines = warnings.into_iter().map(text_of).collect();
-        let block = Block::new("What the runner warns of", Body::List(lines));
+        let block = Block::new("What the runner warns of", Body::List(warnings.lines()));
         blocks.push(block.about(About::place(file, "/warnings")));
     }
     blocks
@@ -99,7 +98,8 @@ pub(super) fn describe_ledger<'a>(description: &mut Description<'a>, exhibit: &E
         ("intent_sha256", "intent"),
     ];
     let list = ListPlace {
-        elements: &entries,
+        total: entries.len(),
+        elements: entries,
         file: "",
         pointer: "",
     };

@@ -4,7 +4,7 @@ use runseal_core::canon::Node;
 
 use super::content::size_text;
 use super::members::{ListPlace, list_at, string_at, table_at, table_of_objects, text_at};
-use super::picture::{Card, Lane, Mark, flow};
+use super::picture::{Card, Lane, Mark, flow, lane_of};
 use super::{About, Block, Body, Description, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::CONTENTS;
@@ -31,45 +31,29 @@ pub(super) fn describe_proposal<'a>(description: &mut Description<'a>, exhibit: 
             ("proposal_schema_version", "schema version"),
         ],
     );
-    let card = |title: &str, detail: &str, node: &Node<'_>, about: About| {
-        let text = |path| text_at(*node, path).unwrap_or_default();
-        Card::new(text(title), text(detail), Mark::Plain).about(about)
+    let card = |node: Node<'_>, title: &str, pointer: String| {
+        let text = |path| text_at(node, path).unwrap_or_default();
+        Card::new(text(title), text("type"), Mark::Plain).about(About::place("", pointer))
     };
     let source = text_at(root, "source_bundle_id").unwrap_or_default();
     let lanes = vec![
         Lane::new("Context bundle", [Card::new(source, "", Mark::Plain)]),
-        Lane::new(
-            "Actions",
-            actions.iter().enumerate().map(|(at, action)| {
-                card(
-                    "target",
-                    "type",
-                    action,
-                    About::place("", format!("/actions/{at}")),
-                )
-            }),
-        ),
-        Lane::new(
-            "Tests",
-            tests.iter().enumerate().map(|(at, test)| {
-                let about = About::place("", format!("/acceptance_tests/{at}"));
-                card("name", "type", test, about)
-            }),
-        ),
+        lane_of("Actions", actions, |at, action| {
+            card(action, "target", format!("/actions/{at}"))
+        }),
+        lane_of("Tests", tests, |at, test| {
+            card(test, "name", format!("/acceptance_tests/{at}"))
+        }),
     ];
     description
         .asked
         .push(Block::new("What is proposed", Body::Picture(flow(lanes))));
     for (member, title, elements) in [
-        ("actions", "Actions", &actions),
-        ("acceptance_tests", "Tests", &tests),
+        ("actions", "Actions", actions),
+        ("acceptance_tests", "Tests", tests),
     ] {
         let pointer = format!("/{member}");
-        let list = ListPlace {
-            elements,
-            file: "",
-            pointer: &pointer,
-        };
+        let list = ListPlace::new(elements, "", &pointer);
         description.asked.extend(table_of_objects(title, &list));
     }
 }
@@ -98,7 +82,7 @@ pub(super) fn describe_patch<'a>(description: &mut Description<'a>, exhibit: &Ex
     ];
     let table = table_at("Operations", ("", root), "operations", &columns);
     description.came_out.extend(table);
-    for (at, operation) in operations.into_iter().enumerate().take(CONTENTS) {
+    for (at, operation) in operations.iter().enumerate().take(CONTENTS) {
         let Some(content) = string_at(operation, "content") else {
             continue;
         };

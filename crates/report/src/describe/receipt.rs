@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use runseal_core::canon::{Kind, Node};
 
-use super::members::{ListPlace, list_at, table, text_at};
+use super::members::{List, ListPlace, list_at, table, text_at};
 use super::picture::{Card, Lane, Mark, flow};
 use super::{About, Block, Body, Description};
 use crate::exhibit::Exhibit;
@@ -13,73 +13,41 @@ pub(super) fn describe_receipt<'a>(description: &mut Description<'a>, exhibit: &
     let Some(root) = exhibit.document("") else {
         return;
     };
-    let receipts: Vec<_> = match root.kind() {
-        Kind::Array => root.items().collect(),
-        _ => vec![root],
-    };
-    let Some(last) = receipts.last().copied() else {
-        return;
-    };
-    let is_list = root.kind() == Kind::Array;
-    match receipts.as_slice() {
-        [only] => add_one(description, *only),
-        _ => {
-            description.headline = Some(format!("A chain of {} receipts", receipts.len()));
-            let columns = [
-                ("job_id", "job"),
-                ("outcome", "outcome"),
-                ("receipt_index", "index"),
-                ("receipt_hash", "receipt hash"),
-                ("parent_receipt_hash", "parent"),
-            ];
-            let list = ListPlace {
-                elements: &receipts,
-                file: "",
-                pointer: "",
-            };
-            description
-                .came_out
-                .extend(table("Receipts", &list, &columns));
-        }
+    // A chain is a list of receipts.
+    let chain = (root.kind() == Kind::Array).then(|| List::of(root));
+    match chain {
+        None => add_one(description, root, ""),
+        Some(chain) => match (chain.iter().next(), chain.len()) {
+            (None, _) => return,
+            (Some(only), 1) => add_one(description, only, "/0"),
+            (Some(_), count) => {
+                description.headline = Some(format!("A chain of {count} receipts"));
+                let columns = [
+                    ("job_id", "job"),
+                    ("outcome", "outcome"),
+                    ("receipt_index", "index"),
+                    ("receipt_hash", "receipt hash"),
+                    ("parent_receipt_hash", "parent"),
+                ];
+                let list = ListPlace::new(chain, "", "");
+                description
+                    .came_out
+                    .extend(table("Receipts", &list, &columns));
+            }
+        },
     }
-    let mut cards = Vec::new();
-    for (number, receipt) in receipts.iter().enumerate() {
-        let steps = list_at(*receipt, "steps");
-        let columns = [
-            ("ordinal", "#"),
-            ("op", "operation"),
-            ("outcome", "outcome"),
-            ("result.bytes", "bytes"),
-            ("result.content_hash", "content hash"),
-            ("step_id", "step"),
-        ];
-        let base = if is_list {
-            format!("/{number}")
-        } else {
-            String::new()
-        };
-        if receipts.len() == 1 {
-            let list = ListPlace {
-                elements: &steps,
-                file: "",
-                pointer: &format!("{base}/steps"),
-            };
-            description
-                .done
-                .extend(table("Steps done again", &list, &columns));
+    let picture = match chain {
+        None => replay_picture([(String::new(), root)].into_iter()),
+        Some(chain) => {
+            let placed = |(at, receipt)| (format!("/{at}"), receipt);
+            replay_picture(chain.iter().enumerate().map(placed))
         }
-        for (at, step) in steps.iter().enumerate() {
-            let text = |path| text_at(*step, path).unwrap_or_default();
-            let mark = Mark::of(text_at(*step, "outcome").as_deref());
-            let card = Card::new(text("op"), text("step_id"), mark);
-            cards.push(card.about(About::place("", format!("{base}/steps/{at}"))));
-        }
-    }
-    let picture = replay_picture(&receipts, last, cards);
+    };
     description.done.insert(0, picture);
 }
 
-fn add_one(description: &mut Description<'_>, only: Node<'_>) {
+/// What the only receipt says, which stands at `pointer`.
+fn add_one(description: &mut Description<'_>, only: Node<'_>, pointer: &str) {
     description.headline = text_at(only, "job_id").map(|job| format!("Replay of job {job}"));
     description.add_facts(
         only,
@@ -101,22 +69,39 @@ fn add_one(description: &mut Description<'_>, only: Node<'_>) {
     if only.get("attestation").is_none_or(|node| node.is_null()) {
         description.add_fact("signature", "none");
     }
+    let columns = [
+        ("ordinal", "#"),
+        ("op", "operation"),
+        ("outcome", "outcome"),
+        ("result.bytes", "bytes"),
+        ("result.content_hash", "content hash"),
+        ("step_id", "step"),
+    ];
+    let pointer = format!("{pointer}/steps");
+    let list = ListPlace::new(list_at(only, "steps"), "", &pointer);
+    description
+        .done
+        .extend(table("Steps done again", &list, &columns));
 }
 
-fn replay_picture<'a>(receipts: &[Node<'_>], last: Node<'_>, cards: Vec<Card>) -> Block<'a> {
+fn step_card(pointer: &str, at: usize, step: Node<'_>) -> Card {
+    let text = |path| text_at(step, path).unwrap_or_default();
+    let mark = Mark::of(text_at(step, "outcome").as_deref());
+    Card::new(text("op"), text("step_id"), mark)
+        .about(About::place("", format!("{pointer}/steps/{at}")))
+}
+
+/// How bundles became receipts; each receipt comes with its place.
+fn replay_picture<'a, 'b>(receipts: impl Iterator<Item = (String, Node<'b>)> + Clone) -> Block<'a> {
     let short = |node, path| {
         let text = text_at(node, path).unwrap_or_default();
         text.chars().take(16).collect::<String>()
     };
-    let outcome = text_at(last, "outcome");
-    let bundles: Vec<_> = receipts
-        .iter()
-        .map(|receipt| short(*receipt, "bundle_id"))
-        .collect();
     let mut seen = BTreeSet::new();
-    let bundles: Vec<_> = bundles
-        .iter()
-        .filter(|bundle| seen.insert(*bundle))
+    let bundles: Vec<_> = receipts
+        .clone()
+        .map(|(_, receipt)| short(receipt, "bundle_id"))
+        .filter(|bundle| seen.insert(bundle.clone()))
         .collect();
     let title = if bundles.len() == 1 {
         "Bundle"
@@ -126,6 +111,13 @@ fn replay_picture<'a>(receipts: &[Node<'_>], last: Node<'_>, cards: Vec<Card>) -
     let bundles = bundles
         .into_iter()
         .map(|bundle| Card::new(bundle, "job bundle", Mark::Plain));
+    let last = receipts.clone().last().map(|(_, receipt)| receipt);
+    let outcome = last.and_then(|last| text_at(last, "outcome"));
+    let hash = last.map(|last| short(last, "receipt_hash"));
+    let cards = receipts.flat_map(|(pointer, receipt)| {
+        let steps = list_at(receipt, "steps").iter().enumerate();
+        steps.map(move |(at, step)| step_card(&pointer, at, step))
+    });
     let lanes = vec![
         Lane::new(title, bundles),
         Lane::new("Steps done again", cards),
@@ -133,7 +125,7 @@ fn replay_picture<'a>(receipts: &[Node<'_>], last: Node<'_>, cards: Vec<Card>) -
             "Receipt",
             [Card::new(
                 outcome.clone().unwrap_or_default(),
-                short(last, "receipt_hash"),
+                hash.unwrap_or_default(),
                 Mark::of(outcome.as_deref()),
             )
             .about(About::place("", ""))],

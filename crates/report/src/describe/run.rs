@@ -5,7 +5,7 @@ use runseal_core::formats::run_bundle::recorded::NEVER_SEEN;
 
 use super::content::{add_contents, content_block, words_of};
 use super::members::{
-    ListPlace, at, facts_of, integer_at, list_at, string_at, table, text_at, text_of,
+    List, ListPlace, at, facts_of, integer_at, list_at, string_at, table, text_at, text_of,
 };
 use super::model::conversation_block;
 use super::picture::{Card, Lane, Mark, flow};
@@ -13,7 +13,7 @@ use super::plain::document_block;
 use super::timeline::Timeline;
 use super::{About, Block, Body, Description, Step, Tree, Words};
 use crate::exhibit::Exhibit;
-use crate::limits::{CONTENTS, ROWS};
+use crate::limits::{CONTENTS, ENTRIES, ROWS};
 
 const INDEX: &str = "ARTIFACT_INDEX.json";
 const INPUT: &str = "RUN_INPUT.json";
@@ -34,7 +34,7 @@ struct Entry<'a> {
 }
 
 pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    let entries = index_of(exhibit);
+    let entries = entries_of(exhibit);
     add_identity(description, exhibit);
     add_inputs(description, exhibit, &entries);
     add_doings(description, exhibit, &entries);
@@ -48,12 +48,12 @@ pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhi
             ],
         );
         let gaps = ["observation.gaps", "capture_gaps", "gaps"];
-        let gaps = gaps.iter().flat_map(|path| list_at(environment, path));
+        let gaps = gaps.map(|path| list_at(environment, path));
+        let all = || gaps.iter().flat_map(|list| list.iter());
         // What this run lacks first, then what every recording does.
         let is_general = |gap: &Node<'_>| text_at(*gap, "kind").as_deref() == Some(NEVER_SEEN);
-        let (general, mut gaps): (Vec<_>, Vec<_>) = gaps.partition(is_general);
-        gaps.extend(general);
-        let gaps = gaps.into_iter().take(ROWS);
+        let own = all().filter(|gap| !is_general(gap));
+        let gaps = own.chain(all().filter(is_general)).take(ROWS);
         description
             .gaps
             .extend(gaps.map(|gap| match text_at(gap, "detail") {
@@ -66,20 +66,24 @@ pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhi
     }
 }
 
-fn index_of<'a>(exhibit: &Exhibit<'a>) -> Vec<Entry<'a>> {
-    let entries = exhibit
-        .document(INDEX)
-        .map_or_else(Vec::new, |index| match index.kind() {
-            Kind::Array => index.items().collect(),
-            _ => list_at(index, "artifacts"),
-        });
+/// The list of the index.
+fn index_of<'a>(exhibit: &Exhibit<'a>) -> List<'a> {
+    let list = exhibit.document(INDEX).map(|index| match index.kind() {
+        Kind::Array => List::of(index),
+        _ => list_at(index, "artifacts"),
+    });
+    list.unwrap_or_default()
+}
+
+fn entries_of<'a>(exhibit: &Exhibit<'a>) -> Vec<Entry<'a>> {
     let entry = |(at, node): (usize, Node<'a>)| Entry {
         at,
         path: text_at(node, "relative_path").unwrap_or_default(),
         role: text_at(node, "role").unwrap_or_default(),
         node,
     };
-    entries.into_iter().enumerate().map(entry).collect()
+    let entries = index_of(exhibit).iter().enumerate().take(ENTRIES);
+    entries.map(entry).collect()
 }
 
 fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
@@ -125,12 +129,17 @@ fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
 
 /// A list of words as one command line.
 fn command_of(node: Node<'_>, path: &str) -> Option<String> {
-    let words: Vec<_> = list_at(node, path).into_iter().map(text_of).collect();
+    let list = list_at(node, path);
+    let words = list.lines();
     let word = |word: &String| match word.is_empty() || word.contains(char::is_whitespace) {
         true => format!("'{word}'"),
         false => word.clone(),
     };
-    (!words.is_empty()).then(|| words.iter().map(word).collect::<Vec<_>>().join(" "))
+    let mut command: Vec<_> = words.shown.iter().map(word).collect();
+    if words.left_out > 0 {
+        command.push(format!("… and {} more", words.left_out));
+    }
+    (!command.is_empty()).then(|| command.join(" "))
 }
 
 fn tree<'a>(exhibit: &Exhibit<'a>, title: &str, file: &str, schema: &str) -> Option<Block<'a>> {
@@ -163,12 +172,10 @@ fn add_inputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entr
         .asked
         .extend(tree(exhibit, "Input", INPUT, "INPUT_SCHEMA.json"));
     if let Some(stripped) = exhibit.document("RUN_CONTEXT_STRIPPED.json") {
-        let lines: Vec<_> = list_at(stripped, "stripped")
-            .into_iter()
-            .map(text_of)
-            .collect();
-        if !lines.is_empty() {
-            let block = Block::new("Taken out of the input before the run", Body::List(lines));
+        let list = list_at(stripped, "stripped");
+        if !list.is_empty() {
+            let title = "Taken out of the input before the run";
+            let block = Block::new(title, Body::List(list.lines()));
             description
                 .asked
                 .push(block.about(About::file("RUN_CONTEXT_STRIPPED.json")));
@@ -354,9 +361,9 @@ fn add_outputs<'a>(
         _ => 5,
     };
     ordered.sort_by_key(|entry| (rank(&entry.role), entry.at));
-    let nodes: Vec<_> = ordered.iter().map(|entry| entry.node).collect();
     let list = ListPlace {
-        elements: &nodes,
+        elements: ordered.iter().map(|entry| entry.node).collect(),
+        total: index_of(exhibit).len(),
         file: INDEX,
         pointer: "/artifacts",
     };

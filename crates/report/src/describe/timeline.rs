@@ -5,6 +5,7 @@ use runseal_core::timestamp::parse_utc;
 
 use super::members::{integer_at, list_at, text_at};
 use super::{About, Block, Body, Moment, Words};
+use crate::limits::STEPS;
 
 /// Collects moments.
 #[derive(Debug, Default)]
@@ -39,7 +40,7 @@ impl Timeline {
         let (from, to) = ("timing.started_at", "timing.completed_at");
         self.add_span("runner", (file, runner), from, to);
         self.about.push(About::place(file, "/timing"));
-        for phase in list_at(runner, "timing.phases") {
+        for phase in list_at(runner, "timing.phases").iter().take(STEPS) {
             let name = text_at(phase, "name").unwrap_or_default();
             let begin = text_at(phase, "started_at");
             self.push(&name, begin, integer_at(phase, "duration_ms"));

@@ -70,7 +70,10 @@ fn body(block: &Block<'_>, faults: &Faults, budget: &mut Budget) -> Markup {
     match &block.body {
         Body::Words(said) => words(said, &block.title, budget),
         Body::List(lines) => html! {
-            ul.lines { @for line in lines { li { (line) } } }
+            ul.lines {
+                @for line in &lines.shown { li { (line) } }
+                @if lines.left_out > 0 { li.missing { "and " (lines.left_out) " more" } }
+            }
         },
         Body::Facts(list) => facts(list),
         Body::Table(rows) => table(rows, &block.title, faults, budget),

@@ -204,13 +204,14 @@ fn write_block(text: &mut String, block: &Block<'_>, faults: &Faults, screen: Sc
             write_facts(text, facts, screen);
         }
         Body::List(lines) => {
-            let title = format!("{} ({})", plain(&block.title), lines.len());
+            let total = lines.shown.len() + lines.left_out;
+            let title = format!("{} ({total})", plain(&block.title));
             let _ = writeln!(text, "{}", screen.bold(&title));
-            for line in lines.iter().take(ROWS) {
+            for line in lines.shown.iter().take(ROWS) {
                 let _ = writeln!(text, "  {}", fit(&cell(line, 300), screen.room(2)));
             }
-            if lines.len() > ROWS {
-                let _ = writeln!(text, "  … and {} more", lines.len() - ROWS);
+            if total > ROWS {
+                let _ = writeln!(text, "  … and {} more", total - ROWS);
             }
         }
         Body::Steps(steps) => {

@@ -35,12 +35,12 @@ pub enum BodyForm {
 }
 
 impl BodyForm {
-    /// Reads a body that is free of secrets.
+    /// Reads a body that is free of secrets. Beyond the bounds for documents it counts as the text that it is.
     pub fn parse(content_type: &str, body: &[u8]) -> Self {
         if body.is_empty() {
             return Self::Empty;
         }
-        if let Ok(document) = parse_document(body, &ReadOptions::TEXT) {
+        if let Ok(document) = parse_document(body, &ReadOptions::default()) {
             let value = document.root().to_value();
             if canonical_bytes(&value, Dialect::Kernel).is_ok() {
                 return Self::Json(value);

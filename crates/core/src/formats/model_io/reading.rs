@@ -5,7 +5,9 @@
 //! recordings state.
 
 use super::events::{Event, parse_events};
-use crate::canon::{Dialect, Members, Node, ReadOptions, Value, canonical_bytes, parse_document};
+use crate::canon::{
+    Dialect, Kind, Members, Node, ReadOptions, Value, canonical_bytes, parse_document,
+};
 
 /// Answers larger than this are not read; their bytes are recorded all the same.
 pub const LARGEST_READ: u64 = 32 << 20;
@@ -48,9 +50,26 @@ impl Api {
 
     /// By the path, and by the body where it is JSON.
     pub fn of_request(path: &str, body: Option<&Value>) -> Self {
-        if body.is_some_and(is_rpc) {
-            return Self::Mcp;
+        match body.is_some_and(is_rpc) {
+            true => Self::Mcp,
+            false => Self::of_path(path),
         }
+    }
+
+    /// The same where the body is part of a document that was read.
+    pub fn of_recorded_request(path: &str, body: Option<Node<'_>>) -> Self {
+        let message = body.and_then(|body| match body.kind() {
+            Kind::Array => body.item(0),
+            _ => Some(body),
+        });
+        let version = message.and_then(|message| message.get("jsonrpc")?.as_str());
+        match version.as_deref() == Some(RPC_VERSION) {
+            true => Self::Mcp,
+            false => Self::of_path(path),
+        }
+    }
+
+    fn of_path(path: &str) -> Self {
         let path = path.trim_end_matches('/');
         if path.ends_with("/chat/completions") {
             Self::OpenAiChat
@@ -87,12 +106,15 @@ impl Api {
     }
 }
 
+/// The version of JSON-RPC that MCP speaks.
+const RPC_VERSION: &str = "2.0";
+
 fn is_rpc(body: &Value) -> bool {
     let message = match body {
         Value::Array(messages) => messages.first(),
         other => Some(other),
     };
-    message.and_then(|message| message.get("jsonrpc")?.as_str()) == Some("2.0")
+    message.and_then(|message| message.get("jsonrpc")?.as_str()) == Some(RPC_VERSION)
 }
 
 /// A call of a tool that a model asked for.
@@ -137,7 +159,7 @@ impl Reading {
                 reading.take_event(api, &event);
             }
             reading.tool_calls.retain(|call| !call.name.is_empty());
-        } else if let Ok(document) = parse_document(body, &ReadOptions::TEXT) {
+        } else if let Ok(document) = parse_document(body, &ReadOptions::default()) {
             reading.take_whole(api, document.root());
         }
         reading

@@ -9,6 +9,7 @@ use crate::canon::{Dialect, Node, Value, canonical_digest};
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::limits::PROPOSAL_MAX_ELEMENTS;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     actions, check_action_ids, check_actions_list, check_confidence, check_content, check_order,
@@ -73,6 +74,14 @@ pub struct Proposal;
 impl Subject for Proposal {
     type View<'a> = ProposalView<'a>;
     const FORMAT: Format = Format::Proposal;
+
+    fn excess(view: &ProposalView<'_>) -> Option<String> {
+        let lists = ["actions", "acceptance_tests"].map(|field| view.root.get(field));
+        let count: usize = lists.iter().flatten().map(|list| list.items().len()).sum();
+        (count > PROPOSAL_MAX_ELEMENTS).then(|| {
+            format!("it has more than {PROPOSAL_MAX_ELEMENTS} actions and tests, the limit")
+        })
+    }
 }
 
 /// Verifies a proposal.

@@ -183,12 +183,11 @@ fn unsigned(key: &Key, identity: &Identity) -> Value {
 }
 
 /// The bytes a receipt's attestation signs: the stored text with the signature emptied.
-pub fn receipt_message(receipt: &Value) -> Result<Vec<u8>, NoCanonicalForm> {
-    let mut receipt = receipt.clone();
-    let attestation = receipt.get("attestation").cloned();
-    if let Some(mut attestation) = attestation {
+pub fn receipt_message(mut receipt: Value) -> Result<Vec<u8>, NoCanonicalForm> {
+    if let Value::Object(members) = &mut receipt
+        && let Some(attestation) = members.get_mut(&"attestation".into())
+    {
         attestation.insert("signature", "");
-        receipt.insert("attestation", attestation);
     }
     receipt_bytes(&receipt)
 }
@@ -201,7 +200,8 @@ pub fn attest_receipt(
 ) -> Result<(), NoCanonicalForm> {
     let mut attestation = unsigned(key, identity);
     receipt.insert("attestation", attestation.clone());
-    attestation.insert("signature", key.sign(&receipt_message(receipt)?).as_str());
+    let message = receipt_message(receipt.clone())?;
+    attestation.insert("signature", key.sign(&message).as_str());
     receipt.insert("attestation", attestation);
     Ok(())
 }
@@ -212,7 +212,7 @@ pub fn verify_receipt_attestation(receipt: Node<'_>) -> Result<Attestation, Atte
         .get("attestation")
         .ok_or(AttestationError::NotObject)?;
     let attestation = Attestation::parse(node)?;
-    attestation.check_signature(&receipt_message(&receipt.to_value())?)?;
+    attestation.check_signature(&receipt_message(receipt.to_value())?)?;
     Ok(attestation)
 }
 

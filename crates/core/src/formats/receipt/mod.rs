@@ -35,13 +35,12 @@ pub fn receipt_bytes(receipt: &Value) -> Result<Vec<u8>, NoCanonicalForm> {
 
 /// The hash of a receipt: over its stored text without `receipt_hash` and with `attestation`
 /// null.
-pub fn compute_receipt_hash(receipt: &Value) -> Result<Digest, NoCanonicalForm> {
-    let mut bare = receipt.clone();
-    if let Value::Object(members) = &mut bare {
+pub fn compute_receipt_hash(mut receipt: Value) -> Result<Digest, NoCanonicalForm> {
+    if let Value::Object(members) = &mut receipt {
         members.remove(&"receipt_hash".into());
     }
-    bare.insert("attestation", Value::Null);
-    receipt_bytes(&bare).map(|bytes| Digest::of(&bytes))
+    receipt.insert("attestation", Value::Null);
+    receipt_bytes(&receipt).map(|bytes| Digest::of(&bytes))
 }
 
 /// Receipts as the rest of the program knows them: one, or a list that is a chain.

@@ -320,7 +320,7 @@ impl<'a> Receipt<'a> {
         if let Some(artifacts) = reading.kind(field("artifacts"), Kind::Array, at("artifacts")) {
             read_artifacts(artifacts, reading);
         }
-        match compute_receipt_hash(&node.to_value()) {
+        match compute_receipt_hash(node.to_value()) {
             Ok(digest) => self.computed_hash = Some(digest),
             Err(error) => reading.add(At::Receipt, format!("no canonical form: {error}")),
         }
