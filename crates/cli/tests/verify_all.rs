@@ -293,6 +293,13 @@ fn verify_reads_documents_and_archives_from_standard_input() {
     let (_folder, bench) = bench();
     make_job(&bench, "job");
     assert_eq!(bench.run_with(&["verify", "-"], PATCH).code, Some(0));
+    let twice = bench.run_with(&["verify", "-", "-"], PATCH);
+    assert_eq!(twice.code, Some(64), "{}", twice.stdout);
+    assert!(
+        twice.stderr.contains("named more than once"),
+        "{}",
+        twice.stderr
+    );
     tar(&bench, &["-cf", "job.tar", "job"]);
     let bytes = fs::read(bench.path("job.tar")).unwrap();
     let ran = bench.run_with(&["verify", "-"], &bytes);

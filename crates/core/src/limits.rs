@@ -234,8 +234,16 @@ impl JsonLimits {
         ..Self::TEXT
     };
 
-    /// Elements and members that a document may hold whatever its size: 2 million.
-    pub const FREE_VALUES: u64 = 2_000_000;
+    /// The bounds for the body of a recorded request that is compared by its values. Token ids have more than four
+    /// bytes each; stops a body of nothing but digits, which is compared as text.
+    pub const BODY: Self = Self {
+        free_values: Self::FREE_VALUES,
+        bytes_per_value: 4,
+        ..Self::TEXT
+    };
+
+    /// Elements and members that a document may hold whatever its size: 4 million.
+    pub const FREE_VALUES: u64 = 4_000_000;
     /// Beyond those, the bytes that a document has for each of them on average. A manifest has
     /// more than twice as many.
     pub const BYTES_PER_VALUE: u64 = 16;

@@ -17,12 +17,10 @@ pub const FINDING: usize = 2_000;
 pub const CONTENTS: usize = 60;
 /// Steps, reads, commands and recorded calls.
 pub const STEPS: usize = 120;
-/// Turns of a conversation.
-pub const TURNS: usize = 600;
+/// Messages of one request, the last ones.
+pub const MESSAGES: usize = 200;
 /// Parts of one message.
 pub const PARTS: usize = 200;
-/// Entries of a run's index that are looked at.
-pub const ENTRIES: usize = 200_000;
 /// Nodes of one JSON tree.
 pub const NODES: usize = 1_500;
 /// Levels of a JSON tree.

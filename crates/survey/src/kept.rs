@@ -79,7 +79,8 @@ impl<'a> KeptSource<'a> {
         }
     }
 
-    /// The same for an `inner` that is in memory: what was read of it is taken from there again in the end.
+    /// The same for an `inner` that is in memory and gives every file any number of times: what was read of it is taken
+    /// from there again in the end.
     pub fn in_memory(inner: &'a dyn Source) -> Self {
         Self {
             is_in_memory: true,
@@ -91,7 +92,7 @@ impl<'a> KeptSource<'a> {
     /// file that no rule asked about is part of the whole all the same: it is read now, once.
     ///
     /// # Errors
-    /// When nobody listed the files, and they cannot be listed now.
+    /// When nobody listed the files, and they cannot be listed now; or when a file in memory cannot be read again.
     pub fn into_loaded(
         self,
         path: &str,

@@ -132,6 +132,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         jobs: args.jobs.map(usize::from),
     };
     let demands = demands(args)?;
+    let is_standard_input = |path: &&PathBuf| path.as_os_str() == "-";
+    if args.paths.iter().filter(is_standard_input).count() > 1 {
+        return Err(CliError::usage(
+            "standard input is named more than once, but can be read only once",
+            "name `-` once",
+        ));
+    }
     let tally = Tally::default();
     let trust = args.trust.open()?;
     let log = match &args.log {

@@ -23,12 +23,44 @@ pub enum Value {
 
 /// The text of a number, in JSON's grammar.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NumberText(Box<str>);
+pub struct NumberText(Digits);
+
+/// Where the text of a number is. Most are short, and a document may be nothing but numbers: an allocation for each would
+/// take several times the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Digits {
+    /// Here, up to the first zero byte; ASCII, as all of JSON's numbers are.
+    Short([u8; SHORT]),
+    /// Elsewhere.
+    Long(Box<str>),
+}
+
+/// The longest text that is kept in place.
+const SHORT: usize = 15;
 
 impl NumberText {
+    /// `text` follows the grammar.
+    fn new(text: &str) -> Self {
+        let mut short = [0; SHORT];
+        Self(match short.get_mut(..text.len()) {
+            Some(place) => {
+                place.copy_from_slice(text.as_bytes());
+                Digits::Short(short)
+            }
+            None => Digits::Long(text.into()),
+        })
+    }
+
     /// The number.
     pub fn get(&self) -> Number<'_> {
-        Number::new(&self.0)
+        Number::new(match &self.0 {
+            Digits::Short(short) => {
+                let length = short.iter().position(|byte| *byte == 0).unwrap_or(SHORT);
+                // Made from a text, so it is one.
+                str::from_utf8(&short[..length]).unwrap_or_default()
+            }
+            Digits::Long(text) => text,
+        })
     }
 }
 
@@ -72,7 +104,7 @@ impl Value {
     }
 
     pub(crate) fn number_from(number: Number<'_>) -> Self {
-        Self::Number(NumberText(number.text().into()))
+        Self::Number(NumberText::new(number.text()))
     }
 }
 
@@ -116,10 +148,26 @@ macro_rules! value_from_integer {
     ($($integer:ty)*) => {$(
         impl From<$integer> for Value {
             fn from(value: $integer) -> Self {
-                Self::Number(NumberText(value.to_string().into()))
+                Self::Number(NumberText::new(&value.to_string()))
             }
         }
     )*};
 }
 
 value_from_integer!(i32 i64 u8 u16 u32 u64 usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn number_of_any_length_is_given_back_and_takes_no_more_room_than_a_string() {
+        for length in 1..40 {
+            let text = "1".repeat(length);
+            let number = NumberText::new(&text);
+            assert_eq!(number.get().text(), text);
+            assert_eq!(number, number.clone());
+        }
+        assert_eq!(size_of::<Value>(), size_of::<JsonString>());
+    }
+}

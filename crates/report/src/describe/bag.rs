@@ -62,7 +62,7 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
     tell_caveats(description, exhibit);
     let payload = exhibit.files.iter().map(|file| file.path.as_str());
     let payload: Vec<_> = payload.filter(|path| is_payload(path)).collect();
-    add_contents(description, exhibit, "payload file", &payload);
+    add_contents(description, exhibit, "payload file", payload.iter());
 }
 
 /// What a list of sums is about.
@@ -73,7 +73,7 @@ pub(super) fn describe_checksums<'a>(description: &mut Description<'a>, exhibit:
     let count = counted(payload.len(), "file");
     description.headline = Some(format!("{count} with a list of sums, not sealed"));
     tell_caveats(description, exhibit);
-    add_contents(description, exhibit, "file", &payload);
+    add_contents(description, exhibit, "file", payload.iter());
 }
 
 fn tell_caveats(description: &mut Description<'_>, exhibit: &Exhibit<'_>) {

@@ -107,13 +107,14 @@ pub(super) fn add_contents<'a>(
     description: &mut Description<'a>,
     exhibit: &Exhibit<'a>,
     what: &str,
-    paths: &[&str],
+    mut paths: impl Iterator<Item = impl AsRef<str>>,
 ) {
-    for path in paths.iter().take(CONTENTS) {
-        description.came_out.push(content_block(exhibit, path));
+    for path in paths.by_ref().take(CONTENTS) {
+        let block = content_block(exhibit, path.as_ref());
+        description.came_out.push(block);
     }
-    if paths.len() > CONTENTS {
-        let more = paths.len() - CONTENTS;
+    let more = paths.count();
+    if more > 0 {
         let more = counted(more, &format!("more {what}"));
         let text = format!("{more}, listed below and not shown");
         let block = Block::new(format!("More {what}s"), Body::Words(Words::Missing(text)));

@@ -11,6 +11,8 @@ use crate::reveal::cut;
 
 /// Nodes of a tree that are drawn.
 const DRAWN: usize = 60;
+/// Constraints of a node that are compared with its parent's, to see what was added.
+const COMPARED: usize = 10_000;
 /// Levels of a tree that are drawn.
 const DEEPEST: usize = 64;
 
@@ -161,10 +163,13 @@ fn title_of(node: Node<'_>, parent: Option<Node<'_>>) -> String {
     else {
         return goal;
     };
-    let constraints = |node| list_at(node, "constraints").lines().shown;
-    let known: std::collections::BTreeSet<_> = constraints(parent).into_iter().collect();
-    let mut added = constraints(node);
-    added.retain(|text| !known.contains(text));
+    let (known, own) = (list_at(parent, "constraints"), list_at(node, "constraints"));
+    if known.len().max(own.len()) > COMPARED {
+        return goal;
+    }
+    let known: std::collections::BTreeSet<_> = known.iter().map(text_of).collect();
+    let added = own.iter().map(text_of).filter(|text| !known.contains(text));
+    let added: Vec<_> = added.collect();
     match added.is_empty() {
         true => goal,
         false => cut(&format!("+ {}", added.join(" + ")), CELL).into_owned(),

@@ -102,7 +102,7 @@ pub(super) fn facts_of(node: Node<'_>, members: &[(&str, &str)]) -> Vec<Fact> {
 
 /// A list in a document that becomes a table.
 pub(super) struct ListPlace<'a, 'b> {
-    /// The elements, at least as many as a table has rows.
+    /// All elements, or at least the first [`ROWS`].
     pub(super) elements: Vec<Node<'a>>,
     /// How many there are in all.
     pub(super) total: usize,

@@ -6,13 +6,11 @@ use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::model_io::reading::{Api, Reading};
 
 use super::content::words_of;
-use super::members::{integer_at, list_at, string_at, text_at, text_of};
+use super::members::{List, integer_at, list_at, string_at, text_at, text_of};
 use super::{About, Block, Body, Description, Turn, Words};
 use crate::exhibit::Exhibit;
-use crate::limits::{PARTS, STEPS, TEXT, TURNS};
-
-/// Turns that are made of one request: one more than are shown, so that it is told where there are more.
-const MOST_TURNS: usize = TURNS + 1;
+use crate::limits::{MESSAGES, PARTS, STEPS, TEXT};
+use crate::reveal::counted;
 
 pub(super) fn describe_model_io<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let Some(root) = exhibit.document("") else {
@@ -58,9 +56,6 @@ pub(super) fn conversation_block<'a>(
     }
     let mut turns = Vec::new();
     for (at, call) in calls.iter().enumerate().take(STEPS) {
-        if turns.len() > TURNS {
-            break;
-        }
         let place = |member: &str| vec![About::place(file, format!("/interactions/{at}/{member}"))];
         let asked = asked_turns(exhibit, call);
         let asked = asked.into_iter().map(|turn| Turn {
@@ -81,13 +76,9 @@ pub(super) fn conversation_block<'a>(
         });
         turns.extend(answered);
     }
-    let remark = if turns.len() > TURNS {
-        turns.truncate(TURNS);
-        format!("the first {TURNS} turns")
-    } else if calls.len() > STEPS {
-        format!("the first {STEPS} of {} calls", calls.len())
-    } else {
-        String::new()
+    let remark = match calls.len() > STEPS {
+        true => format!("the first {STEPS} of {} calls", calls.len()),
+        false => String::new(),
     };
     let title = "What was said to and by the model";
     let block = Block::new(title, Body::Conversation(turns)).remark(remark);
@@ -120,7 +111,7 @@ fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
                 let role = text_at(message, "role").unwrap_or_else(|| "user".to_owned());
                 turn(role, content_words(message))
             };
-            return messages.iter().take(MOST_TURNS).map(message).collect();
+            return last_messages(messages, message);
         }
     }
     for member in ["prompt", "prompt_content", "request", "input"] {
@@ -191,6 +182,18 @@ fn own_turn(turn: Turn<'_>) -> Turn<'static> {
     }
 }
 
+/// The last messages of a request, which earlier requests did not have yet, and how many came before them.
+fn last_messages<'a>(messages: List<'a>, said: impl Fn(Node<'a>) -> Turn<'a>) -> Vec<Turn<'a>> {
+    let left_out = messages.len().saturating_sub(MESSAGES);
+    let mut turns = Vec::new();
+    if left_out > 0 {
+        let told = format!("{} not shown", counted(left_out, "earlier message"));
+        turns.push(turn("client", Words::Missing(told)));
+    }
+    turns.extend(messages.iter().skip(left_out).map(said));
+    turns
+}
+
 /// The messages in the body of a request to a model.
 fn message_turns(body: Node<'_>) -> Vec<Turn<'_>> {
     let mut turns = Vec::new();
@@ -200,13 +203,10 @@ fn message_turns(body: Node<'_>) -> Vec<Turn<'_>> {
         }
     }
     for member in ["messages", "input"] {
-        for message in list_at(body, member).iter().take(MOST_TURNS) {
+        turns.extend(last_messages(list_at(body, member), |message| {
             let role = text_at(message, "role").or_else(|| text_at(message, "type"));
-            turns.push(turn(
-                role.unwrap_or("user".to_owned()),
-                content_words(message),
-            ));
-        }
+            turn(role.unwrap_or("user".to_owned()), content_words(message))
+        }));
         if let Some(text) = string_at(body, member) {
             turns.push(turn("user", Words::Plain(text)));
         }
@@ -275,7 +275,7 @@ fn words_of_content<'a>(content: Node<'a>) -> Words<'a> {
     let mut texts: Vec<String> = content.items().take(PARTS).map(part_text).collect();
     if content.items().len() > PARTS {
         let left_out = content.items().len() - PARTS;
-        texts.push(format!("… and {left_out} more parts"));
+        texts.push(format!("… and {}", counted(left_out, "more part")));
     }
     match texts.is_empty() {
         true => Words::Plain(text_of(content).into()),

@@ -13,7 +13,8 @@ use super::plain::document_block;
 use super::timeline::Timeline;
 use super::{About, Block, Body, Description, Step, Tree, Words};
 use crate::exhibit::Exhibit;
-use crate::limits::{CONTENTS, ENTRIES, ROWS};
+use crate::limits::{CONTENTS, ROWS};
+use crate::reveal::counted;
 
 const INDEX: &str = "ARTIFACT_INDEX.json";
 const INPUT: &str = "RUN_INPUT.json";
@@ -34,11 +35,10 @@ struct Entry<'a> {
 }
 
 pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    let entries = entries_of(exhibit);
     add_identity(description, exhibit);
-    add_inputs(description, exhibit, &entries);
-    add_doings(description, exhibit, &entries);
-    add_outputs(description, exhibit, &entries);
+    add_inputs(description, exhibit);
+    add_doings(description, exhibit);
+    add_outputs(description, exhibit);
     if let Some(environment) = exhibit.document(ENVIRONMENT) {
         description.add_facts(
             environment,
@@ -75,15 +75,15 @@ fn index_of<'a>(exhibit: &Exhibit<'a>) -> List<'a> {
     list.unwrap_or_default()
 }
 
-fn entries_of<'a>(exhibit: &Exhibit<'a>) -> Vec<Entry<'a>> {
+/// Its entries, each made when it is asked for: there may be a million of them.
+fn entries_of<'a>(exhibit: &Exhibit<'a>) -> impl Iterator<Item = Entry<'a>> + Clone + use<'a> {
     let entry = |(at, node): (usize, Node<'a>)| Entry {
         at,
         path: text_at(node, "relative_path").unwrap_or_default(),
         role: text_at(node, "role").unwrap_or_default(),
         node,
     };
-    let entries = index_of(exhibit).iter().enumerate().take(ENTRIES);
-    entries.map(entry).collect()
+    index_of(exhibit).iter().enumerate().map(entry)
 }
 
 fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
@@ -137,7 +137,7 @@ fn command_of(node: Node<'_>, path: &str) -> Option<String> {
     };
     let mut command: Vec<_> = words.shown.iter().map(word).collect();
     if words.left_out > 0 {
-        command.push(format!("… and {} more", words.left_out));
+        command.push(format!("… ({})", counted(words.left_out, "more argument")));
     }
     (!command.is_empty()).then(|| command.join(" "))
 }
@@ -155,7 +155,7 @@ fn tree<'a>(exhibit: &Exhibit<'a>, title: &str, file: &str, schema: &str) -> Opt
     )
 }
 
-fn add_inputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) {
+fn add_inputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     if let Some(manifest) = exhibit.document("ENGINE_MANIFEST.json")
         && let Some(text) = text_at(manifest, "description")
     {
@@ -181,11 +181,10 @@ fn add_inputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entr
                 .push(block.about(About::file("RUN_CONTEXT_STRIPPED.json")));
         }
     }
-    let of_input = |entry: &&Entry<'a>| {
+    let of_input = |entry: &Entry<'a>| {
         entry.role == "INPUT" && !entry.path.starts_with("RUN_") && !is_exact(&entry.path)
     };
-    let inputs: Vec<_> = entries.iter().filter(of_input).collect();
-    for entry in inputs.iter().take(CONTENTS) {
+    for entry in entries_of(exhibit).filter(of_input).take(CONTENTS) {
         description
             .asked
             .push(content_block(exhibit, &entry.path).folded());
@@ -197,12 +196,12 @@ fn is_exact(path: &str) -> bool {
     path.starts_with("exact/")
 }
 
-fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) {
-    let picture = run_picture(exhibit, entries);
+fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let picture = run_picture(exhibit);
     description
         .done
         .push(Block::new("The run", Body::Picture(picture)));
-    description.done.extend(command_step(exhibit, entries));
+    description.done.extend(command_step(exhibit));
     if let Some(calls) = exhibit.document(MODEL_IO) {
         description
             .done
@@ -228,8 +227,8 @@ fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entr
         let block = document_block("Where it ran", ENVIRONMENT, environment);
         description.done.push(block.remark(ENVIRONMENT).folded());
     }
-    let of_engine = |entry: &&Entry<'a>| entry.role == "ENGINE" && !is_exact(&entry.path);
-    for entry in entries.iter().filter(of_engine).take(CONTENTS) {
+    let of_engine = |entry: &Entry<'a>| entry.role == "ENGINE" && !is_exact(&entry.path);
+    for entry in entries_of(exhibit).filter(of_engine).take(CONTENTS) {
         description
             .done
             .push(content_block(exhibit, &entry.path).folded());
@@ -237,7 +236,7 @@ fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, entr
 }
 
 /// The command with what it printed.
-fn command_step<'a>(exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) -> Option<Block<'a>> {
+fn command_step<'a>(exhibit: &Exhibit<'a>) -> Option<Block<'a>> {
     let (input, output) = (exhibit.document(INPUT), exhibit.document(OUTPUT));
     let manifest = exhibit.document("ENGINE_MANIFEST.json");
     let command = (input.and_then(|input| command_of(input, "argv")))
@@ -271,8 +270,9 @@ fn command_step<'a>(exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) -> Option<Bloc
         Some(false) => Mark::Good,
         None => Mark::Plain,
     };
-    let logs = entries.iter().filter(|entry| entry.role == "LOG");
-    let texts = logs.map(|entry| {
+    let is_log = |entry: &Entry<'a>| entry.role == "LOG";
+    let logs: Vec<_> = (entries_of(exhibit).filter(is_log).take(CONTENTS)).collect();
+    let texts = logs.iter().map(|entry| {
         let words = match exhibit.contents.get(&entry.path) {
             Some(bytes) => words_of(bytes),
             None => Words::Missing("too long to be shown".to_owned()),
@@ -284,26 +284,25 @@ fn command_step<'a>(exhibit: &Exhibit<'a>, entries: &[Entry<'a>]) -> Option<Bloc
         };
         (label, words)
     });
-    let about = entries.iter().filter(|entry| entry.role == "LOG");
     let step = Step {
         title: command,
         state: status.map(|status| format!("exit status {status}")),
         mark,
         facts,
         texts: texts.collect(),
-        about: about.map(|entry| About::file(&*entry.path)).collect(),
+        about: logs.iter().map(|entry| About::file(&*entry.path)).collect(),
     };
     Some(Block::new("The command", Body::Steps(vec![step])))
 }
 
-fn run_picture(exhibit: &Exhibit<'_>, entries: &[Entry<'_>]) -> super::Picture {
+fn run_picture(exhibit: &Exhibit<'_>) -> super::Picture {
     let of_role = |role: &'static str| {
-        let is_role = move |entry: &&Entry<'_>| entry.role == role && !is_exact(&entry.path);
-        let card = |entry: &Entry<'_>| {
+        let is_role = move |entry: &Entry<'_>| entry.role == role && !is_exact(&entry.path);
+        let card = |entry: Entry<'_>| {
             let detail = text_at(entry.node, "content_type").unwrap_or_default();
             Card::new(entry.path.clone(), detail, Mark::Plain).about(About::file(&*entry.path))
         };
-        entries.iter().filter(is_role).map(card)
+        entries_of(exhibit).filter(is_role).map(card)
     };
     let meta = exhibit.document(META);
     let of_meta = |path| {
@@ -328,39 +327,32 @@ fn run_picture(exhibit: &Exhibit<'_>, entries: &[Entry<'_>]) -> super::Picture {
     ])
 }
 
-fn add_outputs<'a>(
-    description: &mut Description<'a>,
-    exhibit: &Exhibit<'a>,
-    entries: &[Entry<'a>],
-) {
-    let of_artifact = |entry: &&Entry<'a>| entry.role == "ARTIFACT" && !is_exact(&entry.path);
-    let artifacts: Vec<_> = entries
-        .iter()
-        .filter(of_artifact)
-        .map(|entry| entry.path.as_str())
-        .collect();
+fn add_outputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
+    let of_artifact = |entry: &Entry<'a>| entry.role == "ARTIFACT" && !is_exact(&entry.path);
+    let artifacts = entries_of(exhibit).filter(of_artifact);
+    let artifacts = artifacts.map(|entry| entry.path);
     let output = tree(exhibit, "Output", OUTPUT, "OUTPUT_SCHEMA.json");
     let meta = exhibit.document(META);
     let engine = meta.and_then(|meta| text_at(meta, "engine_code"));
-    if engine.as_deref() == Some(RECORDED) && !artifacts.is_empty() {
+    if engine.as_deref() == Some(RECORDED) && artifacts.clone().next().is_some() {
         // The output of a recorded command is a list of the files that it left: the files come first.
-        add_contents(description, exhibit, "artifact", &artifacts);
+        add_contents(description, exhibit, "artifact", artifacts);
         description.came_out.extend(output.map(Block::folded));
     } else {
         description.came_out.extend(output);
-        add_contents(description, exhibit, "artifact", &artifacts);
+        add_contents(description, exhibit, "artifact", artifacts);
     }
     // What the user made first, then what everybody's bundle has.
-    let mut ordered: Vec<&Entry<'a>> = entries.iter().collect();
-    let rank = |role: &str| match role {
+    let rank = |entry: &Entry<'_>| match entry.role.as_str() {
         "ARTIFACT" => 0,
         "OUTPUT" => 1,
         "LOG" => 2,
         "INPUT" => 3,
         "ENGINE" => 4,
-        _ => 5,
+        _ => OTHERS,
     };
-    ordered.sort_by_key(|entry| (rank(&entry.role), entry.at));
+    let of_rank = |wanted| entries_of(exhibit).filter(move |entry| rank(entry) == wanted);
+    let ordered: Vec<_> = (0..=OTHERS).flat_map(of_rank).take(ROWS).collect();
     let list = ListPlace {
         elements: ordered.iter().map(|entry| entry.node).collect(),
         total: index_of(exhibit).len(),
@@ -383,6 +375,9 @@ fn add_outputs<'a>(
         description.came_out.push(block);
     }
 }
+
+/// The rank in the list of all files of what has none of its own.
+const OTHERS: u8 = 5;
 
 /// An engine's contracts.
 pub(super) fn describe_engine<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {

@@ -6,6 +6,7 @@ use runseal_core::timestamp::parse_utc;
 use super::members::{integer_at, list_at, text_at};
 use super::{About, Block, Body, Moment, Words};
 use crate::limits::STEPS;
+use crate::reveal::counted;
 
 /// Collects moments.
 #[derive(Debug, Default)]
@@ -13,6 +14,8 @@ pub(super) struct Timeline {
     moments: Vec<Moment>,
     /// The places that the moments come from.
     about: Vec<About>,
+    /// How many phases there are beyond those that are shown.
+    left_out: usize,
 }
 
 impl Timeline {
@@ -40,7 +43,9 @@ impl Timeline {
         let (from, to) = ("timing.started_at", "timing.completed_at");
         self.add_span("runner", (file, runner), from, to);
         self.about.push(About::place(file, "/timing"));
-        for phase in list_at(runner, "timing.phases").iter().take(STEPS) {
+        let phases = list_at(runner, "timing.phases");
+        self.left_out += phases.len().saturating_sub(STEPS);
+        for phase in phases.iter().take(STEPS) {
             let name = text_at(phase, "name").unwrap_or_default();
             let begin = text_at(phase, "started_at");
             self.push(&name, begin, integer_at(phase, "duration_ms"));
@@ -96,6 +101,12 @@ impl Timeline {
         };
         let mut block = Block::new("When", body);
         block.about = self.about;
+        if self.left_out > 0 {
+            block = block.remark(format!(
+                "{} not shown",
+                counted(self.left_out, "more phase")
+            ));
+        }
         Some(block)
     }
 }

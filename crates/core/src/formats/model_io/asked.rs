@@ -14,12 +14,19 @@ use crate::canon::{
     update_digest,
 };
 use crate::digest::{ContentHash, Hasher};
+use crate::limits::JsonLimits;
 
 /// What every placeholder of a secret begins with.
 pub const PLACEHOLDER: &str = "[redacted:";
 
 /// Members of `_meta` that differ from run to run: MCP's progress tokens and trace context.
 const VOLATILE_META: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
+
+/// How a body is read.
+const BODY: ReadOptions = ReadOptions {
+    limits: JsonLimits::BODY,
+    ..ReadOptions::TEXT
+};
 
 /// A request's body as matching sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +42,12 @@ pub enum BodyForm {
 }
 
 impl BodyForm {
-    /// Reads a body that is free of secrets. Beyond the bounds for documents it counts as the text that it is.
+    /// Reads a body that is free of secrets. Beyond [`JsonLimits::BODY`] it counts as the text that it is.
     pub fn parse(content_type: &str, body: &[u8]) -> Self {
         if body.is_empty() {
             return Self::Empty;
         }
-        if let Ok(document) = parse_document(body, &ReadOptions::default()) {
+        if let Ok(document) = parse_document(body, &BODY) {
             let value = document.root().to_value();
             if canonical_bytes(&value, Dialect::Kernel).is_ok() {
                 return Self::Json(value);

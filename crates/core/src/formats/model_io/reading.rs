@@ -159,7 +159,7 @@ impl Reading {
                 reading.take_event(api, &event);
             }
             reading.tool_calls.retain(|call| !call.name.is_empty());
-        } else if let Ok(document) = parse_document(body, &ReadOptions::default()) {
+        } else if let Ok(document) = parse_document(body, &ReadOptions::TEXT) {
             reading.take_whole(api, document.root());
         }
         reading
