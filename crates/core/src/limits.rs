@@ -84,7 +84,8 @@ pub const fn max_manifest_elements(bytes: usize) -> usize {
 /// everything they look at; stops lists of very many things, and few things very deep.
 pub const BUNDLE_MAX_STEPS: u64 = 1_500_000;
 
-/// Actions and tests of a proposal together. Its rules hold the place of each; stops lists of very many small things.
+/// Actions and tests of a proposal together, and results of evidence. Rules hold the place of each; stops lists of very
+/// many small things.
 pub const PROPOSAL_MAX_ELEMENTS: usize = 200_000;
 
 /// Lines that a ledger may have whatever its size.
