@@ -57,6 +57,18 @@ pub(super) fn find_misfits<'t>(
     })
 }
 
+/// What is said where the lists `names` of `object` have more than `limit` elements together, which are called `elements`.
+pub(super) fn find_excess(
+    object: Node<'_>,
+    names: &[&str],
+    limit: usize,
+    elements: &str,
+) -> Option<String> {
+    let lists = names.iter().filter_map(|name| object.get(name));
+    let count: usize = lists.map(|list| list.items().len()).sum();
+    (count > limit).then(|| format!("it has more than {limit} {elements}, the limit"))
+}
+
 /// A string.
 pub(super) fn is_text(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| node.is_string())

@@ -11,8 +11,8 @@ use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::formats::shape::{
-    Member, find_misfits, is_filled_text, is_flag, is_hash_or_null, is_integer_or_null, is_text,
-    is_word, member,
+    Member, find_excess, find_misfits, is_filled_text, is_flag, is_hash_or_null,
+    is_integer_or_null, is_text, is_word, member,
 };
 use crate::limits::PROPOSAL_MAX_ELEMENTS;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -47,10 +47,8 @@ impl Subject for Evidence {
     const FORMAT: Format = Format::Evidence;
 
     fn excess(view: &EvidenceView<'_>) -> Option<String> {
-        let lists = ["action_results", "test_results"].map(|field| view.root.get(field));
-        let count: usize = lists.iter().flatten().map(|list| list.items().len()).sum();
-        (count > PROPOSAL_MAX_ELEMENTS)
-            .then(|| format!("it has more than {PROPOSAL_MAX_ELEMENTS} results, the limit"))
+        let lists = ["action_results", "test_results"];
+        find_excess(view.root, &lists, PROPOSAL_MAX_ELEMENTS, "results")
     }
 }
 

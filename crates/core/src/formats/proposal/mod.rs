@@ -9,6 +9,7 @@ use crate::canon::{Dialect, Node, Value, canonical_digest};
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::shape::find_excess;
 use crate::limits::PROPOSAL_MAX_ELEMENTS;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
@@ -76,11 +77,13 @@ impl Subject for Proposal {
     const FORMAT: Format = Format::Proposal;
 
     fn excess(view: &ProposalView<'_>) -> Option<String> {
-        let lists = ["actions", "acceptance_tests"].map(|field| view.root.get(field));
-        let count: usize = lists.iter().flatten().map(|list| list.items().len()).sum();
-        (count > PROPOSAL_MAX_ELEMENTS).then(|| {
-            format!("it has more than {PROPOSAL_MAX_ELEMENTS} actions and tests, the limit")
-        })
+        let lists = ["actions", "acceptance_tests"];
+        find_excess(
+            view.root,
+            &lists,
+            PROPOSAL_MAX_ELEMENTS,
+            "actions and tests",
+        )
     }
 }
 

@@ -199,10 +199,16 @@ fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings
     let shown = file.path.escape_debug();
     let fact = view.facts.file(stored);
     match fact.and_then(FileFact::sha256) {
-        None => findings.add(
-            stored,
-            format!("{document} names it as the bytes of `{shown}`, but it is not there"),
-        ),
+        None => {
+            let state = match fact {
+                None => "is not there",
+                Some(_) => "could not be read",
+            };
+            findings.add(
+                stored,
+                format!("{document} names it as the bytes of `{shown}`, but it {state}"),
+            );
+        }
         Some(actual) if actual != file.sha256 => {
             let what = format!("it does not hold the bytes that {document} lists as `{shown}`");
             findings.add_difference(stored, &what, file.sha256.to_string(), actual.to_string());
