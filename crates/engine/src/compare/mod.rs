@@ -7,15 +7,17 @@
 mod calls;
 mod json;
 mod render;
+mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::formats::Format;
-use runseal_core::limits::{DIFF_MAX_CHANGES, DIFF_MAX_LINES, DIFF_MAX_TEXT};
+use runseal_core::limits::DIFF_MAX_CHANGES;
 
 use crate::survey::load::Loaded;
 use json::compare_nodes;
 pub use render::{render_comparison_human, render_comparison_json};
+pub(crate) use text::diff_lines;
 
 /// The topic of a difference, in the order in which people ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -197,29 +199,6 @@ fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
             lines,
         });
     }
-}
-
-/// Lines of context around each difference, and the most lines that are shown.
-const CONTEXT: usize = 3;
-const LINES: usize = 200;
-
-pub(crate) fn diff_lines(name: &str, old: &[u8], new: &[u8]) -> Option<String> {
-    let (old, new) = (str::from_utf8(old).ok()?, str::from_utf8(new).ok()?);
-    let lines = old.lines().count() + new.lines().count();
-    if old.len() + new.len() > DIFF_MAX_TEXT || lines > DIFF_MAX_LINES {
-        return None;
-    }
-    let diff = similar::TextDiff::from_lines(old, new);
-    let text = diff
-        .unified_diff()
-        .context_radius(CONTEXT)
-        .header(&format!("a/{name}"), &format!("b/{name}"))
-        .to_string();
-    let mut lines: Vec<&str> = text.lines().take(LINES + 1).collect();
-    if lines.len() > LINES {
-        lines[LINES] = "…";
-    }
-    Some(lines.join("\n"))
 }
 
 /// The topic of a place, by the names on the path to it.
