@@ -228,26 +228,35 @@ pub fn survey(
         onlooker,
     };
     let starts: Vec<Start> = paths.iter().map(|path| Start::at(files, path)).collect();
-    let all = match <[Start; 1]>::try_from(starts) {
-        // One thing: the threads work on it together.
-        Ok([Start::Unit(unit)]) => {
-            tally.found.fetch_add(1, Ordering::Relaxed);
-            let results = judge(options.jobs).judge_unit(unit);
-            tally.done.fetch_add(1, Ordering::Relaxed);
-            results.or_nothing_found(&paths[0])
-        }
-        Ok(one) => survey_many(crew, paths, one.into(), (tally, &judge(Some(1)))),
-        Err(starts) => survey_many(crew, paths, starts, (tally, &judge(Some(1)))),
+    let (itself, starts) = match <[Start; 1]>::try_from(starts) {
+        Ok([Start::Unit(unit)]) => (Some(unit), Vec::new()),
+        Ok([Start::Search(mut search)]) => (search.unit.take(), vec![Start::Search(search)]),
+        Err(starts) => (None, starts),
     };
+    // On what a single path itself is, the threads work together; of everything else, each takes another.
+    let mut by_path: Vec<UnitResults> = paths.iter().map(|_| UnitResults::default()).collect();
+    if let (Some(unit), [results]) = (itself, &mut *by_path) {
+        tally.found.fetch_add(1, Ordering::Relaxed);
+        results.add(judge(options.jobs).judge_unit(unit));
+        tally.done.fetch_add(1, Ordering::Relaxed);
+    }
+    if !starts.is_empty() {
+        survey_many(crew, starts, (tally, &judge(Some(1))), &mut by_path);
+    }
+    let mut all = UnitResults::default();
+    for (path, results) in paths.iter().zip(by_path) {
+        all.add(results.or_nothing_found(path));
+    }
     Survey::new(options.level, all.results, all.passed_over).and_unlisted(all.unlisted)
 }
 
+/// Judges everything from `starts` on, of which there is one for each of `by_path`.
 fn survey_many(
     crew: &dyn Crew,
-    paths: &[PathBuf],
     starts: Vec<Start>,
     (tally, judge): (&Tally, &Judge<'_>),
-) -> UnitResults {
+    by_path: &mut [UnitResults],
+) {
     let mut starts = Some(starts);
     let mut find = |each: &mut Take<'_>| {
         for (at, start) in starts.take().into_iter().flatten().enumerate() {
@@ -262,15 +271,9 @@ fn survey_many(
         tally.done.fetch_add(1, Ordering::Relaxed);
         results
     });
-    let mut by_path: Vec<UnitResults> = paths.iter().map(|_| UnitResults::default()).collect();
     for (at, results) in judged {
         by_path[at].add(results);
     }
-    let mut all = UnitResults::default();
-    for (path, results) in paths.iter().zip(by_path) {
-        all.add(results.or_nothing_found(path));
-    }
-    all
 }
 
 /// Shows `see` what there is to verify at `path` and below, by its place; nothing is judged. A file

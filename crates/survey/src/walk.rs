@@ -49,7 +49,7 @@ pub(super) enum Start {
 #[derive(Debug)]
 pub(super) struct Search {
     /// What the folder itself is, where it may hold other things besides.
-    unit: Option<Unit>,
+    pub(super) unit: Option<Unit>,
     candidates: Vec<PathBuf>,
     /// Files whose names say nothing.
     unnamed: Names,
