@@ -119,8 +119,8 @@ fn read_container(
         Container::TarGz | Container::TarZst => {
             let unpacked = Unpacked::new(container, file);
             thread::scope(|scope| {
-                let (pieces, mut reader) = pipe();
-                let send = move |unpacked| send_all(unpacked, &pieces);
+                let (writer, mut reader) = pipe();
+                let send = move |unpacked| writer.send_all(unpacked);
                 match help_with(scope, unpacked, send) {
                     Ok(_) => read_tar(&mut reader, packed, digester),
                     Err(mut unpacked) => read_tar(&mut unpacked, packed, digester),
@@ -202,41 +202,49 @@ impl ContentDigester for ThreadedDigester {
 const PIECE: usize = 128 << 10;
 
 /// Buffers in flight between the two threads.
-const IN_FLIGHT: usize = 8;
+const IN_FLIGHT: usize = 4;
 
 type Piece = io::Result<Vec<u8>>;
 
-fn pipe() -> (SyncSender<Piece>, PipeReader) {
+fn pipe() -> (PipeWriter, PipeReader) {
     let (sender, receiver) = sync_channel(IN_FLIGHT);
+    let (give_back, used) = sync_channel(IN_FLIGHT);
+    let writer = PipeWriter { sender, used };
     let reader = PipeReader {
         receiver,
+        give_back,
         piece: Vec::new(),
-        used: 0,
+        start: 0,
     };
-    (sender, reader)
+    (writer, reader)
 }
 
-/// Sends everything from `reader`, or its error, until the receiver is gone.
-fn send_all(mut reader: impl Read, pieces: &SyncSender<Piece>) {
-    loop {
-        let mut piece = vec![0; PIECE];
-        let sent = match fill_before_error(&mut reader, &mut piece) {
-            (0, None) => return,
-            (filled, error) => {
-                piece.truncate(filled);
-                let sent = filled == 0 || pieces.send(Ok(piece)).is_ok();
-                match error {
-                    Some(error) => {
-                        // The receiver may be gone.
-                        let _ = pieces.send(Err(error));
-                        return;
-                    }
-                    None => sent,
-                }
+/// Sends to another thread.
+struct PipeWriter {
+    sender: SyncSender<Piece>,
+    /// Buffers that the other thread is done with.
+    used: Receiver<Vec<u8>>,
+}
+
+impl PipeWriter {
+    /// Sends everything from `reader`, or its error, until the receiver is gone.
+    fn send_all(&self, mut reader: impl Read) {
+        loop {
+            let mut piece = self.used.try_recv().unwrap_or_default();
+            piece.resize(PIECE, 0);
+            let (filled, error) = fill_before_error(&mut reader, &mut piece);
+            piece.truncate(filled);
+            if filled > 0 && self.sender.send(Ok(piece)).is_err() {
+                return;
             }
-        };
-        if !sent {
-            return;
+            if let Some(error) = error {
+                // The receiver may be gone.
+                let _ = self.sender.send(Err(error));
+                return;
+            }
+            if filled == 0 {
+                return;
+            }
         }
     }
 }
@@ -258,22 +266,26 @@ fn fill_before_error(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Optio
 /// Reads what another thread sends.
 struct PipeReader {
     receiver: Receiver<Piece>,
+    give_back: SyncSender<Vec<u8>>,
     piece: Vec<u8>,
-    used: usize,
+    /// Where the unread bytes of `piece` begin.
+    start: usize,
 }
 
 impl Read for PipeReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.used == self.piece.len() {
+        while self.start == self.piece.len() {
+            // Where the other thread has enough of them or is gone, the buffer is let go.
+            let _ = self.give_back.try_send(std::mem::take(&mut self.piece));
             match self.receiver.recv() {
                 Ok(piece) => self.piece = piece?,
                 // The other thread has sent everything.
                 Err(_) => return Ok(0),
             }
-            self.used = 0;
+            self.start = 0;
         }
-        let count = (&self.piece[self.used..]).read(buffer)?;
-        self.used += count;
+        let count = (&self.piece[self.start..]).read(buffer)?;
+        self.start += count;
         Ok(count)
     }
 }
