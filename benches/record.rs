@@ -2,7 +2,7 @@
 //! beside copying, hashing and flushing them; `engine run` beside the bare command.
 //!
 //! `cargo build --profile dist -p runseal-cli && cargo bench --bench record` prints the tables of
-//! docs/performance.md. Names of parts (`empty`, `files`, `artifacts`, `engine`) run only those. What
+//! docs/performance.md. Names of parts (`empty`, `files`, `tables`, `artifacts`, `engine`) run only those. What
 //! is not installed is left out and said. TMPDIR says on which file system; one on which others delete
 //! many files makes ext4 slow at making new ones, ours and everybody's.
 
@@ -24,6 +24,12 @@ use runseal_benches::{best, render_table};
 const READER: &str = "import glob\ntotal = 0\nfor name in sorted(glob.glob('files/*')):\n    \
     total += len(open(name, 'rb').read())\nprint(total)\n";
 
+/// What a script does that reads files for a purpose.
+const SUMMER: &str = "import csv, glob\ntotals = {}\nfor name in sorted(glob.glob('tables/*.csv')):\n    \
+    with open(name, newline='') as table:\n        for row in csv.DictReader(table):\n            \
+    totals[row['station']] = totals.get(row['station'], 0.0) + float(row['value'])\n\
+    for station in sorted(totals):\n    print(station, round(totals[station], 3))\n";
+
 fn main() {
     let wants = parts();
     let folder = tempfile::tempdir().unwrap();
@@ -44,6 +50,29 @@ fn main() {
             "Python reads 1,000 files",
             folder.path(),
             &["python3", "reader.py"],
+            7,
+        );
+    }
+    if wants("tables") {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("tables")).unwrap();
+        for n in 0..1000 {
+            let row = |at: u32| {
+                format!(
+                    "{at},s{:02},{}.{}\n",
+                    (at * 7 + n) % 20,
+                    at * n % 97,
+                    at % 10
+                )
+            };
+            let table = "hour,station,value\n".to_owned() + &(0..200).map(row).collect::<String>();
+            fs::write(folder.path().join(format!("tables/{n:04}.csv")), table).unwrap();
+        }
+        fs::write(folder.path().join("sum.py"), SUMMER).unwrap();
+        compare(
+            "Python sums up 1,000 tables",
+            folder.path(),
+            &["python3", "sum.py"],
             7,
         );
     }
