@@ -22,20 +22,22 @@ pub fn print_line(text: &str) -> Result<(), CliError> {
 
 /// The width and colour support of standard output, for layouts meant for people.
 pub fn screen() -> Screen {
-    let is_quiet = is_quiet();
-    if !io::stdout().is_terminal() {
-        return Screen {
-            is_quiet,
-            ..Screen::default()
-        };
-    }
-    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-        && std::env::var_os("TERM").is_none_or(|value| value != "dumb");
+    let is_terminal = io::stdout().is_terminal();
     Screen {
-        width: Some(terminal_width()),
-        has_colour,
-        is_quiet,
+        width: is_terminal.then(terminal_width),
+        has_colour: wants_colour(is_terminal),
+        is_quiet: is_quiet(),
     }
+}
+
+/// Whether colours are shown: where a terminal has them, unless the variables that people set for all
+/// their programs say otherwise.
+fn wants_colour(is_terminal: bool) -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let is_dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    let is_forced =
+        std::env::var_os("CLICOLOR_FORCE").is_some_and(|value| !value.is_empty() && value != "0");
+    !is_set("NO_COLOR") && (is_forced || is_terminal && !is_dumb)
 }
 
 /// The terminal's width in columns; 80 if it is unknown or too narrow to use.

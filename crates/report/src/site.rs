@@ -214,18 +214,32 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
     let lost = count(None);
     let shown = site.entries.iter().take(SITE_ROWS);
     let left_out = site.entries.len().saturating_sub(SITE_ROWS) + site.left_out;
-    let worst = match (bad + lost, good == site.entries.len()) {
-        (0, true) => "good",
-        (0, false) => "warning",
-        _ => "bad",
+    // As on each page: the worst answer of any of them.
+    let worst = site.entries.iter().map(|entry| match &entry.answers {
+        Some(answers) => answers.tone(),
+        None => Tone::Bad,
+    });
+    let worst = worst.max().unwrap_or(Tone::Neutral);
+    let count_bad = |answer: fn(&Answers) -> Tone| {
+        let answers = site
+            .entries
+            .iter()
+            .filter_map(|entry| entry.answers.as_ref());
+        answers
+            .filter(|answers| answer(answers) == Tone::Bad)
+            .count()
     };
+    let failed = count_bad(|answers| answers.outcome.tone);
+    let distrusted = count_bad(|answers| answers.signed.tone.max(answers.trusted.tone));
     let body = html! {
         main {
-            header class={ "top " (worst) } {
+            header class={ "top " (worst.name()) } {
                 p.kind { "Evidence" }
                 h1 #verdict { (counted(site.entries.len(), "unit")) ": " (good) " intact, " (bad) " not intact"
                     @if partly > 0 { ", " (partly) " only partly checked" }
-                    @if lost > 0 { ", " (lost) " not checked" } }
+                    @if lost > 0 { ", " (lost) " not checked" }
+                    @if failed > 0 { "; " (failed) " did not succeed" }
+                    @if distrusted > 0 { "; " (distrusted) " not to be trusted" } }
                 dl.subject { dt { "Folder" } dd.mono { (cut(site.root, 300)) } }
                 @if site.passed_over > 0 {
                     p.more { @match site.passed_over {
@@ -347,5 +361,35 @@ mod tests {
         assert!(html.contains("… and 1 more unit, which"));
         let many = index_of(&[], 2);
         assert!(many.contains("2 other files were passed over: they are"));
+    }
+
+    #[test]
+    fn index_is_as_good_as_the_worst_answer_in_it() {
+        let answer = |tone| Answer {
+            question: "a question",
+            tone,
+            word: "a word".to_owned(),
+            detail: String::new(),
+        };
+        let entry = |signed, trusted, outcome| SiteEntry {
+            answers: Some(Answers {
+                intact: answer(Tone::Good),
+                signed: answer(signed),
+                trusted: answer(trusted),
+                outcome: answer(outcome),
+            }),
+            ..SiteEntry::without_page("run".to_owned(), None, String::new(), true)
+        };
+        let good = entry(Tone::Good, Tone::Good, Tone::Good);
+        let html = index_of(std::slice::from_ref(&good), 0);
+        assert!(html.contains("<header class=\"top good\">"));
+        assert!(html.contains("1 unit: 1 intact, 0 not intact</h1>"));
+        let failed = entry(Tone::Neutral, Tone::Neutral, Tone::Bad);
+        let forged = entry(Tone::Bad, Tone::Bad, Tone::Good);
+        let html = index_of(&[good, failed, forged], 0);
+        assert!(html.contains("<header class=\"top bad\">"));
+        let verdict =
+            "3 units: 3 intact, 0 not intact; 1 did not succeed; 1 not to be trusted</h1>";
+        assert!(html.contains(verdict), "{html}");
     }
 }

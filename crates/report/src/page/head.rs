@@ -3,7 +3,8 @@
 use maud::{Markup, html};
 
 use super::rules::could_not_run;
-use crate::answers::Answers;
+use super::{ComparedWith, Comparison};
+use crate::answers::{Answers, Tone};
 use crate::describe::Description;
 use crate::exhibit::{Exhibit, Faults};
 use crate::proof::Proof;
@@ -16,12 +17,29 @@ pub(super) fn head(
     exhibit: &Exhibit<'_>,
     description: &Description<'_>,
     answers: &Answers,
+    comparison: Option<&Comparison>,
 ) -> Markup {
-    let tone = answers.tone();
+    let replay = comparison.and_then(|comparison| match &comparison.with {
+        ComparedWith::Replay {
+            verdict,
+            is_reproduced,
+            ..
+        } => Some((verdict, *is_reproduced)),
+        ComparedWith::Other { .. } => None,
+    });
+    // A green top above a run that came out otherwise would say two things.
+    let tone = match replay {
+        Some((_, false)) => Tone::Bad,
+        _ => answers.tone(),
+    };
     html! {
         header class={ "top " (tone.name()) } {
             p.kind { (exhibit.format.title()) }
             h1 #verdict { (answers.summary(exhibit.format)) }
+            @if let Some((verdict, is_reproduced)) = replay {
+                p #replayed { "Run again: " (replay_verdict(verdict, is_reproduced)) " "
+                    a href="#differences" { "what it gave" } }
+            }
             ul.answers #answers {
                 @for answer in answers.all() {
                     li class={ "answer " (answer.tone.name()) } {
@@ -46,6 +64,15 @@ pub(super) fn head(
             }
         }
     }
+}
+
+/// What came of running it again, as a badge.
+pub(super) fn replay_verdict(verdict: &str, is_reproduced: bool) -> Markup {
+    let class = match is_reproduced {
+        true => "state good",
+        false => "state failed",
+    };
+    html! { span class=(class) { (verdict) } }
 }
 
 /// Links to the parts of the page.

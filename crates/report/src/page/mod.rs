@@ -102,7 +102,7 @@ pub fn render_page_that_checks(
     );
     let body = html! {
         main {
-            (head::head(exhibit, &description, &answers))
+            (head::head(exhibit, &description, &answers, comparison))
             (head::contents(&description, &faults, exhibit, comparison.is_some()))
             (rules::findings(exhibit))
             (head::authenticity(exhibit))
@@ -226,12 +226,7 @@ fn compared_with(comparison: &Comparison) -> Markup {
             remarks,
         } => html! {
             h2 { "What running it again gave" }
-            p {
-                @match is_reproduced {
-                    true => span.state.good { (verdict) },
-                    false => span.state.failed { (verdict) },
-                }
-            }
+            p { (head::replay_verdict(verdict, *is_reproduced)) }
             @for remark in remarks.iter().take(DIFFERENCES) { p { (cut(remark, 600)) } }
         },
     }

@@ -15,6 +15,10 @@ use runseal_core::source::MemberFile;
 const HOSTILE: &str = r#"</title></style></script><script>alert(1)</script>" onload="x' javascript:alert(2) <img src=x onerror=alert(3)>"#;
 
 fn page_of(goal: &str) -> String {
+    page_compared(goal, None)
+}
+
+fn page_compared(goal: &str, comparison: Option<&Comparison>) -> String {
     let goal = goal.replace('\\', "\\\\").replace('"', "\\\"");
     let text = format!(
         r#"{{"id":"bundle_{goal}","root_node":{{"goal":"{goal}","status":"expanding","constraints":["{goal}"],"children":[{{"goal":"{goal}","children":[]}}]}},"outputs":[{{"path":"{goal}.txt","content":"{goal}"}}]}}"#
@@ -41,7 +45,26 @@ fn page_of(goal: &str) -> String {
         files: &[file],
         authenticity: None,
     };
-    render_page(&exhibit, None)
+    render_page(&exhibit, comparison)
+}
+
+#[test]
+fn page_of_a_replay_says_at_its_top_how_it_ended() {
+    let replay = |verdict: &str, is_reproduced| Comparison {
+        with: ComparedWith::Replay {
+            verdict: verdict.to_owned(),
+            is_reproduced,
+            remarks: Vec::new(),
+        },
+        differences: Vec::new(),
+    };
+    let page = page_compared("goal", Some(&replay("DIVERGED", false)));
+    let top = page.split("</header>").next().unwrap();
+    assert!(top.contains("<header class=\"top bad\">"));
+    assert!(top.contains("Run again: <span class=\"state failed\">DIVERGED</span>"));
+    let page = page_compared("goal", Some(&replay("REPRODUCED", true)));
+    let top = page.split("</header>").next().unwrap();
+    assert!(top.contains("Run again: <span class=\"state good\">REPRODUCED</span>"));
 }
 
 /// The names of all tags that a reader of HTML would see, outside style sheet and script.

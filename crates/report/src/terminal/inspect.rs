@@ -34,18 +34,7 @@ pub fn render_inspection_human(exhibit: &Exhibit<'_>, screen: Screen) -> String 
     if let Some(headline) = &description.headline {
         let _ = writeln!(text, "  {}", fit(&cell(headline, 200), screen.room(2)));
     }
-    for answer in answers.all() {
-        let word = pad(&plain(&answer.word), 24);
-        let word = screen.tint(answer.tone, &word);
-        let detail = fit(&plain(&answer.detail), screen.room(40)).into_owned();
-        let line = format!(
-            "  {}  {} {word}  {}",
-            pad(answer.question, 8),
-            answer.tone.sign(),
-            screen.dim(&detail)
-        );
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
+    write_answers(&mut text, &answers, screen);
     write_outputs(&mut text, exhibit, &description, &faults, screen);
     for block in description
         .came_out
@@ -142,6 +131,41 @@ fn write_outputs(
 fn name_of(block: &Block<'_>) -> String {
     let about = block.about.first().map(|about| about.file.as_str());
     cell(about.unwrap_or(&block.title), 80)
+}
+
+/// The four answers in columns. Where a column is too narrow for what stands behind an answer, that has a line of its own.
+fn write_answers(text: &mut String, answers: &Answers, screen: Screen) {
+    /// Where words begin: after a margin, the question and a sign.
+    const WORDS: usize = 14;
+    let words = answers.all().map(|answer| plain(&answer.word));
+    let widest = words.iter().map(|word| columns(word)).max().unwrap_or(0);
+    let is_narrow = screen
+        .width
+        .is_some_and(|width| width < WORDS + widest + 2 + 20);
+    for (answer, word) in answers.all().into_iter().zip(&words) {
+        let question = pad(answer.question, 8);
+        let (gap, indent) = match is_narrow {
+            true => (format!("\n{}", " ".repeat(WORDS)), WORDS),
+            false => {
+                let gap = " ".repeat(widest - columns(word) + 2);
+                (gap, WORDS + widest + 2)
+            }
+        };
+        let detail = plain(&answer.detail);
+        let _ = write!(
+            text,
+            "  {question}  {} {}",
+            answer.tone.sign(),
+            screen.tint(answer.tone, word)
+        );
+        let _ = match detail.is_empty() {
+            true => writeln!(text),
+            false => {
+                let detail = fit(&detail, screen.room(indent)).into_owned();
+                writeln!(text, "{gap}{}", screen.dim(&detail))
+            }
+        };
+    }
 }
 
 /// A file in a few words.
@@ -390,4 +414,46 @@ pub fn render_inspection_json(exhibit: &Exhibit<'_>) -> Value {
         found.add_to_json(&mut inspection);
     }
     inspection
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::answers::Answer;
+
+    fn answers_at(width: Option<usize>) -> String {
+        let answer = |question, word: &str| Answer {
+            question,
+            tone: Tone::Good,
+            word: word.to_owned(),
+            detail: "every rule that was asked for holds, as far as it goes".to_owned(),
+        };
+        let answers = Answers {
+            intact: answer("Intact", "Intact"),
+            signed: answer("Signed", "Signed"),
+            trusted: answer("Trusted", "Not asked"),
+            outcome: answer("Outcome", "Accepted"),
+        };
+        let screen = Screen {
+            width,
+            ..Screen::default()
+        };
+        let mut text = String::new();
+        write_answers(&mut text, &answers, screen);
+        text
+    }
+
+    #[test]
+    fn answers_fit_the_screen() {
+        for width in [40, 44, 45, 60, 80, 200] {
+            let text = answers_at(Some(width));
+            let widest = text.lines().map(columns).max().unwrap();
+            assert!(widest <= width, "{width}:\n{text}");
+        }
+        assert_eq!(answers_at(Some(40)).lines().count(), 8);
+        let wide = answers_at(None);
+        assert_eq!(wide.lines().count(), 4);
+        let starts: Vec<_> = wide.lines().map(|line| line.find("every")).collect();
+        assert!(starts.iter().all(|start| *start == starts[0]), "{wide}");
+    }
 }
