@@ -36,10 +36,6 @@ pub(super) fn head(
         header class={ "top " (tone.name()) } {
             p.kind { (exhibit.format.title()) }
             h1 #verdict { (answers.summary(exhibit.format)) }
-            @if let Some((verdict, is_reproduced)) = replay {
-                p #replayed { "Run again: " (replay_verdict(verdict, is_reproduced)) " "
-                    a href="#differences" { "what it gave" } }
-            }
             ul.answers #answers {
                 @for answer in answers.all() {
                     li class={ "answer " (answer.tone.name()) } {
@@ -51,6 +47,11 @@ pub(super) fn head(
                 }
             }
             dl.subject {
+                @if let Some((verdict, is_reproduced)) = replay {
+                    dt { "Run again" }
+                    dd #replayed { (replay_verdict(verdict, is_reproduced)) " "
+                        a href="#differences" { "what it gave" } }
+                }
                 @if let Some(headline) = &description.headline {
                     dt { "About" }
                     dd.quoted { "“" (cut(headline, HEADLINE)) "”" }

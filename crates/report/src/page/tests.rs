@@ -61,10 +61,10 @@ fn page_of_a_replay_says_at_its_top_how_it_ended() {
     let page = page_compared("goal", Some(&replay("DIVERGED", false)));
     let top = page.split("</header>").next().unwrap();
     assert!(top.contains("<header class=\"top bad\">"));
-    assert!(top.contains("Run again: <span class=\"state failed\">DIVERGED</span>"));
+    assert!(top.contains("<dd id=\"replayed\"><span class=\"state failed\">DIVERGED</span>"));
     let page = page_compared("goal", Some(&replay("REPRODUCED", true)));
     let top = page.split("</header>").next().unwrap();
-    assert!(top.contains("Run again: <span class=\"state good\">REPRODUCED</span>"));
+    assert!(top.contains("<dd id=\"replayed\"><span class=\"state good\">REPRODUCED</span>"));
 }
 
 /// The names of all tags that a reader of HTML would see, outside style sheet and script.
