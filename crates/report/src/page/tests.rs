@@ -7,7 +7,7 @@ use runseal_core::formats::definition::Identity;
 use runseal_core::verify::Level;
 
 use super::*;
-use crate::answers::Tone;
+use crate::answers::{Answer, Tone};
 use crate::describe::Fact;
 use crate::exhibit::Documents;
 use runseal_core::source::MemberFile;
@@ -15,10 +15,10 @@ use runseal_core::source::MemberFile;
 const HOSTILE: &str = r#"</title></style></script><script>alert(1)</script>" onload="x' javascript:alert(2) <img src=x onerror=alert(3)>"#;
 
 fn page_of(goal: &str) -> String {
-    page_compared(goal, None)
+    with_exhibit(goal, |exhibit| render_page(exhibit, None))
 }
 
-fn page_compared(goal: &str, comparison: Option<&Comparison>) -> String {
+fn with_exhibit(goal: &str, show: impl FnOnce(&Exhibit<'_>) -> String) -> String {
     let goal = goal.replace('\\', "\\\\").replace('"', "\\\"");
     let text = format!(
         r#"{{"id":"bundle_{goal}","root_node":{{"goal":"{goal}","status":"expanding","constraints":["{goal}"],"children":[{{"goal":"{goal}","children":[]}}]}},"outputs":[{{"path":"{goal}.txt","content":"{goal}"}}]}}"#
@@ -45,26 +45,45 @@ fn page_compared(goal: &str, comparison: Option<&Comparison>) -> String {
         files: &[file],
         authenticity: None,
     };
-    render_page(&exhibit, comparison)
+    show(&exhibit)
 }
 
 #[test]
 fn page_of_a_replay_says_at_its_top_how_it_ended() {
-    let replay = |verdict: &str, is_reproduced| Comparison {
-        with: ComparedWith::Replay {
-            verdict: verdict.to_owned(),
-            is_reproduced,
-            remarks: Vec::new(),
-        },
-        differences: Vec::new(),
+    let good = || Answer {
+        question: "a question",
+        tone: Tone::Good,
+        word: "a word".to_owned(),
+        detail: String::new(),
     };
-    let page = page_compared("goal", Some(&replay("DIVERGED", false)));
-    let top = page.split("</header>").next().unwrap();
-    assert!(top.contains("<header class=\"top bad\">"));
-    assert!(top.contains("<dd id=\"replayed\"><span class=\"state failed\">DIVERGED</span>"));
-    let page = page_compared("goal", Some(&replay("REPRODUCED", true)));
-    let top = page.split("</header>").next().unwrap();
-    assert!(top.contains("<dd id=\"replayed\"><span class=\"state good\">REPRODUCED</span>"));
+    let answers = Answers {
+        intact: good(),
+        signed: good(),
+        trusted: good(),
+        outcome: good(),
+    };
+    let top = |verdict: &str, is_reproduced| {
+        let comparison = Comparison {
+            with: ComparedWith::Replay {
+                verdict: verdict.to_owned(),
+                is_reproduced,
+                remarks: Vec::new(),
+            },
+            differences: Vec::new(),
+        };
+        with_exhibit("goal", |exhibit| {
+            let description = describe(exhibit);
+            head::head(exhibit, &description, &answers, Some(&comparison)).into_string()
+        })
+    };
+    let diverged = top("DIVERGED", false);
+    assert!(diverged.contains("<header class=\"top bad\">"));
+    assert!(diverged.contains("<dd id=\"replayed\"><span class=\"state failed\">DIVERGED</span>"));
+    let reproduced = top("REPRODUCED", true);
+    assert!(reproduced.contains("<header class=\"top good\">"));
+    assert!(
+        reproduced.contains("<dd id=\"replayed\"><span class=\"state good\">REPRODUCED</span>")
+    );
 }
 
 /// The names of all tags that a reader of HTML would see, outside style sheet and script.
