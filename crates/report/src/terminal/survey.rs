@@ -133,23 +133,21 @@ fn write_result(text: &mut Text, survey: &Survey, result: &Checked, layout: &Opt
             return;
         }
     };
+    let word = pad(word, 8);
+    let word = text.screen.tint(tone, &word);
     let path = plain(&result.path);
     let answers = answers(survey, result);
     match layout {
         None => {
             let about = format!("{}{}", title(result), ended(result));
             let colon = if answers.is_empty() { "" } else { ": " };
-            text.line(
-                0,
-                &format!("{} {path} ({about}){colon}{answers}", pad(word, 8)),
-            );
+            text.line(0, &format!("{word} {path} ({about}){colon}{answers}"));
         }
         Some(layout) => {
             let screen = text.screen;
             let outcome = plain(result.identity.outcome.as_deref().unwrap_or_default());
             let line = format!(
-                "{}  {}  {}  {}  {}",
-                screen.tint(tone, &pad(word, 8)),
+                "{word}  {}  {}  {}  {}",
                 pad(&fit(&path, layout.path), layout.path),
                 screen.dim(&pad(title(result), layout.format)),
                 pad(&fit(&outcome, layout.outcome), layout.outcome),
@@ -434,6 +432,19 @@ mod tests {
         };
         let text = render_survey_human(&survey(), screen);
         assert!(text.contains("\u{1b}[1;31mINVALID"), "{text}");
+    }
+
+    #[test]
+    fn survey_without_a_screen_has_colour_only_where_it_is_asked_for() {
+        let plain = render_survey_human(&survey(), Screen::default());
+        assert!(!plain.contains('\u{1b}'));
+        let coloured = Screen {
+            has_colour: true,
+            ..Screen::default()
+        };
+        let coloured = render_survey_human(&survey(), coloured);
+        assert!(coloured.contains("\u{1b}[32mok      \u{1b}[0m runs/a"));
+        assert!(coloured.contains("\u{1b}[1;31mINVALID \u{1b}[0m runs/"));
     }
 
     #[test]
