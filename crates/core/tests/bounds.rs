@@ -381,7 +381,8 @@ fn run_bundle_documents_share_what_one_document_may_hold() {
             files.map(|(name, text)| (SafePath::parse(name).unwrap(), text.into_bytes())),
         )
     };
-    let two = CollectedRun::collect(&source(list("b"))).unwrap();
+    let both = source(list("b"));
+    let two = CollectedRun::collect(&both).unwrap();
     assert_eq!(two.broken("RUN_INPUT.json"), None);
     let told = two.broken("RUN_OUTPUT.json").unwrap();
     // The first one has a member and its elements.
@@ -391,7 +392,8 @@ fn run_bundle_documents_share_what_one_document_may_hold() {
         "{told}"
     );
     assert_eq!(two.broken("RUN_META.json"), None);
-    let one = CollectedRun::collect(&source("{}".to_owned())).unwrap();
+    let only = source("{}".to_owned());
+    let one = CollectedRun::collect(&only).unwrap();
     assert_eq!(one.broken("RUN_OUTPUT.json"), None);
 }
 
@@ -453,4 +455,22 @@ fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_fault
     assert_eq!(manifest.steps().len(), 0);
     let is_told = |problem: &Problem| problem.message.contains("more than 50000, the limit");
     assert!(manifest.problems.iter().any(is_told));
+}
+
+/// Where each character looked at the rest of the text again, this took hours.
+#[test]
+fn texts_of_other_scripts_are_written_in_time_that_grows_with_their_length() {
+    for (character, escaped) in [
+        ("é", r"\u00e9"),
+        ("的x", r"\u7684x"),
+        ("😀", r"\ud83d\ude00"),
+        ("\u{7f}", r"\u007f"),
+    ] {
+        let count = 500_000;
+        let text = format!("\"{}\"", character.repeat(count));
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let written = canonical_bytes(document.root(), Dialect::Job).unwrap();
+        let expected = format!("\"{}\"", escaped.repeat(count));
+        assert!(written == expected.as_bytes(), "{character}");
+    }
 }

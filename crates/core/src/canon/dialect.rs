@@ -172,8 +172,13 @@ fn finite(is_finite: bool, text: &str) -> Result<(), NoFormKind> {
 fn write_escaped(out: &mut Vec<u8>, text: &str, ascii_only: bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
+    let (mut run_end, mut wide) = scan::plain_run(bytes, at);
     while at < bytes.len() {
-        let (mut end, wide) = scan::plain_run(bytes, at);
+        // Not for every character of a run that has many to be escaped: that would take the square of its length.
+        if at > run_end {
+            (run_end, wide) = scan::plain_run(bytes, at);
+        }
+        let mut end = run_end;
         if ascii_only && wide {
             let is_wide = |&byte: &u8| byte >= 0x7F;
             end = bytes[at..end]
