@@ -52,8 +52,9 @@ pub(crate) struct PackageReader {
     running: mpsc::Sender<()>,
 }
 
-/// How long a command must run to count as long.
-const LONG: Duration = Duration::from_millis(200);
+/// How long a command must run to count as long: an interpreter has begun to read its modules by then, of which some
+/// belong to no likely package.
+const LONG: Duration = Duration::from_millis(10);
 
 impl PackageReader {
     pub(crate) fn start() -> Self {
