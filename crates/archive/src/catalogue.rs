@@ -1,6 +1,7 @@
 //! The entries of an archive, held in little memory: all names in one piece, an entry twelve
 //! bytes, a file's facts beside it, the bytes that are kept in large pieces.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -107,14 +108,12 @@ impl Archive {
         let catalogue = &self.catalogue;
         let rows = &catalogue.rows;
         let begin = rows.partition_point(|row| catalogue.name(row) < prefix.as_slice());
-        rows[begin..]
-            .iter()
-            .map(|row| (catalogue.name(row), row))
-            .take_while({
-                let prefix = prefix.clone();
-                move |(name, _)| name.starts_with(&prefix)
-            })
-            .map(move |(name, row)| (&name[prefix.len()..], catalogue.record(row)))
+        let rows = &rows[begin..];
+        let end = rows.partition_point(|row| catalogue.name(row).starts_with(&prefix));
+        rows[..end].iter().map(move |row| {
+            let name = &catalogue.name(row)[prefix.len()..];
+            (name, catalogue.record(row))
+        })
     }
 
     /// What lies in `folder` itself (empty: at the top), by name. What lies deeper is jumped over, so
@@ -146,13 +145,37 @@ impl Archive {
 
     /// The entry of this name.
     pub fn get(&self, name: &str) -> Option<Record<'_>> {
-        let row = self.catalogue.find(name)?;
-        Some(self.catalogue.record(row))
+        let at = self.catalogue.find(name)?;
+        Some(self.catalogue.record(&self.catalogue.rows[at]))
+    }
+
+    /// The entry of this name in `folder`, and its place. Those that are asked for in the order of names are not
+    /// searched for: `behind` is the place behind the one before.
+    pub(crate) fn get_in(
+        &self,
+        folder: &str,
+        name: &str,
+        behind: usize,
+    ) -> Option<(usize, Record<'_>)> {
+        let rows = &self.catalogue.rows;
+        let is_it = |row: &Row| {
+            let below = match folder {
+                "" => Some(self.catalogue.name(row)),
+                folder => strip_folder(self.catalogue.name(row), folder.as_bytes()),
+            };
+            below == Some(name.as_bytes())
+        };
+        let at = match rows.get(behind) {
+            Some(row) if is_it(row) => behind,
+            _ if folder.is_empty() => self.catalogue.find(name)?,
+            _ => self.catalogue.find(&format!("{folder}/{name}"))?,
+        };
+        Some((at, self.catalogue.record(&rows[at])))
     }
 
     /// Takes the bytes of a large file that was kept out of the archive; what they are is still known.
     pub(crate) fn take(&mut self, name: &str) -> Option<Vec<u8>> {
-        let content = self.catalogue.find(name)?.content;
+        let content = self.catalogue.rows[self.catalogue.find(name)?].content;
         self.catalogue.take_kept(content)
     }
 }
@@ -166,6 +189,15 @@ struct Row {
     length: u16,
     kind: EntryKind,
     beginning: Beginning,
+}
+
+/// What a file's bytes are, but for where they stop being UTF-8.
+#[derive(Debug, Clone, Copy)]
+struct Content {
+    bytes: u64,
+    sha256: Digest,
+    is_utf8: bool,
+    final_newlines: u8,
 }
 
 /// Where a file's bytes are kept.
@@ -189,7 +221,9 @@ const OWN_PIECE: usize = PIECE / 4;
 pub(crate) struct Catalogue {
     names: Vec<u8>,
     rows: Vec<Row>,
-    contents: Vec<ContentFact>,
+    contents: Vec<Content>,
+    /// Where files that are no UTF-8 stop being so, by the index of their content.
+    bad_utf8: Vec<(u32, u64)>,
     kept: Vec<Kept>,
     pieces: Vec<Vec<u8>>,
     /// The piece that small files are added to.
@@ -237,7 +271,14 @@ impl Catalogue {
             row.beginning = beginning;
         }
         let at = u32::try_from(self.contents.len()).unwrap_or(u32::MAX);
-        self.contents.push(content);
+        self.bad_utf8
+            .extend(content.bad_utf8.map(|place| (at, place)));
+        self.contents.push(Content {
+            bytes: content.bytes,
+            sha256: content.sha256,
+            is_utf8: content.bad_utf8.is_none(),
+            final_newlines: content.final_newlines,
+        });
         match is_kept {
             true => self.keep(at, bytes),
             false => bytes,
@@ -285,7 +326,7 @@ impl Catalogue {
         match row.kind {
             EntryKind::Directory => Record::Folder,
             EntryKind::File => Record::File(FileRecord {
-                content: self.contents[row.content as usize],
+                content: self.content(row.content),
                 kept: self.kept_bytes(row.content),
                 beginning: row.beginning,
             }),
@@ -293,11 +334,28 @@ impl Catalogue {
         }
     }
 
-    fn find(&self, name: &str) -> Option<&Row> {
+    fn content(&self, at: u32) -> ContentFact {
+        let content = self.contents[at as usize];
+        let find_bad = || {
+            let found = self.bad_utf8.binary_search_by_key(&at, |bad| bad.0);
+            found.ok().map(|at| self.bad_utf8[at].1)
+        };
+        ContentFact {
+            bytes: content.bytes,
+            sha256: content.sha256,
+            bad_utf8: match content.is_utf8 {
+                true => None,
+                false => find_bad(),
+            },
+            final_newlines: content.final_newlines,
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<usize> {
         let found = self
             .rows
             .binary_search_by(|row| self.name(row).cmp(name.as_bytes()));
-        found.ok().map(|at| &self.rows[at])
+        found.ok()
     }
 
     /// Takes what is kept of a file out, where no other file shares its piece.
@@ -350,40 +408,42 @@ impl Catalogue {
 
     fn drop_what_lies_below_files(&mut self, report: Report<'_>) {
         let rows = std::mem::take(&mut self.rows);
-        let mut is_dropped = vec![false; rows.len()];
-        for row in rows.iter().filter(|row| row.kind != EntryKind::Directory) {
-            let prefix = [self.name(row), b"/"].concat();
-            let begin = rows.partition_point(|other| self.name(other) < prefix.as_slice());
-            for (at, below) in rows.iter().enumerate().skip(begin) {
-                let name = self.name(below);
-                if !name.starts_with(&prefix) || is_dropped[at] {
-                    break;
-                }
-                is_dropped[at] = true;
-                let message = format!(
-                    "it lies below `{}`, which is no folder",
-                    shown(self.name(row))
-                );
+        let find = |name: &[u8]| rows.binary_search_by(|row| self.name(row).cmp(name));
+        let mut dropped = Vec::new();
+        let mut before: &[u8] = b"";
+        // What was found last that has something below it and is no folder.
+        let mut file: Option<&[u8]> = None;
+        for (at, row) in rows.iter().enumerate() {
+            let name = self.name(row);
+            let is_file =
+                |folder: &&[u8]| find(folder).is_ok_and(|at| rows[at].kind != EntryKind::Directory);
+            file = file
+                .filter(|file| strip_folder(name, file).is_some())
+                .or_else(|| folders_begun(name, before).find(is_file));
+            before = name;
+            if let Some(file) = file {
+                dropped.push(at);
+                let message = format!("it lies below `{}`, which is no folder", shown(file));
                 report(FaultKind::Duplicate, Some(shown(name)), message);
             }
         }
-        let kept = rows.into_iter().zip(is_dropped);
-        self.rows = kept
-            .filter(|(_, dropped)| !dropped)
-            .map(|(row, _)| row)
-            .collect();
+        self.rows = rows;
+        let mut dropped = dropped.into_iter().peekable();
+        let mut places = 0..;
+        self.rows.retain(|_| {
+            places
+                .next()
+                .and_then(|at| dropped.next_if_eq(&at))
+                .is_none()
+        });
     }
 
-    /// In the order of names, everything below a folder stands together; so a folder is new where
-    /// the name before does not lie in it.
     fn add_implied_folders(&mut self, limit: u64, report: Report<'_>) {
         let mut folders = Vec::new();
         let mut before: &[u8] = b"";
         'rows: for row in &self.rows {
             let name = self.name(row);
-            let shared = before.iter().zip(name).take_while(|(a, b)| a == b).count();
-            for at in (shared..name.len()).filter(|at| name[*at] == b'/') {
-                let folder = &name[..at];
+            for folder in folders_begun(name, before) {
                 let known = (self.rows).binary_search_by(|other| self.name(other).cmp(folder));
                 if known.is_ok() {
                     continue;
@@ -399,7 +459,7 @@ impl Catalogue {
                 folders.push(Row {
                     start: row.start,
                     content: 0,
-                    length: u16::try_from(at).unwrap_or(u16::MAX),
+                    length: u16::try_from(folder.len()).unwrap_or(u16::MAX),
                     kind: EntryKind::Directory,
                     beginning: Beginning::Other,
                 });
@@ -408,7 +468,8 @@ impl Catalogue {
         }
         let mut rows = std::mem::take(&mut self.rows);
         rows.append(&mut folders);
-        rows.sort_unstable_by(|a, b| self.name(a).cmp(self.name(b)));
+        // Both parts are in order, which this kind of sorting makes use of.
+        rows.sort_by(|a, b| self.name(a).cmp(self.name(b)));
         self.rows = rows;
     }
 
@@ -441,8 +502,21 @@ impl Catalogue {
     }
 }
 
+/// The folders that `name` lies in and `before` does not, the outermost first. In the order of names,
+/// everything below a folder stands together, so each folder begins once.
+fn folders_begun<'a>(name: &'a [u8], before: &[u8]) -> impl Iterator<Item = &'a [u8]> {
+    let shared = before.iter().zip(name).take_while(|(a, b)| a == b).count();
+    let slashes = (shared..name.len()).filter(|at| name[*at] == b'/');
+    slashes.map(|at| &name[..at])
+}
+
+/// The name of what lies in `folder` without that; nothing for what does not.
+fn strip_folder<'a>(name: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
+    name.strip_prefix(folder)?.strip_prefix(b"/")
+}
+
 /// The folder as it is, and the last segment folded.
-fn sibling_key(name: &[u8]) -> (&[u8], Vec<u8>) {
+fn sibling_key(name: &[u8]) -> (&[u8], Cow<'_, [u8]>) {
     let begin = name
         .iter()
         .rposition(|byte| *byte == b'/')

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use runseal_core::formats::redacted::chunks::ChunkedFile;
@@ -21,6 +22,8 @@ pub struct ArchiveSource<'a> {
     folder: &'a str,
     /// What is given away when it is read; `None` where that was done.
     handed_over: Mutex<BTreeMap<&'static str, Option<Vec<u8>>>>,
+    /// The place behind the file that was asked for last: most are asked for in order.
+    behind: AtomicUsize,
 }
 
 impl<'a> ArchiveSource<'a> {
@@ -30,6 +33,7 @@ impl<'a> ArchiveSource<'a> {
             archive,
             folder,
             handed_over: Mutex::default(),
+            behind: AtomicUsize::new(0),
         }
     }
 
@@ -50,6 +54,7 @@ impl<'a> ArchiveSource<'a> {
             archive,
             folder,
             handed_over: Mutex::new(handed_over),
+            behind: AtomicUsize::new(0),
         }
     }
 
@@ -72,27 +77,30 @@ impl<'a> ArchiveSource<'a> {
     }
 
     fn file(&self, path: &SafePath) -> Result<FileRecord<'a>, SourceError> {
-        let shown = path.to_string();
-        let name = if self.folder.is_empty() {
-            shown.clone()
-        } else {
-            format!("{}/{shown}", self.folder)
+        let behind = self.behind.load(Ordering::Relaxed);
+        let found = self.archive.get_in(self.folder, path.as_str(), behind);
+        if let Some((at, _)) = found {
+            self.behind.store(at + 1, Ordering::Relaxed);
+        }
+        let not_a_file = |kind| SourceError::NotAFile {
+            path: path.to_string(),
+            kind,
         };
-        match self.archive.get(&name) {
-            Some(Record::File(file)) => Ok(file),
-            Some(other) => Err(SourceError::NotAFile {
-                path: shown,
-                kind: other.kind(),
+        match found {
+            Some((_, Record::File(file))) => Ok(file),
+            Some((_, other)) => Err(not_a_file(other.kind())),
+            None if self.is_below_a_link(path) => Err(not_a_file(EntryKind::Symlink)),
+            None => Err(SourceError::NotFound {
+                path: path.to_string(),
             }),
-            None if self.is_below_a_link(&name) => Err(SourceError::NotAFile {
-                path: shown,
-                kind: EntryKind::Symlink,
-            }),
-            None => Err(SourceError::NotFound { path: shown }),
         }
     }
 
-    fn is_below_a_link(&self, name: &str) -> bool {
+    fn is_below_a_link(&self, path: &SafePath) -> bool {
+        let name = match self.folder {
+            "" => path.to_string(),
+            folder => format!("{folder}/{path}"),
+        };
         name.match_indices('/').any(|(at, _)| {
             matches!(
                 self.archive.get(&name[..at]),

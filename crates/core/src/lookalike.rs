@@ -17,9 +17,13 @@ pub fn compose(text: &str) -> Cow<'_, str> {
 ///
 /// Upper case first and lower case then unites what simple folding keeps apart (`ſ` and `s`, `ß`
 /// and `ss`): a system that does so exists, and a name too many in a finding is cheap.
-pub fn fold(segment: &[u8]) -> Vec<u8> {
+pub fn fold(segment: &[u8]) -> Cow<'_, [u8]> {
     if segment.is_ascii() {
-        return trim_end(segment.to_ascii_lowercase());
+        let trimmed = trim_end(segment);
+        return match trimmed.iter().any(u8::is_ascii_uppercase) {
+            true => Cow::Owned(trimmed.to_ascii_lowercase()),
+            false => Cow::Borrowed(trimmed),
+        };
     }
     let text = String::from_utf8_lossy(segment);
     let folded: String = text
@@ -29,14 +33,13 @@ pub fn fold(segment: &[u8]) -> Vec<u8> {
         .flat_map(char::to_lowercase)
         .nfd()
         .collect();
-    trim_end(folded.into_bytes())
+    Cow::Owned(trim_end(folded.as_bytes()).to_vec())
 }
 
-fn trim_end(mut segment: Vec<u8>) -> Vec<u8> {
-    if let Some(last) = segment.iter().rposition(|byte| !b". ".contains(byte)) {
-        segment.truncate(last + 1);
-    }
-    segment
+/// What consists of nothing else keeps its dots and blanks.
+fn trim_end(segment: &[u8]) -> &[u8] {
+    let last = segment.iter().rposition(|byte| !b". ".contains(byte));
+    last.map_or(segment, |last| &segment[..=last])
 }
 
 /// Characters that some file systems leave out of a comparison.

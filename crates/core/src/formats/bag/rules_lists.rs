@@ -174,7 +174,7 @@ pub(super) fn check_tidiness(facts: &&BagFacts, findings: &mut Findings) {
                 findings.add(name, format!("line {number} lists `{path}` again"));
             }
         }
-        let mut folded: BTreeMap<Vec<u8>, &str> = BTreeMap::new();
+        let mut folded = BTreeMap::new();
         for line in &manifest.lines {
             let number = line.number;
             if line.has_star {
