@@ -130,6 +130,10 @@ pub const FINDINGS_AN_ARCHIVE: usize = 100_000;
 /// Differences that `diff` lists; the rest is counted.
 pub const DIFF_MAX_CHANGES: usize = 10_000;
 
+/// Bytes of one value that `diff` lists, in canonical form, and of one place. A longer value is cut, with its size and
+/// digest. Stops a long key that is part of the place of every difference below it.
+pub const DIFF_LONGEST: usize = 1024;
+
 /// Bytes of the two texts that `diff` compares line by line. Beyond them it says that they differ.
 pub const DIFF_MAX_TEXT: usize = 1 << 20;
 
@@ -241,6 +245,14 @@ impl JsonLimits {
         free_values: Self::FREE_VALUES,
         bytes_per_value: 4,
         ..Self::TEXT
+    };
+
+    /// The bounds for two documents that are compared by meaning, together and however long they are. Stops two
+    /// archives that unpack to documents whose places take many times their size.
+    pub const COMPARED: Self = Self {
+        free_values: 2_000_000,
+        bytes_per_value: u64::MAX,
+        ..Self::DOCUMENT
     };
 
     /// Elements and members that a document may hold whatever its size: 4 million.

@@ -1,5 +1,6 @@
 //! A source that keeps what it hands out, so that what is shown is what was judged.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
@@ -203,7 +204,11 @@ impl Source for KeptSource<'_> {
     }
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
-        let bytes = self.inner.read(path, limit)?;
+        self.view(path, limit).map(Cow::into_owned)
+    }
+
+    fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
+        let bytes = self.inner.view(path, limit)?;
         let fact = (bytes.len() as u64, Digest::of(&bytes));
         self.note(path, fact, Some(&bytes));
         Ok(bytes)

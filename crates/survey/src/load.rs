@@ -368,6 +368,7 @@ pub(super) fn load_document(
     let kept = beside.map(|beside| KeptBeside::new(beside.files));
     let witnessed = kept.as_ref().map(|files| Beside { name, files });
     let judged = judge_parsed(format, &parsed, &bytes, level, witnessed);
+    drop(parsed);
     let judgement = match judged {
         Some(Ok(judgement)) => judgement,
         Some(Err(error)) => return Err(LoadError::Json(error)),

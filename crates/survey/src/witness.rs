@@ -1,6 +1,7 @@
 //! Notes what signatures are about while something is judged, so that nothing is read a second
 //! time: what was signed is the bytes that the rules held for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
@@ -254,7 +255,11 @@ impl Source for WitnessSource<'_> {
     }
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
-        let bytes = self.inner.read(path, limit)?;
+        self.view(path, limit).map(Cow::into_owned)
+    }
+
+    fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
+        let bytes = self.inner.view(path, limit)?;
         self.note(path, Some(&bytes), None);
         Ok(bytes)
     }

@@ -356,6 +356,15 @@ impl<'a> Key<'a> {
         self.0.as_lossy_str().unwrap_or_default()
     }
 
+    /// The order of two keys by code point.
+    pub fn compare(&self, other: &Self) -> Ordering {
+        let Key(other) = other;
+        match other.slot.flags() & ESCAPED {
+            0 => compare_key(self.0.text, self.0.slot, other.raw().as_bytes()),
+            _ => compare_key(self.0.text, self.0.slot, &text::decode_raw(other.raw())),
+        }
+    }
+
     /// The key, whatever it holds.
     pub fn to_json_string(&self) -> JsonString {
         self.0

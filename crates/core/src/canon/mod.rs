@@ -11,6 +11,7 @@
 mod dialect;
 mod document;
 mod error;
+mod excerpt;
 mod json_path;
 mod locate;
 mod members;
@@ -30,6 +31,7 @@ mod writer;
 pub use dialect::{Dialect, UnknownDialect};
 pub use document::{Document, Key, Kind, Node};
 pub use error::{JsonError, JsonErrorKind, NoCanonicalForm, NoFormKind, Position};
+pub use excerpt::{Excerpt, canonical_excerpt};
 pub use json_path::{JsonPath, Step};
 pub use locate::locate;
 pub use members::Members;

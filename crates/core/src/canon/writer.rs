@@ -213,7 +213,12 @@ pub fn compute_text_digest(
     Ok(hasher.finish())
 }
 
-fn write(value: AnyJson<'_>, dialect: Dialect, suffix: &[u8], sink: &mut dyn io::Write) -> Written {
+pub(super) fn write(
+    value: AnyJson<'_>,
+    dialect: Dialect,
+    suffix: &[u8],
+    sink: &mut dyn io::Write,
+) -> Written {
     match dialect {
         Dialect::Kernel => emit_value::<KernelProfile>(value, suffix, sink),
         Dialect::Job => emit_value::<JobProfile>(value, suffix, sink),
@@ -331,7 +336,7 @@ impl Failure {
     /// The failure of writing a value into memory or a hash. Both take everything and nothing is
     /// read, so only a value without a form is to be expected; whatever else happens is an error
     /// too, never a shorter text.
-    fn into_no_form(self) -> NoCanonicalForm {
+    pub(super) fn into_no_form(self) -> NoCanonicalForm {
         match self {
             Self::NoForm(no_form) => *no_form,
             Self::Fault(_) | Self::Sink(_) => unwritten(),

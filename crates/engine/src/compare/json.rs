@@ -1,8 +1,10 @@
 //! Compares two JSON values member by member.
 
+use std::cmp::Ordering;
 use std::iter::{from_fn, zip};
 
-use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
+use runseal_core::canon::{Dialect, Excerpt, Kind, Node, canonical_excerpt};
+use runseal_core::limits::DIFF_LONGEST;
 use runseal_core::text_map::{TextMap, TextMapBuilder};
 
 /// Members that identify an element of a list, in the order in which they are tried.
@@ -39,29 +41,67 @@ pub(super) fn compare_nodes(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut A
     }
 }
 
-/// A value in canonical form, or a note that it has none.
+/// Values longer than this are held by their digests while they are looked for: that is shorter.
+const LONGEST_KEY: usize = 128;
+
+/// A value in canonical form, or a note that it has none; a long one as far as it is listed.
 fn text_of(node: Node<'_>) -> String {
-    match canonical_bytes(node, Dialect::Job) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+    cut_text_of(node, DIFF_LONGEST)
+}
+
+/// What tells a value from every other one.
+fn key_of(node: Node<'_>) -> String {
+    cut_text_of(node, LONGEST_KEY)
+}
+
+fn cut_text_of(node: Node<'_>, longest: usize) -> String {
+    match canonical_excerpt(node, Dialect::Job, longest) {
+        Ok(Excerpt { beginning, whole }) => {
+            let text = String::from_utf8_lossy(&beginning);
+            match whole {
+                None => text.into_owned(),
+                Some((bytes, sha256)) => format!("{text}… ({bytes} bytes, sha256 {sha256})"),
+            }
+        }
         Err(error) => error.to_string(),
     }
 }
 
-/// A member's name in a JSON Pointer (RFC 6901).
-fn token(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
+/// The place of a member or element, as a JSON Pointer (RFC 6901). What lies too deep, or below names that are too
+/// long, has the place of what it lies in, with a mark.
+fn below(pointer: &str, name: &str) -> String {
+    let room = DIFF_LONGEST.saturating_sub(pointer.len());
+    if room == 0 {
+        return format!("{}…", pointer.trim_end_matches('…'));
+    }
+    let (name, mark) = match name.len() <= room {
+        true => (name, ""),
+        false => (&name[..name.floor_char_boundary(room)], "…"),
+    };
+    let name = name.replace('~', "~0").replace('/', "~1");
+    format!("{pointer}/{name}{mark}")
 }
 
 fn compare_objects(a: Node<'_>, b: Node<'_>, pointer: &str, add: &mut Add<'_>) {
-    let members = |node: Node<'_>| -> TextMap<()> {
-        let members = node.members();
-        members.map(|(key, _)| (key.to_lossy(), ())).collect()
-    };
-    for name in union(&members(a), &members(b)) {
-        let at = format!("{pointer}/{}", token(name));
-        match (a.get(name), b.get(name)) {
-            (Some(a), Some(b)) => compare_nodes(a, b, &at, add),
-            (a, b) => add(at, a.map(text_of), b.map(text_of)),
+    let (mut a, mut b) = (a.members().peekable(), b.members().peekable());
+    loop {
+        let order = match (a.peek(), b.peek()) {
+            (Some((old, _)), Some((new, _))) => old.compare(new),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => return,
+        };
+        // Whichever comes first, or both.
+        let old = a.next_if(|_| order.is_le());
+        let new = b.next_if(|_| order.is_ge());
+        let Some((key, _)) = old.or(new) else { return };
+        let at = below(pointer, &key.to_lossy());
+        match (old, new) {
+            (Some((_, a)), Some((_, b))) => compare_nodes(a, b, &at, add),
+            (a, b) => {
+                let text = |(_, value)| text_of(value);
+                add(at, a.map(text), b.map(text));
+            }
         }
     }
 }
@@ -90,7 +130,7 @@ fn compare_lists(old: Node<'_>, new: Node<'_>, pointer: &str, add: &mut Add<'_>)
         return compare_values(old, new, pointer, add);
     }
     for at in 0..old.len().max(new.len()) {
-        let place = format!("{pointer}/{at}");
+        let place = below(pointer, &at.to_string());
         match (old.item(at), new.item(at)) {
             (Some(a), Some(b)) => compare_nodes(a, b, &place, add),
             (a, b) => add(place, a.map(text_of), b.map(text_of)),
@@ -103,7 +143,7 @@ fn names_all(list: Node<'_>, key: &str) -> bool {
     let mut seen = TextMapBuilder::default();
     for element in list.items() {
         match element.get(key) {
-            Some(value) => seen.push(&text_of(value), ()),
+            Some(value) => seen.push(&key_of(value), ()),
             None => return false,
         }
     }
@@ -116,15 +156,17 @@ fn compare_by_key(old: Node<'_>, new: Node<'_>, key: &str, pointer: &str, add: &
     let by_key = |list: Node<'_>| -> TextMap<usize> {
         let keyed = list.items().enumerate();
         keyed
-            .filter_map(|(at, element)| Some((text_of(element.get(key)?), at)))
+            .filter_map(|(at, element)| Some((key_of(element.get(key)?), at)))
             .collect()
     };
     let (a, b) = (by_key(old), by_key(new));
     for name in union(&a, &b) {
         match (find(old, &a, name), find(new, &b, name)) {
-            (Some((at, a)), Some((_, b))) => compare_nodes(a, b, &format!("{pointer}/{at}"), add),
-            (Some((at, a)), None) => add(format!("{pointer}/{at}"), Some(text_of(a)), None),
-            (None, Some((at, b))) => add(format!("{pointer}/{at}"), None, Some(text_of(b))),
+            (Some((at, a)), Some((_, b))) => {
+                compare_nodes(a, b, &below(pointer, &at.to_string()), add)
+            }
+            (Some((at, a)), None) => add(below(pointer, &at.to_string()), Some(text_of(a)), None),
+            (None, Some((at, b))) => add(below(pointer, &at.to_string()), None, Some(text_of(b))),
             (None, None) => {}
         }
     }
@@ -138,27 +180,24 @@ fn find<'a>(list: Node<'a>, places: &TextMap<usize>, name: &str) -> Option<(usiz
 
 /// Compares plain values as a collection first; their order counts only if nothing else differs.
 fn compare_values(old: Node<'_>, new: Node<'_>, pointer: &str, add: &mut Add<'_>) {
-    let are_same = |(a, b): (Node<'_>, Node<'_>)| text_of(a) == text_of(b);
+    let are_same = |(a, b): (Node<'_>, Node<'_>)| key_of(a) == key_of(b);
     if old.len() == new.len() && zip(old.items(), new.items()).all(are_same) {
         return;
     }
-    let texts = |list: Node<'_>| -> TextMap<()> {
-        list.items().map(|value| (text_of(value), ())).collect()
-    };
+    let texts =
+        |list: Node<'_>| -> TextMap<()> { list.items().map(|value| (key_of(value), ())).collect() };
     let (in_old, in_new) = (texts(old), texts(new));
     let mut is_other_order = true;
     for (at, value) in old.items().enumerate() {
-        let text = text_of(value);
-        if !in_new.contains_key(&text) {
+        if !in_new.contains_key(&key_of(value)) {
             is_other_order = false;
-            add(format!("{pointer}/{at}"), Some(text), None);
+            add(below(pointer, &at.to_string()), Some(text_of(value)), None);
         }
     }
     for (at, value) in new.items().enumerate() {
-        let text = text_of(value);
-        if !in_old.contains_key(&text) {
+        if !in_old.contains_key(&key_of(value)) {
             is_other_order = false;
-            add(format!("{pointer}/{at}"), None, Some(text));
+            add(below(pointer, &at.to_string()), None, Some(text_of(value)));
         }
     }
     if is_other_order {
@@ -201,6 +240,30 @@ mod tests {
             changes(r#"{"a":1,"b":[1,2]}"#, r#"{ "b" : [1, 2], "a" : 1 }"#),
             []
         );
+    }
+
+    #[test]
+    fn long_values_and_places_are_cut_and_still_told_apart() {
+        let long = "é".repeat(40_000);
+        let found = changes(
+            &format!(r#"{{"a":"{long}x","{long}":{{"b":[1,2],"c":[5,[6]]}}}}"#),
+            &format!(r#"{{"a":"{long}y","{long}":{{"b":[1,3],"c":[5,[7]]}}}}"#),
+        );
+        let places: Vec<&str> = found.iter().map(|(place, ..)| place.as_str()).collect();
+        assert_eq!((places.len(), places[0]), (5, "/a"));
+        let cut = format!("/{}…", "é".repeat(DIFF_LONGEST / 2));
+        assert!(places[1..].iter().all(|place| *place == cut), "{places:?}");
+        let (_, Some(old), Some(new)) = &found[0] else {
+            panic!("both have it: {:?}", found[0].0);
+        };
+        assert!(old.ends_with(')') && old.len() < 2000 && old != new);
+        let (old, new) = (old.split_once('…'), new.split_once('…'));
+        assert_eq!(old.map(|(text, _)| text), new.map(|(text, _)| text));
+        // Long names of elements are told apart by what is not shown of them.
+        let ids =
+            |last: &str| format!(r#"[{{"id":"{long}1","v":1}},{{"id":"{long}{last}","v":2}}]"#);
+        assert_eq!(changes(&ids("2"), &ids("2")), []);
+        assert_eq!(changes(&ids("2"), &ids("3")).len(), 2);
     }
 
     #[test]

@@ -11,8 +11,9 @@ mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use runseal_core::canon::{Document, ReadOptions, parse_document};
 use runseal_core::formats::Format;
-use runseal_core::limits::DIFF_MAX_CHANGES;
+use runseal_core::limits::{DIFF_MAX_CHANGES, JsonLimits};
 
 use crate::survey::load::Loaded;
 use json::compare_nodes;
@@ -100,9 +101,10 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMis
     let mut changes = Vec::new();
     let mut partings = Vec::new();
     let mut unlisted = 0_u64;
-    let (a, b) = (before.parse(), after.parse());
-    let names: BTreeSet<_> = a.keys().chain(b.keys()).cloned().collect();
-    for name in &names {
+    // Documents that are too large to be compared by meaning.
+    let mut unparsed = BTreeSet::new();
+    let names = before.documents.keys().chain(after.documents.keys());
+    for name in names.collect::<BTreeSet<_>>() {
         let mut add = |pointer: String, before: Option<String>, after: Option<String>| {
             if changes.len() == DIFF_MAX_CHANGES {
                 unlisted += 1;
@@ -117,20 +119,31 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMis
                 lines: None,
             });
         };
-        match (a.get(name), b.get(name)) {
-            (Some(a), Some(b)) => {
+        let (a, b) = match (before.documents.get(name), after.documents.get(name)) {
+            (Some(a), Some(b)) => (a, b),
+            (a, b) => {
+                let there = |present: bool| present.then(|| "a document".to_owned());
+                add(String::new(), there(a.is_some()), there(b.is_some()));
+                continue;
+            }
+        };
+        if a == b {
+            continue;
+        }
+        // One pair after the other, for what is known of a document takes more memory than its text.
+        match parse_both(a, b) {
+            Some((a, b)) => {
                 compare_nodes(a.root(), b.root(), "", &mut add);
                 if calls::is_recording(before.format, name) {
                     partings.extend(calls::find_parting(name, a.root(), b.root()));
                 }
             }
-            (a, b) => {
-                let there = |present: bool| present.then(|| "a document".to_owned());
-                add(String::new(), there(a.is_some()), there(b.is_some()));
+            None => {
+                unparsed.insert(name.as_str());
             }
         }
     }
-    compare_files(before, after, &mut changes);
+    compare_files(before, after, &unparsed, &mut changes);
     changes.extend(partings);
     changes.sort();
     changes.dedup();
@@ -149,9 +162,26 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMis
     Ok(changes)
 }
 
+/// Reads two documents; nothing where they hold more than is compared.
+fn parse_both<'a>(a: &'a [u8], b: &'a [u8]) -> Option<(Document<'a>, Document<'a>)> {
+    let mut options = ReadOptions {
+        limits: JsonLimits::COMPARED,
+        ..ReadOptions::default()
+    };
+    let a = parse_document(a, &options).ok()?;
+    options.share_with(&a);
+    let b = parse_document(b, &options).ok()?;
+    Some((a, b))
+}
+
 /// Adds what the documents do not show: differing other files, and documents that differ only in
 /// their bytes.
-fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
+fn compare_files(
+    before: &Loaded,
+    after: &Loaded,
+    unparsed: &BTreeSet<&str>,
+    changes: &mut Vec<Change>,
+) {
     let digests = |loaded: &Loaded| -> BTreeMap<String, Option<String>> {
         let line = |file: &runseal_core::source::MemberFile| {
             let what = file.sha256.map(|digest| digest.to_string());
@@ -184,6 +214,11 @@ fn compare_files(before: &Loaded, after: &Loaded, changes: &mut Vec<Change>) {
         }
         let lines = match (before.texts.get(&name), after.texts.get(&name)) {
             (Some(old), Some(new)) => diff_lines(&name, old, new),
+            _ if unparsed.contains(name.as_str()) => Some(format!(
+                "they differ and were not compared by meaning: together they have more than \
+                 {} elements and members",
+                JsonLimits::COMPARED.free_values
+            )),
             _ => None,
         };
         let topic = match (is_document(before), name.as_str()) {
@@ -248,5 +283,20 @@ fn topic_of(file: &str, pointer: &str) -> Topic {
         Topic::Steps
     } else {
         Topic::Circumstances
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_with_too_many_values_are_not_compared_by_meaning() {
+        let list = |count: u64| format!("[{}0]", "1,".repeat(count as usize));
+        let half = JsonLimits::COMPARED.free_values / 2;
+        let (small, large) = (list(half - 1), list(half + 1));
+        assert!(parse_both(small.as_bytes(), small.as_bytes()).is_some());
+        assert!(parse_both(large.as_bytes(), small.as_bytes()).is_none());
+        assert!(parse_both(small.as_bytes(), large.as_bytes()).is_none());
     }
 }

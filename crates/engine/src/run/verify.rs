@@ -17,7 +17,7 @@ pub use crate::job::verify::VerifyOptions;
 /// A bundle that was verified and is valid. There is no other way to obtain one.
 pub struct VerifiedRun<'a> {
     source: &'a dyn Source,
-    collected: CollectedRun,
+    collected: CollectedRun<'a>,
     withholding: Withholding,
 }
 
@@ -33,7 +33,7 @@ impl VerifiedRun<'_> {
     }
 
     /// The facts that were collected from it.
-    pub fn collected(&self) -> &CollectedRun {
+    pub fn collected(&self) -> &CollectedRun<'_> {
         &self.collected
     }
 
@@ -76,9 +76,9 @@ pub(crate) fn judge_run<'a>(
         report: collected.judge(Level::Integrity, &LocalTools),
         identity: collected.identity(),
     };
-    let verified = judgement.report.is_valid().then_some(VerifiedRun {
+    let verified = judgement.report.is_valid().then(|| VerifiedRun {
         source,
-        collected,
+        collected: collected.into_owned(),
         withholding: Withholding::default(),
     });
     Ok((judgement, verified))

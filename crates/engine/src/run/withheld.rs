@@ -133,7 +133,7 @@ pub fn is_redacted(source: &dyn Source) -> Result<bool, SourceError> {
 pub(super) struct CollectedCopy {
     pub(super) judgement: Judgement,
     /// The visible part of the run, if the copy is valid and of a run bundle.
-    pub(super) run: Option<(CollectedRun, Withholding)>,
+    pub(super) run: Option<(CollectedRun<'static>, Withholding)>,
 }
 
 /// Verifies the copy in `source`, to which nobody else may be writing; what is judged is read through
@@ -167,12 +167,12 @@ pub(super) fn collect_copy(
         fill_facts(&mut document, source, &withholding)?;
         // What cannot be written stays as it was read.
         if let Ok(bytes) = canonical_bytes(&document, Dialect::Jcs) {
-            collected.documents.insert(name, bytes);
+            collected.documents.insert(name, bytes.into());
         }
     }
     Ok(CollectedCopy {
         judgement,
-        run: Some((collected, withholding)),
+        run: Some((collected.into_owned(), withholding)),
     })
 }
 

@@ -4,6 +4,7 @@
 //! everything else only the digest stays, so memory does not grow with the artifacts. Facts are
 //! the same in whatever order a source shows its files.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -54,13 +55,13 @@ pub trait SchemaJudge: Sync {
     fn judge(&self, document: Option<Node<'_>>, schema: Option<Node<'_>>) -> SchemaVerdict;
 }
 
-/// What was found: facts, and the bytes of the documents.
+/// What was found: facts, and the bytes of the documents, which a source that holds them anyway lends.
 #[derive(Debug, Default)]
-pub struct CollectedRun {
+pub struct CollectedRun<'s> {
     /// The facts.
     pub facts: RunBundleFacts,
     /// The documents that are JSON with a JCS form, as they are stored.
-    pub documents: BTreeMap<&'static str, Vec<u8>>,
+    pub documents: BTreeMap<&'static str, Cow<'s, [u8]>>,
     /// SHA256SUMS.txt, where it is a file.
     pub sums: Option<Sums>,
     /// ARTIFACT_INDEX.json, where it is JSON with a JCS form.
@@ -75,28 +76,31 @@ const FILES_AT_ONCE: usize = 16_384;
 /// Entries of which everything is known before the other files are read.
 type Entries = Vec<(Box<str>, EntryFact)>;
 
-impl CollectedRun {
+impl<'s> CollectedRun<'s> {
     /// Collects the facts of the bundle in `source`.
     ///
     /// # Errors
     /// When the source cannot be listed, or a file that is there cannot be read: then nothing can
     /// be said about the bundle.
-    pub fn collect(source: &dyn Source) -> Result<Self, SourceError> {
+    pub fn collect(source: &'s dyn Source) -> Result<Self, SourceError> {
         let mut collected = Self::default();
-        let mut files = Vec::new();
+        let entries = source.entries()?;
+        let mut files = Vec::with_capacity(entries.len());
         let mut others = Entries::new();
-        for entry in source.entries()? {
-            let shown = Box::from(entry.name.shown());
-            let fact = match (entry.name, entry.kind) {
-                (EntryName::Unsafe(name), _) => EntryFact::UnsafeName(name.reason()),
-                (EntryName::Safe(_), EntryKind::Directory) => EntryFact::Folder,
+        for entry in entries {
+            let (name, fact) = match (entry.name, entry.kind) {
                 (EntryName::Safe(path), EntryKind::File) => {
                     files.push(path);
                     continue;
                 }
-                (EntryName::Safe(_), kind) => EntryFact::NotAFile(kind),
+                (name @ EntryName::Safe(_), EntryKind::Directory) => (name, EntryFact::Folder),
+                (name @ EntryName::Safe(_), kind) => (name, EntryFact::NotAFile(kind)),
+                (EntryName::Unsafe(name), _) => {
+                    let fact = EntryFact::UnsafeName(name.reason());
+                    (EntryName::Unsafe(name), fact)
+                }
             };
-            others.push((shown, fact));
+            others.push((Box::from(name.shown()), fact));
         }
         let (keys, documents) = collected.read_documents(source, &mut files)?;
         // A recorded command's artifacts are whatever its user's files are.
@@ -115,11 +119,25 @@ impl CollectedRun {
         Ok(collected)
     }
 
+    /// The same without its source.
+    pub fn into_owned(self) -> CollectedRun<'static> {
+        let documents = self.documents.into_iter();
+        CollectedRun {
+            documents: documents
+                .map(|(name, bytes)| (name, Cow::Owned(bytes.into_owned())))
+                .collect(),
+            facts: self.facts,
+            sums: self.sums,
+            index: self.index,
+            bodies: self.bodies,
+        }
+    }
+
     /// Reads the documents and SHA256SUMS.txt, takes them out of `files`, and gives the keys
     /// that INPUT_SCHEMA.json forbids.
     fn read_documents(
         &mut self,
-        source: &dyn Source,
+        source: &'s dyn Source,
         files: &mut Vec<SafePath>,
     ) -> Result<(ForbiddenKeys, Entries), SourceError> {
         let mut keys = ForbiddenKeys::always();
@@ -156,7 +174,7 @@ impl CollectedRun {
                             stored,
                             forbidden: Box::default(),
                         };
-                        self.documents.insert(name, bytes.into_owned());
+                        self.documents.insert(name, bytes);
                         EntryFact::File(fact)
                     }
                 },

@@ -124,7 +124,7 @@ impl FormatDefinition for RunBundleFormat {
     }
 }
 
-impl CollectedRun {
+impl CollectedRun<'_> {
     /// What the run calls itself, how it ended, and what was not captured of it.
     pub fn identity(&self) -> Identity {
         let parse = |name: &str| {

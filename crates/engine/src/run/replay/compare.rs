@@ -139,7 +139,8 @@ pub(super) fn compare(
     divergences.sort_by_key(|d: &Divergence| d.pointer.as_deref() == Some("/outputs_hash"));
     let mut now = BTreeMap::new();
     if !ran.artifacts.is_empty() {
-        let found = CollectedRun::collect(&ran.source()?)?;
+        let source = ran.source()?;
+        let found = CollectedRun::collect(&source)?;
         for (path, entry) in found.facts.entries.iter() {
             if let EntryFact::File(fact) = entry {
                 now.insert(format!("artifacts/{path}"), fact.sha256());
