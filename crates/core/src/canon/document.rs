@@ -380,7 +380,7 @@ impl<'a> Key<'a> {
 
 /// Code-point order of a key as written against decoded bytes.
 #[inline]
-fn compare_key(text: &str, key: Slot, wanted: &[u8]) -> Ordering {
+pub(super) fn compare_key(text: &str, key: Slot, wanted: &[u8]) -> Ordering {
     if key.flags() & ESCAPED == 0 {
         text.as_bytes()[key.range()].cmp(wanted)
     } else {

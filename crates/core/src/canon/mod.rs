@@ -43,7 +43,7 @@ pub use text::{JsonString, compare_utf16};
 pub use value::{NumberText, Value};
 pub use window::{NotPassing, Window};
 pub use writer::{
-    AnyJson, CanonError, canonical_bytes, canonical_digest, canonical_digest_without,
+    AnyJson, CanonError, Edit, Edits, canonical_bytes, canonical_digest, canonical_digest_without,
     canonical_string, canonical_text, canonicalize, compare_canonical, compute_text_digest,
-    update_digest,
+    update_digest, write_edited,
 };

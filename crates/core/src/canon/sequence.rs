@@ -7,7 +7,7 @@
 use std::io::{self, Read, Write};
 
 use super::dialect::Dialect;
-use super::writer::{AnyJson, CanonError, canonical_bytes};
+use super::writer::{AnyJson, CanonError, Failure, canonical_bytes, write};
 
 /// Writes one object. Its keys are names of ours: plain ASCII, which every dialect prints as it is
 /// and orders alike.
@@ -36,8 +36,10 @@ impl<W: Write> ObjectWriter<W> {
         value: impl Into<AnyJson<'v>>,
     ) -> Result<(), CanonError> {
         self.key(key)?;
-        let bytes = canonical_bytes(value, self.dialect)?;
-        Ok(self.sink.write_all(&bytes)?)
+        write(value.into(), self.dialect, b"", &mut self.sink).map_err(|failure| match failure {
+            Failure::Sink(error) => CanonError::Sink(error),
+            other => CanonError::NoForm(other.into_no_form()),
+        })
     }
 
     /// Adds a member that is a list, whose elements `fill` writes.

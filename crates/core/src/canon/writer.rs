@@ -4,6 +4,8 @@
 //! its text ever being in memory. A text whose value is an array is read and written element by
 //! element: its memory is the text and the largest element.
 
+mod edited;
+
 use std::io;
 
 use super::dialect::{Dialect, JcsProfile, JobProfile, KernelProfile, Profile};
@@ -14,6 +16,8 @@ use super::slot::{Member, ORDER_DIFFERS, Tag, VERBATIM};
 use super::text::{self, JsonString, Piece, RawPieces};
 use super::value::Value;
 use crate::digest::{Digest, Hasher};
+
+pub use edited::{Edit, Edits, write_edited};
 
 /// The bytes that are gathered before they are passed on.
 const BUFFER: usize = 16 * 1024;
@@ -114,17 +118,32 @@ pub fn canonical_digest_without<'a>(
     name: &str,
     dialect: Dialect,
 ) -> Result<Digest, NoCanonicalForm> {
-    let (object, suffix) = (object.into(), dialect.hashed_suffix());
     let mut hasher = Hasher::new();
-    let written = match dialect {
-        Dialect::Kernel => emit_without::<KernelProfile>(object, name, suffix, &mut hasher),
-        Dialect::Job => emit_without::<JobProfile>(object, name, suffix, &mut hasher),
-        Dialect::Jcs => emit_without::<JcsProfile>(object, name, suffix, &mut hasher),
-    };
-    match written {
-        Ok(()) => Ok(hasher.finish()),
-        Err(failure) => Err(failure.into_no_form()),
+    match object.into() {
+        AnyJson::Node(node) => {
+            write_edited(node, &[(name, Edit::LeaveOut)], dialect, &mut hasher)?;
+        }
+        AnyJson::Value(value) => {
+            let written = match dialect {
+                Dialect::Kernel => emit_without::<KernelProfile>(value, name, &mut hasher),
+                Dialect::Job => emit_without::<JobProfile>(value, name, &mut hasher),
+                Dialect::Jcs => emit_without::<JcsProfile>(value, name, &mut hasher),
+            };
+            written.map_err(Failure::into_no_form)?;
+            hasher.update(dialect.hashed_suffix());
+        }
     }
+    Ok(hasher.finish())
+}
+
+fn emit_without<P: Profile>(value: &Value, name: &str, sink: &mut dyn io::Write) -> Written {
+    Emitter::<P>::emit(sink, FULL_BUFFER, b"", |out| match value {
+        Value::Object(members) => {
+            let left_out = JsonString::from(name);
+            out.value_object(members.iter().filter(|(key, _)| **key != left_out))
+        }
+        value => out.value(value),
+    })
 }
 
 /// Adds the canonical text of `value` to `hasher`, without a suffix: for digests over a text that
@@ -233,29 +252,6 @@ fn emit_value<P: Profile>(value: AnyJson<'_>, suffix: &[u8], sink: &mut dyn io::
             Emitter::<P>::emit(sink, SMALL_BUFFER, suffix, |out| out.value(value))
         }
     }
-}
-
-fn emit_without<P: Profile>(
-    object: AnyJson<'_>,
-    name: &str,
-    suffix: &[u8],
-    sink: &mut dyn io::Write,
-) -> Written {
-    Emitter::<P>::emit(sink, FULL_BUFFER, suffix, |out| match object {
-        AnyJson::Node(node) => match node.member(name) {
-            Some(left_out) => {
-                let members = node.object_members().iter();
-                let members = members.filter(|member| !std::ptr::eq(*member, left_out));
-                out.node_unsorted(node, members.copied().collect())
-            }
-            None => out.node(node),
-        },
-        AnyJson::Value(Value::Object(members)) => {
-            let left_out = JsonString::from(name);
-            out.value_object(members.iter().filter(|(key, _)| **key != left_out))
-        }
-        AnyJson::Value(value) => out.value(value),
-    })
 }
 
 fn stream(
@@ -465,19 +461,21 @@ impl<'s, P: Profile> Emitter<'s, P> {
     #[inline(never)]
     fn node_object(&mut self, node: Node<'_>) -> Written {
         let members = node.object_members();
-        if P::UTF16_ORDER && node.slot.flags() & ORDER_DIFFERS != 0 {
-            return self.node_unsorted(node, members.to_vec());
+        match self.in_order(node) {
+            Some(sorted) => self.node_members(node.text, node.store, &sorted),
+            None => self.node_members(node.text, node.store, members),
         }
-        self.node_members(node.text, node.store, members)
     }
 
-    /// Writes `members` of an object, which are sorted by code point, in the dialect's order.
-    fn node_unsorted(&mut self, node: Node<'_>, mut members: Vec<Member>) -> Written {
-        if P::UTF16_ORDER && node.slot.flags() & ORDER_DIFFERS != 0 {
-            let key = |member: &Member| text::decode_raw(&node.text[member.key().range()]);
-            members.sort_by(|a, b| P::compare_keys(&key(a), &key(b)));
+    /// The members of an object in the dialect's order, where that is not the one that they are held in.
+    fn in_order(&self, node: Node<'_>) -> Option<Vec<Member>> {
+        if !P::UTF16_ORDER || node.slot.flags() & ORDER_DIFFERS == 0 {
+            return None;
         }
-        self.node_members(node.text, node.store, &members)
+        let mut members = node.object_members().to_vec();
+        let key = |member: &Member| text::decode_raw(&node.text[member.key().range()]);
+        members.sort_by(|a, b| P::compare_keys(&key(a), &key(b)));
+        Some(members)
     }
 
     fn node_members(&mut self, text: &str, store: &Store, members: &[Member]) -> Written {

@@ -8,7 +8,7 @@ use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::collect::parse_canonical;
 use runseal_core::formats::run_bundle::layout::{EXACT_FOLDER, exact_path, is_json};
-use runseal_core::formats::run_bundle::outputs::find_changed_integers;
+use runseal_core::formats::run_bundle::outputs::{find_changed_integer, find_changed_integers};
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
@@ -121,9 +121,7 @@ impl Storing<'_> {
         read.map_err(|source| io_error(to, source))?;
         let place = match parse_canonical(&bytes) {
             Ok((_, _, true)) => to.to_owned(),
-            Ok((document, _, false))
-                if find_changed_integers(&document.root().to_value()).is_empty() =>
-            {
+            Ok((document, _, false)) if find_changed_integer(document.root()).is_none() => {
                 self.put_json(to, &document.root().to_value())?;
                 exact_path(to)
             }

@@ -4,7 +4,10 @@
 //! is fine. meta.json is never covered: its contents decide nothing (PK11).
 
 use super::PackView;
-use crate::canon::{Dialect, JsonPath, Kind, NoCanonicalForm, Node, Value, canonical_digest};
+use crate::canon::{
+    Dialect, JsonPath, Kind, NoCanonicalForm, Node, Value, canonical_digest,
+    canonical_digest_without,
+};
 use crate::digest::ContentHash;
 use crate::verify::{Findings, Gate, Place};
 
@@ -36,11 +39,8 @@ pub fn cover_files<'a>(
 }
 
 fn compute_self_hash(run: Node<'_>) -> Option<ContentHash> {
-    let mut content = run.to_value();
-    if let Value::Object(members) = &mut content {
-        members.remove(&SELF_HASH.into());
-    }
-    Some(canonical_digest(&content, Dialect::Kernel).ok()?.into())
+    let digest = canonical_digest_without(run, SELF_HASH, Dialect::Kernel);
+    Some(digest.ok()?.into())
 }
 
 fn place(name: &str) -> Place {

@@ -9,7 +9,7 @@ use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use thiserror::Error;
 
 use super::receipt_bytes;
-use crate::canon::{NoCanonicalForm, Node, Value};
+use crate::canon::{Dialect, Edit, NoCanonicalForm, Node, Value, write_edited};
 use crate::digest::{Digest, decode_lower_hex};
 
 /// The one scheme there is.
@@ -212,7 +212,13 @@ pub fn verify_receipt_attestation(receipt: Node<'_>) -> Result<Attestation, Atte
         .get("attestation")
         .ok_or(AttestationError::NotObject)?;
     let attestation = Attestation::parse(node)?;
-    attestation.check_signature(&receipt_message(receipt.to_value())?)?;
+    let empty = Value::from("");
+    let unsigned = [("signature", Edit::Set((&empty).into()))];
+    let mut message = Vec::new();
+    let edits = [("attestation", Edit::Within(&unsigned))];
+    write_edited(receipt, &edits, Dialect::Job, &mut message)?;
+    message.push(b'\n');
+    attestation.check_signature(&message)?;
     Ok(attestation)
 }
 

@@ -13,9 +13,9 @@ pub mod trust;
 pub use read::{Problem, Receipt};
 pub use rules::{RULES, ReceiptChain, ReceiptsView, TrustDemand};
 
-use crate::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
+use crate::canon::{Dialect, Edit, NoCanonicalForm, Value, canonical_bytes, write_edited};
 use crate::canon::{JsonPath, Kind, Node};
-use crate::digest::Digest;
+use crate::digest::{Digest, Hasher};
 use crate::formats::Format;
 use crate::formats::definition::{CarriedSignature, DocumentFormat, Identity, Proves, infos};
 use crate::verify::{Level, Report, run_rules};
@@ -31,6 +31,18 @@ pub fn receipt_bytes(receipt: &Value) -> Result<Vec<u8>, NoCanonicalForm> {
     let mut bytes = canonical_bytes(receipt, Dialect::Job)?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+/// [`compute_receipt_hash`] of one that was read, without a copy of it.
+pub(crate) fn digest_receipt(receipt: Node<'_>) -> Result<Digest, NoCanonicalForm> {
+    let edits = [
+        ("attestation", Edit::Set((&Value::Null).into())),
+        ("receipt_hash", Edit::LeaveOut),
+    ];
+    let mut hasher = Hasher::new();
+    write_edited(receipt, &edits, Dialect::Job, &mut hasher)?;
+    hasher.update(b"\n");
+    Ok(hasher.finish())
 }
 
 /// The hash of a receipt: over its stored text without `receipt_hash` and with `attestation`

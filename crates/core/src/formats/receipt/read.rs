@@ -10,7 +10,7 @@ use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::op::Op;
 use crate::limits::{FINDINGS_A_RULE, max_manifest_elements};
 
-use super::{EXECUTOR_VERSION, RECEIPT_VERSION, compute_receipt_hash};
+use super::{EXECUTOR_VERSION, RECEIPT_VERSION, digest_receipt};
 
 /// A fault of one receipt: where, and what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -320,7 +320,7 @@ impl<'a> Receipt<'a> {
         if let Some(artifacts) = reading.kind(field("artifacts"), Kind::Array, at("artifacts")) {
             read_artifacts(artifacts, reading);
         }
-        match compute_receipt_hash(node.to_value()) {
+        match digest_receipt(node) {
             Ok(digest) => self.computed_hash = Some(digest),
             Err(error) => reading.add(At::Receipt, format!("no canonical form: {error}")),
         }

@@ -2,7 +2,7 @@
 //! follow, only facts.
 
 use super::index::ArtifactIndex;
-use super::outputs::find_changed_integers;
+use super::outputs::find_changed_integer;
 use super::sums::Sums;
 use crate::canon::Node;
 use crate::digest::Digest;
@@ -62,8 +62,7 @@ impl StoredJson {
         if is_canonical {
             return Self::Canonically;
         }
-        let changed = find_changed_integers(&document.to_value());
-        match changed.into_iter().next() {
+        match find_changed_integer(document) {
             None => Self::Otherwise,
             Some(pointer) => Self::WithUncoveredInteger(pointer.into()),
         }

@@ -3,7 +3,7 @@
 
 use super::pointer;
 use crate::canon::{
-    AnyJson, Dialect, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
+    AnyJson, Dialect, Kind, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
     canonical_digest_without,
 };
 use crate::digest::Digest;
@@ -95,9 +95,43 @@ pub fn find_changed_integers(value: &Value) -> Vec<String> {
     found
 }
 
+/// The pointer of the first such integer of a value that was read. It is made when one is found, not on the way:
+/// a long name would be copied for everything below it.
+pub fn find_changed_integer(node: Node<'_>) -> Option<String> {
+    let mut path = find_path_of_changed(node)?;
+    path.reverse();
+    let base = String::new();
+    Some(
+        path.iter()
+            .fold(base, |base, step| pointer::member(&base, step)),
+    )
+}
+
+/// The names on the path to it, the last one first.
+fn find_path_of_changed(node: Node<'_>) -> Option<Vec<String>> {
+    match node.kind() {
+        Kind::Number => {
+            let number = node.as_number()?;
+            let is_changed = is_changed(number.text(), node.into());
+            is_changed.then(Vec::new)
+        }
+        Kind::Array => node.items().enumerate().find_map(|(at, item)| {
+            let mut path = find_path_of_changed(item)?;
+            path.push(at.to_string());
+            Some(path)
+        }),
+        Kind::Object => node.members().find_map(|(key, value)| {
+            let mut path = find_path_of_changed(value)?;
+            path.push(key.to_lossy().into_owned());
+            Some(path)
+        }),
+        _ => None,
+    }
+}
+
 fn find_changed_below(value: &Value, base: &str, found: &mut Vec<String>) {
     match value {
-        Value::Number(number) if is_changed(number.get().text(), value) => {
+        Value::Number(number) if is_changed(number.get().text(), value.into()) => {
             found.push(base.to_owned());
         }
         Value::Array(items) => {
@@ -114,7 +148,7 @@ fn find_changed_below(value: &Value, base: &str, found: &mut Vec<String>) {
     }
 }
 
-fn is_changed(written: &str, value: &Value) -> bool {
+fn is_changed(written: &str, value: AnyJson<'_>) -> bool {
     let digits = written.strip_prefix('-').unwrap_or(written);
     // Up to 15 digits a double holds every integer.
     if digits.len() <= 15 || digits.bytes().any(|b| !b.is_ascii_digit()) {
@@ -244,5 +278,19 @@ mod tests {
             find_changed_integers(&value(text)),
             ["/a", "/b/1", "/f", "/i"]
         );
+    }
+
+    #[test]
+    fn first_changed_integer_of_a_document_is_that_of_its_value() {
+        for text in [
+            r#"{"a/b":[1,{"c~":[12345678901234567890]}],"d":12345678901234567891}"#,
+            "12345678901234567890",
+            r#"[1,"12345678901234567890",1e30,[]]"#,
+        ] {
+            let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+            let all = find_changed_integers(&document.root().to_value());
+            let first = find_changed_integer(document.root());
+            assert_eq!(first.as_ref(), all.first(), "{text}");
+        }
     }
 }

@@ -5,8 +5,8 @@
 
 mod checks;
 
-use crate::canon::{Dialect, Kind, Node, Value, canonical_digest};
-use crate::digest::ContentHash;
+use crate::canon::{Dialect, Kind, Node, ObjectWriter};
+use crate::digest::{ContentHash, Hasher};
 use crate::formats::Format;
 use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -33,17 +33,17 @@ const PARTS: [(&str, Kind); 8] = [
 
 /// Members that the hash covers; `timing`, `ephemeral` and unknown ones are left out (RN11).
 const CORE: [&str; 11] = [
-    "runner_schema_version",
-    "runner_id",
-    "runner_version",
-    "platform",
-    "sandbox",
-    "limits",
     "commands",
-    "write_roots",
     "context",
     "exit",
+    "limits",
+    "platform",
+    "runner_id",
+    "runner_schema_version",
+    "runner_version",
+    "sandbox",
     "warnings",
+    "write_roots",
 ];
 
 /// A runner record as the rules see it.
@@ -68,14 +68,15 @@ pub fn verify_runner(view: &RunnerView<'_>, level: Level) -> Report {
 
 /// The hash of a runner record: over the canonical bytes of its core, with the LF (RN11).
 pub fn compute_runner_hash(root: Node<'_>) -> Option<ContentHash> {
-    let mut core = Value::object::<Value>([]);
+    let mut core = ObjectWriter::begin(Hasher::new(), Dialect::Kernel).ok()?;
     for field in CORE {
         if let Some(node) = root.get(field) {
-            core.insert(field, node.to_value());
+            core.member(field, node).ok()?;
         }
     }
-    let digest = canonical_digest(&core, Dialect::Kernel).ok()?;
-    Some(digest.into())
+    let mut hasher = core.end().ok()?;
+    hasher.update(b"\n");
+    Some(hasher.finish().into())
 }
 
 const fn info(id: &'static str, title: &'static str, explanation: &'static str) -> RuleInfo {
