@@ -6,7 +6,7 @@ use super::BundleView;
 use super::walk::{Part, Where, branches, nodes, outputs, questions, top};
 use crate::canon::{
     Dialect, JsonPath, Kind, Node, ReadOptions, Value, canonical_bytes, canonical_digest,
-    parse_document,
+    compare_canonical, parse_document,
 };
 use crate::digest::ContentHash;
 use crate::ids::{BranchId, BundleId, NodeId, OutputId, QuestionId};
@@ -41,10 +41,11 @@ pub(super) fn check_canonical(view: &BundleView<'_>, findings: &mut Findings) {
             return;
         }
     };
-    let again = parse_document(&canonical, &ReadOptions::TEXT)
-        .ok()
-        .and_then(|document| canonical_bytes(document.root(), Dialect::Kernel).ok());
-    if again.is_none_or(|again| again != canonical) {
+    let is_stable = parse_document(&canonical, &ReadOptions::TEXT).is_ok_and(|again| {
+        compare_canonical(again.root(), Dialect::Kernel, &canonical)
+            .is_ok_and(|(_, differs_at)| differs_at.is_none())
+    });
+    if !is_stable {
         findings.add(
             JsonPath::ROOT,
             "canonicalizing the canonical form changes it",

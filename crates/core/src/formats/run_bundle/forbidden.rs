@@ -4,10 +4,12 @@
 //! are looked for below its top-level member `context`, through objects and arrays; in outputs at
 //! any depth.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::pointer;
 use crate::canon::{Node, Value};
+use crate::limits::{FINDING_TEXT, FINDINGS_A_RULE};
 
 /// What is forbidden whatever an engine says: who somebody is, what they may do, what they pay.
 const ALWAYS: [&str; 17] = [
@@ -65,10 +67,10 @@ impl ForbiddenKeys {
     }
 
     /// The pointers of every forbidden member of `node`, at any depth; what is inside a
-    /// forbidden member is not looked at again.
+    /// forbidden member is not looked at again. Long ones are cut, and those that no answer lists are empty.
     pub fn find(&self, node: Node<'_>) -> Vec<String> {
         let mut found = Vec::new();
-        self.find_below(node, "", &mut found);
+        self.find_below(node, &mut Vec::new(), &mut found);
         found
     }
 
@@ -76,24 +78,34 @@ impl ForbiddenKeys {
     pub fn find_in_input(&self, input: Node<'_>) -> Vec<String> {
         let mut found = Vec::new();
         if let Some(context) = input.get("context") {
-            self.find_below(context, "/context", &mut found);
+            let mut path = vec![Step::Member(Cow::Borrowed("context"))];
+            self.find_below(context, &mut path, &mut found);
         }
         found
     }
 
-    fn find_below(&self, node: Node<'_>, base: &str, found: &mut Vec<String>) {
+    /// Pointers are made of the `path` where something is found, not on the way: a long name would be copied for
+    /// everything below it.
+    fn find_below<'a>(&self, node: Node<'a>, path: &mut Vec<Step<'a>>, found: &mut Vec<String>) {
         for (key, value) in node.members() {
             let key = key.to_lossy();
-            let place = pointer::member(base, &key);
-            if self.contains(&key) {
-                found.push(place);
-            } else if !value.is_empty() {
-                self.find_below(value, &place, found);
+            let is_forbidden = self.contains(&key);
+            if !is_forbidden && value.is_empty() {
+                continue;
             }
+            path.push(Step::Member(key));
+            match is_forbidden {
+                true if found.len() < FINDINGS_A_RULE => found.push(pointer_of(path)),
+                true => found.push(String::new()),
+                false => self.find_below(value, path, found),
+            }
+            path.pop();
         }
         for (at, item) in node.items().enumerate() {
             if !item.is_empty() {
-                self.find_below(item, &pointer::element(base, at), found);
+                path.push(Step::Element(at));
+                self.find_below(item, path, found);
+                path.pop();
             }
         }
     }
@@ -131,6 +143,28 @@ impl ForbiddenKeys {
             _ => {}
         }
     }
+}
+
+/// A step to a member or element.
+enum Step<'a> {
+    Member(Cow<'a, str>),
+    Element(usize),
+}
+
+/// The pointer of a path, as far as a finding shows it.
+fn pointer_of(path: &[Step<'_>]) -> String {
+    let mut pointer = String::new();
+    for step in path {
+        let room = FINDING_TEXT.saturating_sub(pointer.len());
+        pointer = match step {
+            _ if room == 0 => break,
+            Step::Member(name) => {
+                pointer::member(&pointer, &name[..name.floor_char_boundary(room)])
+            }
+            Step::Element(at) => pointer::element(&pointer, *at),
+        };
+    }
+    pointer
 }
 
 #[cfg(test)]
@@ -218,5 +252,18 @@ mod tests {
             assert!(ForbiddenKeys::always().contains(name), "{name}");
         }
         assert_eq!(ForbiddenKeys::always().0.len(), 17);
+    }
+
+    /// Where every place was put together on the way, this copied 32 GB.
+    #[test]
+    fn forbidden_members_below_long_names_are_found_and_counted() {
+        let name = "k".repeat(800_000);
+        let roles = vec![r#"{"role":{"x":1},"y":[[]]}"#; 40_000].join(",");
+        let text = format!(r#"{{"a":{{"Role":1}},"{name}":[{roles}]}}"#);
+        let found = with(&text, |node| ForbiddenKeys::always().find(node));
+        assert_eq!(found.len(), 40_001);
+        assert_eq!(found[0], "/a/Role");
+        assert!(found[1].starts_with("/kkk") && found[1].len() <= FINDING_TEXT + 1);
+        assert!(found[FINDINGS_A_RULE..].iter().all(String::is_empty));
     }
 }

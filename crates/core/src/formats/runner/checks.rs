@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::{PARTS, RunnerView, SCHEMA_VERSION};
-use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_bytes};
+use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_digest};
 use crate::formats::policy::BOUNDS;
 use crate::formats::shape::{
     Member, find_misfits, is_filled_text, is_flag, is_number, is_text, is_word, member, optional,
@@ -54,7 +54,7 @@ fn strings<'a>(list: Node<'a>) -> Vec<Cow<'a, str>> {
 }
 
 fn is_sorted(list: Node<'_>) -> bool {
-    let strings: Vec<Node<'_>> = list.items().filter(Node::is_string).collect();
+    let strings = list.items().filter(Node::is_string);
     strings.is_sorted_by(|a, b| a.compare_utf16(b).is_le())
 }
 
@@ -443,7 +443,7 @@ pub(super) fn check_exit(view: &RunnerView<'_>, findings: &mut Findings) {
 }
 
 pub(super) fn check_canonical(view: &RunnerView<'_>, findings: &mut Findings) {
-    if canonical_bytes(view.root, Dialect::Kernel).is_err() {
+    if canonical_digest(view.root, Dialect::Kernel).is_err() {
         findings.add_without_path("the record has no canonical form");
     }
 }
