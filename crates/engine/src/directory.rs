@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use crate::content::{SMALL, read_content};
 use crate::stream::BUFFER;
-use crate::threads::{Task, help_out};
+use crate::threads::{Task, help_out, processors};
 
 /// The flags for opening files: a pipe does not block, a terminal does not become ours.
 const OPEN_FILE: OFlags = OFlags::RDONLY
@@ -40,6 +40,9 @@ const OPEN_FOLDER: OFlags = OFlags::RDONLY
 const SHARE: usize = 16;
 /// Fewer files than this are read on a single thread.
 const FEW: usize = 64;
+/// Files that a thread of several visits at a time: as many as one thread reads, so that opening their
+/// folder anew costs little.
+const VISIT: usize = FEW - 1;
 
 /// Whether the folder itself may be reached by a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub struct DirectorySource {
     root: OwnedFd,
     shown: String,
     threads: Option<usize>,
+    /// How many of the threads are already at work for whoever asks for more.
+    lent: AtomicUsize,
 }
 
 impl DirectorySource {
@@ -71,6 +76,7 @@ impl DirectorySource {
                 root,
                 shown,
                 threads: None,
+                lent: AtomicUsize::new(0),
             }),
             // Only for the message: find out what is there instead.
             Err(errno) => Err(match std::fs::symlink_metadata(path) {
@@ -91,29 +97,29 @@ impl DirectorySource {
         self
     }
 
-    /// How many threads are worthwhile for this many files. With few files, a second thread has
-    /// hardly started when the first is done.
+    /// How many threads are worthwhile for this many files at the moment. With few files, a second
+    /// thread has hardly started when the first is done; with more threads than processors, two of
+    /// them may share one while another is idle.
     fn threads_for(&self, files: usize) -> usize {
-        let shares = files.div_ceil(SHARE);
-        match self.threads {
-            _ if files < FEW => 1,
-            Some(threads) => threads.clamp(1, shares),
-            None => thread::available_parallelism().map_or(1, |count| count.get().min(shares)),
+        if files < FEW {
+            return 1;
         }
+        let threads = self.threads.unwrap_or_else(processors);
+        let free = threads.saturating_sub(self.lent.load(Ordering::Relaxed));
+        free.min(files.div_ceil(SHARE)).max(1)
     }
 
-    /// Opens a regular file; returns its handle and current size.
+    /// Opens a regular file; returns its handle and current size. A device is not even opened, which could have effects,
+    /// unless it took a file's place just now; then the handle tells.
     pub fn open_file(&self, path: &SafePath) -> Result<(File, u64), SourceError> {
+        let stat = rustix::fs::statat(&self.root, path.as_str(), AtFlags::SYMLINK_NOFOLLOW);
+        let stat = stat.map_err(|errno| self.open_error(path, errno))?;
+        refuse_others(path, stat.st_mode)?;
         let handle = open_below(self.root.as_fd(), path.as_str(), OPEN_FILE)
             .map_err(|errno| self.open_error(path, errno))?;
         let stat = rustix::fs::fstat(&handle).map_err(|errno| error(path.as_str(), errno))?;
-        match entry_kind(FileType::from_raw_mode(stat.st_mode)) {
-            EntryKind::File => Ok((File::from(handle), u64::try_from(stat.st_size).unwrap_or(0))),
-            kind => Err(SourceError::NotAFile {
-                path: path.to_string(),
-                kind,
-            }),
-        }
+        refuse_others(path, stat.st_mode)?;
+        Ok((File::from(handle), u64::try_from(stat.st_size).unwrap_or(0)))
     }
 
     /// Distinguishes a link from other reasons why a file could not be opened.
@@ -230,11 +236,22 @@ impl Source for DirectorySource {
             return second();
         }
         thread::scope(|scope| {
-            let task = Task::begin(scope, &mut *first);
+            self.lent.fetch_add(1, Ordering::Relaxed);
+            let task = Task::begin(scope, || {
+                first();
+                self.lent.fetch_sub(1, Ordering::Relaxed);
+            });
             second();
             if let Task::Refused(first) = task {
                 first();
             }
+        });
+    }
+
+    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
+        thread::scope(|scope| {
+            help_out(scope, self.threads_for(files) - 1, || work(VISIT));
+            work(VISIT);
         });
     }
 
@@ -264,6 +281,17 @@ impl Source for DirectorySource {
     }
 }
 
+/// Fails for everything but regular files.
+fn refuse_others(path: &SafePath, mode: u32) -> Result<(), SourceError> {
+    match entry_kind(FileType::from_raw_mode(mode)) {
+        EntryKind::File => Ok(()),
+        kind => Err(SourceError::NotAFile {
+            path: path.to_string(),
+            kind,
+        }),
+    }
+}
+
 /// Reads files one after another, through the handle of their folder as long as they share it.
 struct Visitor<'a> {
     source: &'a DirectorySource,
@@ -284,22 +312,14 @@ impl Visitor<'_> {
                 .map_err(fail),
             Want::Digests(wanted) => {
                 // A device has no end.
-                let kind = kind_of(&file.metadata().map_err(fail)?);
-                if kind != EntryKind::File {
-                    let path = path.to_string();
-                    return Err(SourceError::NotAFile { path, kind });
-                }
+                refuse_others(path, mode_of(&file.metadata().map_err(fail)?))?;
                 FileDigests::read(file, wanted)
                     .map(Got::Digests)
                     .map_err(fail)
             }
             Want::Whole(limit) => {
                 let metadata = file.metadata().map_err(fail)?;
-                let kind = kind_of(&metadata);
-                if kind != EntryKind::File {
-                    let path = path.to_string();
-                    return Err(SourceError::NotAFile { path, kind });
-                }
+                refuse_others(path, mode_of(&metadata))?;
                 if metadata.len() > limit {
                     let path = path.to_string();
                     return Err(SourceError::TooLarge { path, limit });

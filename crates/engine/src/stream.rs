@@ -12,7 +12,7 @@ use std::thread;
 
 use runseal_core::digest::{Digest, Hasher};
 
-use crate::threads::help_with;
+use crate::threads::{help_with, processors};
 
 /// The size of a buffer: large enough for cheap reads, small enough to stay in the cache.
 pub const BUFFER: usize = 256 << 10;
@@ -59,7 +59,7 @@ pub fn digest_through(
 
 /// Whether a second thread would only take turns with this one.
 fn is_one_processor() -> bool {
-    thread::available_parallelism().is_ok_and(|count| count.get() == 1)
+    processors() == 1
 }
 
 /// The caller's thread reads and shows; the other one hashes. Returns the hasher, before anything is

@@ -5,8 +5,15 @@
 //! caller instead.
 
 use std::io;
+use std::sync::OnceLock;
 use std::sync::mpsc::sync_channel;
 use std::thread::{self, Builder, Scope, ScopedJoinHandle};
+
+/// How many threads can work at once here. The system is asked once: every answer takes a dozen calls.
+pub fn processors() -> usize {
+    static PROCESSORS: OnceLock<usize> = OnceLock::new();
+    *PROCESSORS.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
+}
 
 /// A thread that was granted.
 #[derive(Debug)]

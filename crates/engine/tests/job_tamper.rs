@@ -6,11 +6,14 @@
 )]
 
 mod conformance;
+#[path = "../../../benches/job/data.rs"]
+mod data;
 
 use std::fs;
 use std::path::PathBuf;
 
 use conformance::{Json, read_lines};
+use data::make_bundle;
 use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
 
 /// The first vector, which is valid, as a folder; and its files.
@@ -74,4 +77,51 @@ fn bundle_cut_anywhere_or_with_text_added_does_not_hold() {
         fs::write(file, &sealed).unwrap();
     }
     assert!(holds());
+}
+
+/// Its manifest is long enough to be read beside the artifacts.
+#[test]
+fn bundle_of_many_artifacts_gets_one_verdict_on_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    make_bundle(folder, 300, 100);
+    fs::remove_file(folder.join("sums")).unwrap();
+    let findings = || {
+        let found = [None, Some(1), Some(2), Some(3), Some(50)].map(|threads| {
+            let options = VerifyOptions {
+                threads,
+                ..VerifyOptions::default()
+            };
+            let report = verify_job_bundle(folder, options).report;
+            let ids = report.findings().iter().map(|found| found.rule_id);
+            let places = report.findings().iter().map(|found| format!("{found:?}"));
+            assert_eq!(report.is_valid(), report.findings().is_empty());
+            (ids.collect::<Vec<_>>(), places.collect::<Vec<_>>())
+        });
+        let [first, others @ ..] = found;
+        others.iter().for_each(|other| assert_eq!(first, *other));
+        first.0
+    };
+    assert_eq!(findings(), [""; 0]);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder.join("artifacts"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    fs::remove_file(&files[7]).unwrap();
+    assert_eq!(findings(), ["JB4"]);
+    std::os::unix::fs::symlink("elsewhere", &files[7]).unwrap();
+    assert_eq!(findings(), ["JB10"]);
+    let manifest = folder.join("bundle.json");
+    let sealed = fs::read_to_string(&manifest).unwrap();
+    fs::write(
+        &manifest,
+        sealed.replacen("\"run_id\":\"bench\"", "\"run_id\":\"other\"", 1),
+    )
+    .unwrap();
+    assert_eq!(findings(), ["JB10", "JB8"]);
+    fs::rename(&manifest, folder.join("moved.json")).unwrap();
+    assert_eq!(findings(), ["JB1", "JB10"]);
+    std::os::unix::fs::symlink("moved.json", &manifest).unwrap();
+    assert_eq!(findings(), ["JB1", "JB10", "JB10"]);
 }

@@ -218,6 +218,10 @@ impl Source for KeptSource<'_> {
         self.inner.do_both(first, second);
     }
 
+    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.inner.together(files, work);
+    }
+
     fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
         let chunks = self.inner.chunks(path)?;
         self.note(path, (chunks.size, chunks.sha256), None);

@@ -274,6 +274,10 @@ impl Source for WitnessSource<'_> {
         self.inner.do_both(first, second);
     }
 
+    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.inner.together(files, work);
+    }
+
     fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
         let digests = self.inner.digests(path, wanted)?;
         self.note(path, None, Some(digests.sha256));

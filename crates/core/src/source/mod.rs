@@ -186,6 +186,9 @@ pub enum SourceError {
     },
 }
 
+/// Files that are looked at together by a source that spreads each visit over its threads or connections itself.
+const FILES_AT_ONCE: usize = 16_384;
+
 /// Files as verification sees them.
 pub trait Source: Sync {
     /// Everything below the root, folders included, ordered by name.
@@ -239,6 +242,13 @@ pub trait Source: Sync {
     fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
         first();
         second();
+    }
+
+    /// Calls `work` with the number of files that it should take at a time, and returns when it is done; on several
+    /// threads at once where the source has those, and where it is worthwhile for so many `files`.
+    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
+        let _ = files;
+        work(FILES_AT_ONCE);
     }
 
     /// Looks at many files, each opened once, and shows each to `see` with its index. A source

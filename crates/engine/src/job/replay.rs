@@ -83,7 +83,7 @@ pub fn replay_job_bundle(
 ) -> Result<Value, NoCanonicalForm> {
     let manifest = bundle.manifest();
     let content = |artifact: &Artifact<'_>| -> Option<ContentFact> {
-        match bundle.facts().artifact(artifact.key?) {
+        match bundle.facts().artifact(artifact.key()?) {
             Some(ArtifactFact::Content(content)) => Some(*content),
             _ => None,
         }
@@ -93,9 +93,9 @@ pub fn replay_job_bundle(
     for artifact in manifest.artifacts() {
         let (Some(content), Some(reference), Some(slice), Some(id)) = (
             content(&artifact),
-            artifact.reference,
-            artifact.slice,
-            artifact.artifact_id,
+            artifact.reference(),
+            artifact.slice(),
+            artifact.artifact_id(),
         ) else {
             continue;
         };
@@ -108,12 +108,12 @@ pub fn replay_job_bundle(
         artifacts.push(entry);
     }
     let steps = manifest.steps().filter_map(|step| {
-        let content = by_read.get(&(step.reference?, step.slice?))?;
+        let content = by_read.get(&step.pair()?)?;
         let mut result = Value::object([("content_hash", content.sha256.to_string().as_str())]);
         result.insert("bytes", content.bytes);
-        let mut entry = Value::object([("outcome", "SUCCESS"), ("op", step.op?.name())]);
-        entry.insert("ordinal", step.ordinal?.to_value());
-        entry.insert("step_id", step.step_id?.to_value());
+        let mut entry = Value::object([("outcome", "SUCCESS"), ("op", step.op()?.name())]);
+        entry.insert("ordinal", step.ordinal()?.to_value());
+        entry.insert("step_id", step.step_id()?.to_value());
         entry.insert("result", result);
         entry.insert("error", Value::Null);
         Some(entry)

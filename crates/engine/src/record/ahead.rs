@@ -18,6 +18,7 @@ use runseal_sandbox::OnFile;
 
 use crate::input::open_regular;
 use crate::stream::{BUFFER, digest_through};
+use crate::threads::processors;
 
 /// Larger files are left for later, so that interrupting a recording does not have to wait for one.
 const LARGEST_HASHED: u64 = 64 << 20;
@@ -97,7 +98,7 @@ impl Reader {
     /// no thread: files are then read later.
     pub(crate) fn start() -> Self {
         let shared = Arc::new(Shared::default());
-        let has_room = thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+        let has_room = processors() > 1;
         let start = || {
             let shared = Arc::clone(&shared);
             thread::Builder::new().spawn(move || shared.work()).ok()
@@ -243,7 +244,7 @@ mod tests {
         let (small, large, gone) = (at("small"), at("large"), at("gone"));
         let (changed, replaced) = (at("changed"), at("replaced"));
         let ahead = read(&[&small, &large, &gone, &changed, &replaced, folder.path()]);
-        if thread::available_parallelism().unwrap().get() == 1 {
+        if processors() == 1 {
             return;
         }
         let now = |path: &Path| fs::metadata(path).unwrap();

@@ -24,6 +24,7 @@ use super::documents::{FileEntry, list_files, list_texts};
 use super::packages::{Package, PackageLists};
 use crate::run::verify::prepare_schemas;
 use crate::stream::{BUFFER, digest_through};
+use crate::threads::processors;
 
 /// The version of what RUN_ENVIRONMENT.json holds.
 pub(crate) const VERSION: &str = "1.0.0";
@@ -222,7 +223,7 @@ pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {
                 .insert(at, digest);
         }
     };
-    let helpers = thread::available_parallelism().map_or(1, usize::from);
+    let helpers = processors();
     let helpers = helpers.min(paths.len()).saturating_sub(1).min(7);
     thread::scope(|scope| {
         for _ in 0..helpers {

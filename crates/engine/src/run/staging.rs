@@ -24,7 +24,7 @@ use crate::atomic::WriteError;
 use crate::redact::{Committing, RedactError};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place, set_rights};
 use crate::stream::BUFFER;
-use crate::threads::Task;
+use crate::threads::{Task, processors};
 use crate::unfinished::ClaimedName;
 
 /// Why a file could not be added to the bundle.
@@ -158,8 +158,7 @@ impl RunFiles {
         items: &[T],
         store: impl Fn(&mut Storing<'_>, &T) -> Result<R, E> + Sync,
     ) -> Result<Vec<R>, E> {
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let threads = threads.min(MOST_STORING).min(items.len() / FEW);
+        let threads = processors().min(MOST_STORING).min(items.len() / FEW);
         if threads <= 1 {
             let mut storing = self.storing();
             return items.iter().map(|item| store(&mut storing, item)).collect();

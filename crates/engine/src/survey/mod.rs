@@ -15,7 +15,7 @@ use runseal_core::source::SourceError;
 use runseal_core::verify::{Finding, Survey};
 use runseal_survey::{Crew, Files, Nobody, Take, Unit, UnitResults, add_results};
 
-use crate::threads::help_out;
+use crate::threads::{help_out, processors};
 
 pub use digest::compute_content_digest;
 pub use local::{LocalFiles, without_climbing};
@@ -93,10 +93,7 @@ impl Crew for Threads {
         find: &mut dyn FnMut(&mut Take<'_>),
         judge: &(dyn Fn(Unit) -> UnitResults + Sync),
     ) -> Vec<(usize, UnitResults)> {
-        let jobs = self
-            .jobs
-            .or_else(|| thread::available_parallelism().ok().map(usize::from))
-            .unwrap_or(1);
+        let jobs = self.jobs.unwrap_or_else(processors);
         let (sender, receiver) = mpsc::sync_channel::<(usize, Unit)>(WAITING);
         let receiver = Mutex::new(receiver);
         let work = || {

@@ -8,12 +8,12 @@ use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 use runseal_archive::Archive;
 use runseal_core::digest::Digest;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, Source, SourceError, read_bounded};
+use runseal_engine::threads::processors;
 use runseal_survey::Files;
 
 use super::address::S3Address;
@@ -411,6 +411,5 @@ impl Files for S3Files {
 
 /// How many requests to make in parallel; more than threads, because waiting takes no processor.
 fn connections(threads: Option<usize>) -> usize {
-    let threads = threads.or_else(|| thread::available_parallelism().ok().map(usize::from));
-    (threads.unwrap_or(1) * CONNECTIONS_A_THREAD).min(MAX_CONNECTIONS)
+    (threads.unwrap_or_else(processors) * CONNECTIONS_A_THREAD).min(MAX_CONNECTIONS)
 }

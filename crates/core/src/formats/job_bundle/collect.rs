@@ -1,21 +1,18 @@
-//! Collects what a job bundle's folder holds, through any source: every artifact opened once.
-//!
-//! Only regular files with an artifact's name, in the `artifacts` folder, are opened, beside the
-//! manifest. No path that a manifest declares is ever opened; it is only compared.
+//! Collects what a job bundle consists of, through any source, and judges it: its manifest, which is
+//! read as it passes by, and beside that its folder.
 
+use std::io::Read;
 use std::sync::OnceLock;
 
-use super::facts::{ArtifactFact, ArtifactKey, BundleFacts, EntryFact, FolderFact};
+use super::facts::BundleFacts;
+use super::folder::{Folder, MANIFEST};
 use super::manifest::{Manifest, PassedManifest};
 use super::rules::{BundleView, ManifestState, RULES};
 use crate::formats::definition::Identity;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
-use crate::source::{Entry, EntryKind, EntryName, Got, Source, SourceError, Want};
+use crate::source::{EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, run_rules};
-
-/// The manifest's name.
-const MANIFEST: &str = "bundle.json";
 
 /// A job bundle whose artifacts were read, as far as they could be, and whose manifest is at hand.
 pub struct CollectedJob<'s> {
@@ -66,24 +63,42 @@ impl<'s> CollectedJob<'s> {
         }
     }
 
-    /// Reads the artifacts of the bundle in `source`. What cannot be read is a fact, not an error.
+    /// Reads the bundle in `source`: its manifest, and beside that its folder and artifacts where both are worthwhile.
+    /// What cannot be read is a fact, not an error.
     pub fn collect(source: &'s dyn Source) -> Self {
-        let mut listing = Listing::default();
-        match source.entries() {
-            Ok(entries) => entries.iter().for_each(|entry| listing.note(entry)),
-            Err(error) => return Self::unlisted(source, &error),
+        let mut begun = BegunManifest::begin(source);
+        let is_short = begun.as_ref().is_none_or(|begun| begun.is_whole);
+        let folder: OnceLock<Folder> = OnceLock::new();
+        let mut passed = None;
+        let mut pass = || passed = begun.take().and_then(BegunManifest::pass);
+        // Whoever comes first lists the folder, while anyone else waits for that; then all read.
+        let read = |with_help: bool| {
+            let folder = folder.get_or_init(|| Folder::list(source));
+            let files = if with_help { folder.artifacts() } else { 0 };
+            source.together(files, &|count| folder.read_artifacts(source, count));
+        };
+        match is_short {
+            // A thread would take longer to begin than the manifest takes to read.
+            true => {
+                pass();
+                read(true);
+            }
+            // The thread that read the manifest goes on with the artifacts.
+            false => source.do_both(
+                &mut || {
+                    pass();
+                    read(false);
+                },
+                &mut || read(true),
+            ),
         }
-        listing.read(source)
-    }
-
-    /// The folder could not be listed, so nothing good is assumed of what is in it.
-    fn unlisted(source: &'s dyn Source, error: &SourceError) -> Self {
-        let mut facts = BundleFacts::empty();
-        facts.folder = FolderFact::Unreadable(error.to_string());
-        facts.others.push((".".to_owned(), EntryFact::Unknown));
+        let (manifest, facts) = folder.into_inner().unwrap_or_default().into_facts();
         Self {
-            manifest: Ok(source),
-            passed: pass_manifest(source),
+            passed: passed.filter(|_| manifest.is_ok()),
+            manifest: match manifest {
+                Ok(()) => Ok(source),
+                Err(reason) => Err(reason.to_owned()),
+            },
             facts,
         }
     }
@@ -221,155 +236,33 @@ fn reason_of(error: &SourceError) -> String {
     }
 }
 
-/// What stands below the folder, before any artifact is opened.
-#[derive(Default)]
-struct Listing {
-    manifest_kind: Option<EntryKind>,
-    folder: Option<EntryFact>,
-    artifacts: Vec<(ArtifactKey, EntryFact)>,
-    others: Vec<(String, EntryFact)>,
+/// A manifest whose beginning was read, to see how much there is of it.
+struct BegunManifest<'s> {
+    beginning: Vec<u8>,
+    /// Whether that is all of it.
+    is_whole: bool,
+    rest: Box<dyn Read + Send + 's>,
 }
 
-impl Listing {
-    fn note(&mut self, entry: &Entry) {
-        let kind = fact_of(entry.kind);
-        let name = entry.name.exact();
-        let mut also = |name: &str| self.others.push((name.to_owned(), kind));
-        if name == MANIFEST {
-            self.manifest_kind = Some(entry.kind);
-            if kind == EntryFact::Link {
-                also(name);
-            }
-        } else if name.starts_with("bundle.json/") {
-            // What lies in a folder of that name is that folder's fault.
-        } else if name == "artifacts" {
-            self.folder = Some(kind);
-            if kind != EntryFact::Folder {
-                also(name);
-            }
-        } else if let Some(key) = artifact_key(&entry.name) {
-            self.artifacts.push((key, kind));
-            // A folder may hide a link, and a link is a finding of its own.
-            if matches!(kind, EntryFact::Link | EntryFact::Folder) {
-                also(name);
-            }
-        } else {
-            also(name);
-        }
+impl<'s> BegunManifest<'s> {
+    /// A manifest up to this size is read before the artifacts, not beside them: it has less than a hundred.
+    const SHORT: u64 = 32 << 10;
+
+    /// `None` where there is none that can be opened.
+    fn begin(source: &'s dyn Source) -> Option<Self> {
+        let path = SafePath::parse(MANIFEST).ok()?;
+        let mut rest = source.open(&path).ok()?;
+        let mut beginning = Vec::new();
+        let read = (&mut rest).take(Self::SHORT).read_to_end(&mut beginning);
+        Some(Self {
+            is_whole: (read.ok()? as u64) < Self::SHORT,
+            beginning,
+            rest,
+        })
     }
 
-    fn read<'s>(mut self, source: &'s dyn Source) -> CollectedJob<'s> {
-        self.artifacts.sort_unstable_by_key(|(key, _)| *key);
-        self.others.sort();
-        let mut artifacts = Vec::with_capacity(self.artifacts.len());
-        let mut passed = None;
-        let is_manifest = self.manifest_kind == Some(EntryKind::File);
-        let mut pass = || passed = is_manifest.then(|| pass_manifest(source)).flatten();
-        let mut look = || {
-            for block in self.artifacts.chunks(FILES_AT_ONCE) {
-                read_block(source, block, &mut artifacts);
-            }
-        };
-        match self.artifacts.len() < FEW {
-            // A thread would take longer to begin than they take to read.
-            true => {
-                pass();
-                look();
-            }
-            false => source.do_both(&mut pass, &mut look),
-        }
-        let facts = BundleFacts {
-            folder: match self.folder {
-                Some(EntryFact::Folder) => FolderFact::Listed,
-                Some(kind) => FolderFact::NotFolder(kind),
-                None => FolderFact::Missing,
-            },
-            artifacts,
-            others: self.others,
-        };
-        let manifest = match self.manifest_kind {
-            Some(EntryKind::File) => Ok(source),
-            Some(EntryKind::Symlink) => Err("it is a symbolic link".to_owned()),
-            Some(_) => Err("it is no regular file".to_owned()),
-            None => Err("there is none".to_owned()),
-        };
-        CollectedJob {
-            manifest,
-            passed,
-            facts,
-        }
-    }
-}
-
-/// Keeps what rules ask for of the manifest, as it passes by.
-fn pass_manifest(source: &dyn Source) -> Option<PassedManifest> {
-    let path = SafePath::parse(MANIFEST).ok()?;
-    PassedManifest::read(&mut source.open(&path).ok()?)
-}
-
-/// Fewer artifacts than this are read after the manifest, not beside it.
-const FEW: usize = 64;
-
-/// Artifacts that are looked at together, on several threads.
-const FILES_AT_ONCE: usize = 16_384;
-
-/// Reads artifacts that were listed, and adds what is known of them.
-fn read_block(
-    source: &dyn Source,
-    block: &[(ArtifactKey, EntryFact)],
-    artifacts: &mut Vec<(ArtifactKey, ArtifactFact)>,
-) {
-    let is_file = |(_, kind): &&(ArtifactKey, EntryFact)| *kind == EntryFact::File;
-    let path = |(key, _): &(ArtifactKey, EntryFact)| {
-        let path = SafePath::parse(&format!("artifacts/{}", key.file_name()));
-        path.ok().map(|path| (path, Want::Fact))
-    };
-    let wanted: Vec<(SafePath, Want)> = block.iter().filter(is_file).filter_map(path).collect();
-    let slots: Vec<OnceLock<ArtifactFact>> = wanted.iter().map(|_| OnceLock::new()).collect();
-    source.visit(&wanted, &|at, seen| {
-        let fact = match seen {
-            Ok(Got::Fact(content)) => ArtifactFact::Content(content),
-            Ok(Got::Whole(_) | Got::Digests(_)) => return,
-            Err(error) => unread(&error),
-        };
-        // Each file is shown once, so every slot is still empty.
-        let _ = slots[at].set(fact);
-    });
-    let mut read = slots.into_iter().map(OnceLock::into_inner);
-    artifacts.extend(block.iter().map(|(key, kind)| {
-        let fact = match kind {
-            EntryFact::File => read.next().flatten(),
-            _ => None,
-        };
-        (*key, fact.unwrap_or(ArtifactFact::NotRegular(*kind)))
-    }));
-}
-
-/// What is known of an artifact that could not be read.
-fn unread(error: &SourceError) -> ArtifactFact {
-    match error {
-        // Swapped after it was listed.
-        SourceError::NotAFile { kind, .. } => ArtifactFact::NotRegular(fact_of(*kind)),
-        other => ArtifactFact::Unreadable(match std::error::Error::source(other) {
-            Some(source) => source.to_string(),
-            None => other.to_string(),
-        }),
-    }
-}
-
-fn artifact_key(name: &EntryName) -> Option<ArtifactKey> {
-    let EntryName::Safe(path) = name else {
-        return None;
-    };
-    let name = path.as_str().strip_prefix("artifacts/")?;
-    ArtifactKey::parse_file_name(name.as_bytes())
-}
-
-fn fact_of(kind: EntryKind) -> EntryFact {
-    match kind {
-        EntryKind::File => EntryFact::File,
-        EntryKind::Directory => EntryFact::Folder,
-        EntryKind::Symlink => EntryFact::Link,
-        EntryKind::Fifo | EntryKind::Special => EntryFact::Special,
+    /// Keeps what rules ask for of it as it passes by; `None` where it has to be read whole.
+    fn pass(self) -> Option<PassedManifest> {
+        PassedManifest::read(&mut self.beginning.chain(self.rest))
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod collect;
 pub mod facts;
+mod folder;
 pub mod hashes;
 pub mod manifest;
 pub mod op;

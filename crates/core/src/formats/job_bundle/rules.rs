@@ -317,7 +317,7 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
             );
         }
     }
-    let ids = manifest.artifacts().map(|artifact| artifact.artifact_id);
+    let ids = manifest.artifacts().map(Artifact::artifact_id);
     check_ascending(JsonPath::ROOT.then("artifacts"), ids, findings);
     for (list, name) in INPUT_LISTS.into_iter().enumerate() {
         check_ascending(
@@ -419,7 +419,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
     let in_words =
         |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
     for (at, step) in manifest.steps().enumerate() {
-        if let Some(slice) = step.slice.filter(unbounded) {
+        if let Some(slice) = step.slice().filter(unbounded) {
             findings.add(
                 JsonPath::ROOT
                     .then("steps")
@@ -431,7 +431,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
         }
     }
     for (at, artifact) in manifest.artifacts().enumerate() {
-        if let Some(slice) = artifact.slice.filter(unbounded) {
+        if let Some(slice) = artifact.slice().filter(unbounded) {
             findings.add(
                 JsonPath::ROOT.then("artifacts").then(at).then("slice"),
                 in_words(&slice),

@@ -33,9 +33,9 @@ fn looked_up<'v, 'a>(
     let facts = &view.facts.artifacts;
     let mut next = 0;
     artifacts
-        .filter(|artifact| artifact.is_in_place)
+        .filter(|artifact| artifact.is_in_place())
         .filter_map(move |artifact| {
-            let key = artifact.key?;
+            let key = artifact.key()?;
             if facts.get(next).is_none_or(|(found, _)| *found != key) {
                 next = facts.partition_point(|(found, _)| *found < key);
             }
@@ -64,7 +64,7 @@ pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
     for (artifact, fact) in looked_up(view) {
         match fact {
             Some(ArtifactFact::Content(content)) => {
-                if let Some(declared) = artifact.sha256
+                if let Some(declared) = artifact.sha256()
                     && declared != content.sha256
                 {
                     findings.add_difference(
@@ -107,7 +107,7 @@ pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
 
 pub(super) fn check_sizes(view: &BundleView<'_>, findings: &mut Findings) {
     for (artifact, content) in contents(view) {
-        if let Some(declared) = artifact.bytes
+        if let Some(declared) = artifact.bytes()
             && declared.to_u64() != Some(content.bytes)
         {
             findings.add_difference(
@@ -165,13 +165,10 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
 
 fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
     for (at, artifact) in manifest.artifacts().enumerate() {
-        if let Some(path) = &artifact.elsewhere {
+        if let Some(path) = &artifact.elsewhere() {
             let fault = path_fault(path);
-            let id = artifact
-                .artifact_id
-                .as_ref()
-                .map(Text::to_lossy)
-                .unwrap_or_default();
+            let id = artifact.artifact_id();
+            let id = id.as_ref().map(Text::to_lossy).unwrap_or_default();
             let found = path.to_lossy();
             findings.add(
                 JsonPath::ROOT.then("artifacts").then(at).then("path"),

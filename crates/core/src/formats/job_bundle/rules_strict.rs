@@ -2,7 +2,7 @@
 
 use super::facts::ArtifactKey;
 use super::hashes::{PlanHasher, STEP_FIELDS, derive_artifact_id};
-use super::manifest::{ARTIFACT_FIELDS, INPUT_LISTS, Manifest, Text};
+use super::manifest::{ARTIFACT_FIELDS, Artifact, INPUT_LISTS, Manifest, Step, Text};
 use super::op::Op;
 use super::redactable::REDACTION_MEMBER;
 use super::rules::{BundleView, NO_MANIFEST};
@@ -35,11 +35,9 @@ pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {
             Gate::NotRun("there is no plan_hash to compare with")
         }
         Some(manifest) if !manifest.outline.has("run_id") => Gate::NotRun("there is no run_id"),
-        Some(manifest)
-            if manifest
-                .steps()
-                .any(|step| step.ordinal.is_none() || step.step_id.is_none()) =>
-        {
+        // Where the manifest passed by, every step was found to have both.
+        Some(manifest) if manifest.passed_plan_hash.is_some() => Gate::Ready,
+        Some(manifest) if manifest.steps().any(|step| step.order().is_none()) => {
             Gate::NotRun("a step has no ordinal or step_id")
         }
         Some(_) => Gate::Ready,
@@ -87,10 +85,10 @@ fn hash_plan(manifest: &Manifest<'_>, run_id: Node<'_>) -> Option<Result<Digest,
         Err(error) => return Some(Err(error)),
     };
     let mut steps: Vec<_> = manifest.steps().collect();
-    steps.sort_by(|a, b| (a.ordinal, &a.step_id).cmp(&(b.ordinal, &b.step_id)));
+    steps.sort_by_cached_key(|step| (step.ordinal(), step.step_id()));
     let mut elements = manifest.outline.elements();
     for step in steps {
-        if let Err(error) = elements.look(step.start, |node| hasher.add(node))?? {
+        if let Err(error) = elements.look(step.start(), |node| hasher.add(node))?? {
             return Some(Err(error));
         }
     }
@@ -145,11 +143,11 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     let mut elements = outline.elements();
     for (at, step) in manifest.steps().enumerate() {
         let place = || JsonPath::ROOT.then("steps").then(at);
-        elements.look(step.start, |node| unknown(node, &STEP_FIELDS, &place));
+        elements.look(step.start(), |node| unknown(node, &STEP_FIELDS, &place));
     }
     for (at, artifact) in manifest.artifacts().enumerate() {
         let place = || JsonPath::ROOT.then("artifacts").then(at);
-        elements.look(artifact.start, |node| {
+        elements.look(artifact.start(), |node| {
             unknown(node, &ARTIFACT_FIELDS, &place);
         });
     }
@@ -168,7 +166,7 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
             format!("unknown entry: {}", kind.with_article()),
         );
     }
-    let mut listed: Vec<ArtifactKey> = manifest.artifacts().filter_map(|a| a.key).collect();
+    let mut listed: Vec<ArtifactKey> = manifest.artifacts().filter_map(Artifact::key).collect();
     listed.sort_unstable();
     for (key, _) in &view.facts.artifacts {
         if listed.binary_search(key).is_err() {
@@ -205,15 +203,15 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
 fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
     let mut ops: Vec<(Text<'_>, Text<'_>, Op)> = manifest
         .steps()
-        .filter_map(|step| Some((step.reference?, step.slice?, step.op?)))
+        .filter_map(|step| Some((step.reference()?, step.slice()?, step.op()?)))
         .collect();
     ops.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
     for (at, artifact) in manifest.artifacts().enumerate() {
-        let (Some(reference), Some(slice)) = (&artifact.reference, &artifact.slice) else {
+        let Some((reference, slice)) = &artifact.pair() else {
             continue;
         };
         let place = |field: &str| JsonPath::ROOT.then("artifacts").then(at).then(field);
-        match (reference.as_str(), slice.as_str(), &artifact.artifact_id) {
+        match (reference.as_str(), slice.as_str(), artifact.artifact_id()) {
             (Some(ref_text), Some(slice_text), Some(id)) => {
                 let derived = derive_artifact_id(ref_text, slice_text);
                 if id.as_str() != Some(derived.as_str()) {
@@ -232,7 +230,7 @@ fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
             .iter()
             .take_while(|op| (&op.0, &op.1) == (reference, slice))
             .peekable();
-        if let (Some(kind), Some((_, _, op))) = (artifact.kind, reading.peek().copied())
+        if let (Some(kind), Some((_, _, op))) = (artifact.kind(), reading.peek().copied())
             && !reading.any(|(_, _, op)| *op == kind)
         {
             let what = "the kind does not agree with the op";
@@ -243,10 +241,10 @@ fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
 
 fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
     let is_symbol = |text: &Text<'_>| text.to_lossy().starts_with('@');
-    let refs = || manifest.steps().filter_map(|step| step.reference);
+    let refs = || manifest.steps().filter_map(Step::reference);
     let symbols = refs().filter(|text| is_symbol(text));
     let files = refs().filter(|text| !is_symbol(text));
-    let slices = manifest.steps().filter_map(|step| step.slice);
+    let slices = manifest.steps().filter_map(Step::slice);
     check_input_list(manifest, 0, symbols, findings);
     check_input_list(manifest, 1, files, findings);
     check_input_list(manifest, 2, slices, findings);
@@ -307,27 +305,22 @@ fn holds_exactly<'a>(sorted: &[Text<'a>], expected: impl Iterator<Item = Text<'a
 
 pub(super) fn check_slices(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let mut check = |slice: &Option<Text<'_>>, place: JsonPath| {
+    let mut check = |slice: Option<Text<'_>>, place: &dyn Fn() -> JsonPath| {
         if let Some(slice) = slice
             && let Err(error) = parse_slice(&slice.to_lossy())
         {
-            findings.add(place, error.to_string());
+            findings.add(place(), error.to_string());
         }
     };
     for (at, step) in manifest.steps().enumerate() {
-        check(
-            &step.slice,
-            JsonPath::ROOT
-                .then("steps")
-                .then(at)
-                .then("constraints")
-                .then("slice"),
-        );
+        let step_place = || JsonPath::ROOT.then("steps").then(at);
+        check(step.slice(), &|| {
+            step_place().then("constraints").then("slice")
+        });
     }
     for (at, artifact) in manifest.artifacts().enumerate() {
-        check(
-            &artifact.slice,
-            JsonPath::ROOT.then("artifacts").then(at).then("slice"),
-        );
+        check(artifact.slice(), &|| {
+            JsonPath::ROOT.then("artifacts").then(at).then("slice")
+        });
     }
 }

@@ -1,6 +1,6 @@
 //! Which artifact each step reads.
 
-use super::{Artifact, Step};
+use super::records::{Artifact, ArtifactRecord, Step, StepRecord};
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::hashes::derive_artifact_key;
 
@@ -17,34 +17,35 @@ pub struct Matching {
 ///
 /// Two reads may have the same id by design of whoever wrote them, so the texts are compared too.
 pub(super) fn match_steps<'a>(
-    (count, step_at): (usize, impl Fn(usize) -> Option<Step<'a>>),
-    artifacts: impl ExactSizeIterator<Item = Artifact<'a>>,
+    steps: &'a [StepRecord],
+    artifacts: &'a [ArtifactRecord],
+    texts: &'a str,
 ) -> Option<Matching> {
-    let key_of = |at: usize| {
-        let step = step_at(at)?;
-        let key = derive_artifact_key(step.reference?.as_str()?, step.slice?.as_str()?)?;
+    let key_of = |(at, step): (usize, &'a StepRecord)| {
+        let (reference, slice) = Step::new(step, texts).pair()?;
+        let key = derive_artifact_key(reference.as_str()?, slice.as_str()?)?;
         Some((key, u32::try_from(at).ok()?))
     };
-    let keys = (0..count).map(key_of);
+    let keys = steps.iter().enumerate().map(key_of);
     let mut keys = keys.collect::<Option<Vec<(ArtifactKey, u32)>>>()?;
     keys.sort_unstable();
     let mut next = 0;
     let mut before = None;
     let mut kinds_agree = true;
     for artifact in artifacts {
-        let key = artifact.key?;
+        let artifact = Artifact::new(artifact, texts);
+        let key = artifact.key()?;
         if before.replace(key).is_some_and(|before| before >= key) {
             return None;
         }
         let first = next;
         let mut has_kind = false;
         while let Some((_, at)) = keys.get(next).filter(|(found, _)| *found == key) {
-            let step = step_at(*at as usize)?;
-            if (step.reference, step.slice) != (artifact.reference.clone(), artifact.slice.clone())
-            {
+            let step = Step::new(steps.get(*at as usize)?, texts);
+            if step.pair() != artifact.pair() {
                 return None;
             }
-            has_kind |= step.op == artifact.kind;
+            has_kind |= step.op() == artifact.kind();
             next += 1;
         }
         if next == first {

@@ -101,15 +101,14 @@ impl<'a> Manifest<'a> {
             }
         })?;
         let text = outline.text();
-        Ok(Self::assemble(
-            outline,
-            (steps, artifacts),
-            text,
-            bytes.len(),
-        ))
+        let mut manifest = Self::assemble(outline, (steps, artifacts), text, bytes.len());
+        manifest.computed_root = root_of(&manifest.artifacts);
+        manifest.matching = match_steps(&manifest.steps, &manifest.artifacts, text);
+        Ok(manifest)
     }
 
-    /// A manifest of its outline and of what was read of its long lists, in a text of `bytes` bytes.
+    /// A manifest of its outline and of what was read of its long lists, in a text of `bytes` bytes. What is computed
+    /// over those lists is left to the caller, who may have done so while they passed by.
     fn assemble(
         outline: Outline<'a>,
         (steps, artifacts): (LongPart<'a, StepRecord>, LongPart<'a, ArtifactRecord>),
@@ -156,7 +155,7 @@ impl<'a> Manifest<'a> {
                 reading.digest(node.get("root_hash"), || "$.hashes.root_hash".to_owned())
             });
         reading.typed(field("provenance"), Kind::Object, top("provenance"));
-        let mut manifest = Self {
+        Self {
             problems: reading.into_problems(),
             bundle_id,
             plan_hash,
@@ -164,17 +163,13 @@ impl<'a> Manifest<'a> {
             texts,
             inputs,
             computed_id: computed_id(&outline),
-            computed_root: root_of(&artifacts),
+            computed_root: None,
             passed_plan_hash: None,
             matching: None,
             steps,
             artifacts,
             outline,
-        };
-        let step_at = |at: usize| Some(manifest.steps.get(at)?.view(manifest.texts));
-        let steps = (manifest.steps.len(), step_at);
-        manifest.matching = match_steps(steps, manifest.artifacts());
-        manifest
+        }
     }
 
     fn without_members(outline: Outline<'a>, problems: Vec<Problem>) -> Self {
@@ -196,15 +191,15 @@ impl<'a> Manifest<'a> {
     }
 
     /// The steps, in the manifest's order.
-    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'a>> + Clone {
-        self.steps.iter().map(|step| step.view(self.texts))
+    pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> + Clone {
+        self.steps.iter().map(|step| Step::new(step, self.texts))
     }
 
     /// The artifacts, in the manifest's order.
-    pub fn artifacts(&self) -> impl ExactSizeIterator<Item = Artifact<'a>> + Clone {
+    pub fn artifacts(&self) -> impl ExactSizeIterator<Item = Artifact<'_>> + Clone {
         self.artifacts
             .iter()
-            .map(|artifact| artifact.view(self.texts))
+            .map(|artifact| Artifact::new(artifact, self.texts))
     }
 
     /// A list of `inputs`, by its place in [`INPUT_LISTS`].
@@ -292,10 +287,12 @@ fn computed_id(outline: &Outline<'_>) -> Option<Result<Digest, NoCanonicalForm>>
 /// The root hash of the artifacts as declared.
 fn root_of(artifacts: &[ArtifactRecord]) -> Option<Digest> {
     let pair = |artifact: &ArtifactRecord| Some((artifact.key?, artifact.sha256?));
-    let mut pairs = artifacts.iter().map(pair).collect::<Option<Vec<_>>>()?;
-    if !pairs.is_sorted_by_key(|(key, _)| *key) {
-        pairs.sort_by_key(|(key, _)| *key);
+    if artifacts.is_sorted_by_key(|artifact| artifact.key) {
+        let is_whole = artifacts.iter().all(|artifact| pair(artifact).is_some());
+        return is_whole.then(|| compute_root_hash(artifacts.iter().filter_map(pair)));
     }
+    let mut pairs = artifacts.iter().map(pair).collect::<Option<Vec<_>>>()?;
+    pairs.sort_by_key(|(key, _)| *key);
     Some(compute_root_hash(pairs))
 }
 

@@ -6,9 +6,10 @@
 
 use std::io::Read;
 
+use super::matching::match_steps;
 use super::reading::{Reading, read_artifact, read_step};
-use super::records::{ArtifactRecord, Keeping, StepRecord};
-use super::{ARTIFACT_FIELDS, Manifest};
+use super::records::{ArtifactRecord, Keeping, Step, StepRecord};
+use super::{ARTIFACT_FIELDS, Manifest, Matching, root_of};
 use crate::canon::{Node, NotPassing, ReadOptions, Window, parse_outline};
 use crate::digest::{Digest, Hasher};
 use crate::formats::job_bundle::hashes::{PlanHasher, STEP_FIELDS, write_without_root_hash};
@@ -25,6 +26,8 @@ pub struct PassedManifest {
     artifacts: Vec<ArtifactRecord>,
     bundle_id: Digest,
     plan_hash: Digest,
+    root_hash: Option<Digest>,
+    matching: Option<Matching>,
     bytes: usize,
 }
 
@@ -42,11 +45,8 @@ impl PassedManifest {
             plan: None,
         };
         let passed = passing.read().ok()?;
-        let order = |at: usize| {
-            let step = passed.steps[at].view(&passed.texts);
-            (step.ordinal, step.step_id)
-        };
-        let is_sorted = (1..passed.steps.len()).all(|at| order(at - 1) < order(at));
+        let order = |step| Step::new(step, &passed.texts).order();
+        let is_sorted = passed.steps.is_sorted_by(|a, b| order(a) < order(b));
         is_sorted.then_some(passed)
     }
 
@@ -64,6 +64,8 @@ impl PassedManifest {
         // What the document is hashed as was seen in passing; an empty list would give another hash.
         manifest.computed_id = Some(Ok(self.bundle_id));
         manifest.passed_plan_hash = Some(self.plan_hash);
+        manifest.computed_root = self.root_hash;
+        manifest.matching = self.matching;
         manifest.problems.is_empty().then_some(manifest)
     }
 }
@@ -103,6 +105,8 @@ impl Passing<'_> {
         self.artifacts.shrink_to_fit();
         Ok(PassedManifest {
             bytes: usize::try_from(self.window.bytes_read()).map_err(|_| NotPassing)?,
+            root_hash: root_of(&self.artifacts),
+            matching: match_steps(&self.steps, &self.artifacts, &self.texts),
             outline: self.outline,
             texts: self.texts,
             steps: self.steps,
@@ -243,17 +247,15 @@ mod tests {
 
     /// Everything that rules see of a manifest but places in its text.
     fn shown(manifest: &Manifest<'_>) -> String {
-        let steps = manifest
-            .steps()
-            .map(|step| format!("{:?}", super::super::Step { start: 0, ..step }));
+        let steps = manifest.steps().map(|step| {
+            let read = (step.pair(), step.op());
+            format!("{:?} {read:?}", step.order())
+        });
         let artifacts = manifest.artifacts().map(|artifact| {
-            format!(
-                "{:?}",
-                super::super::Artifact {
-                    start: 0,
-                    ..artifact
-                }
-            )
+            let names = (artifact.artifact_id(), artifact.key(), artifact.pair());
+            let file = (artifact.elsewhere(), artifact.is_in_place());
+            let content = (artifact.kind(), artifact.sha256(), artifact.bytes());
+            format!("{names:?} {file:?} {content:?}")
         });
         let inputs =
             (0..3).map(|list| format!("{:?}", manifest.input_texts(list).collect::<Vec<_>>()));
@@ -281,7 +283,7 @@ mod tests {
         let mut plan = PlanHasher::begin(run_id).unwrap();
         let mut elements = whole.outline.elements();
         for step in whole.steps() {
-            let added = elements.look(step.start, |node| plan.add(node));
+            let added = elements.look(step.start(), |node| plan.add(node));
             added.unwrap().unwrap().unwrap();
         }
         assert_eq!(manifest.passed_plan_hash, Some(plan.finish()));

@@ -1,7 +1,7 @@
 //! What is kept of a step or an artifact: places in a text, so that a hundred thousand of them take little.
 //!
 //! The text is the manifest's own, or one that holds only what the rules ask for, where the manifest was read as it
-//! passed by. [`Step`] and [`Artifact`] are views that are made of a record when somebody looks.
+//! passed by. [`Step`] and [`Artifact`] look a field up when somebody asks for it.
 
 use super::Text;
 use crate::canon::{Integer, JsonString, Node, Number};
@@ -93,44 +93,55 @@ pub(super) struct StepRecord {
 }
 
 /// A step; what is missing or mistyped is `None`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// Where it begins in the manifest's text.
-    pub start: usize,
-    /// Its id.
-    pub step_id: Option<Text<'a>>,
-    /// Its place among the steps, as the plan numbers them.
-    pub ordinal: Option<Integer<'a>>,
-    /// What it does.
-    pub op: Option<Op>,
-    /// What it reads.
-    pub reference: Option<Text<'a>>,
-    /// Which part of it.
-    pub slice: Option<Text<'a>>,
+    record: &'a StepRecord,
+    texts: &'a str,
 }
 
 impl<'a> Step<'a> {
+    pub(super) fn new(record: &'a StepRecord, texts: &'a str) -> Self {
+        Self { record, texts }
+    }
+
+    /// Where it begins in the manifest's text.
+    pub fn start(self) -> usize {
+        self.record.start as usize
+    }
+
+    /// Its id.
+    pub fn step_id(self) -> Option<Text<'a>> {
+        self.record.step_id.text(self.texts)
+    }
+
+    /// Its place among the steps, as the plan numbers them.
+    pub fn ordinal(self) -> Option<Integer<'a>> {
+        self.record.ordinal.integer(self.texts)
+    }
+
+    /// What it does.
+    pub fn op(self) -> Option<Op> {
+        self.record.op
+    }
+
+    /// What it reads.
+    pub fn reference(self) -> Option<Text<'a>> {
+        self.record.reference.text(self.texts)
+    }
+
+    /// Which part of it.
+    pub fn slice(self) -> Option<Text<'a>> {
+        self.record.slice.text(self.texts)
+    }
+
     /// What steps are ordered by, where the step has both.
     pub fn order(self) -> Option<(Integer<'a>, Text<'a>)> {
-        self.ordinal.zip(self.step_id)
+        self.ordinal().zip(self.step_id())
     }
 
     /// What is read: ref and slice, where the step has both.
     pub fn pair(self) -> Option<(Text<'a>, Text<'a>)> {
-        self.reference.zip(self.slice)
-    }
-}
-
-impl StepRecord {
-    pub fn view<'a>(&self, texts: &'a str) -> Step<'a> {
-        Step {
-            start: self.start as usize,
-            step_id: self.step_id.text(texts),
-            ordinal: self.ordinal.integer(texts),
-            op: self.op,
-            reference: self.reference.text(texts),
-            slice: self.slice.text(texts),
-        }
+        self.reference().zip(self.slice())
     }
 }
 
@@ -152,58 +163,77 @@ pub(super) struct ArtifactRecord {
 }
 
 /// An artifact's entry; what is missing or mistyped is `None`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Artifact<'a> {
-    /// Where it begins in the manifest's text.
-    pub start: usize,
-    /// Its id as text, well formed or not.
-    pub artifact_id: Option<Text<'a>>,
-    /// Its id, if well formed.
-    pub key: Option<ArtifactKey>,
-    /// The op whose kind it states.
-    pub kind: Option<Op>,
-    /// What was read.
-    pub reference: Option<Text<'a>>,
-    /// Which part of it.
-    pub slice: Option<Text<'a>>,
-    /// Where its file is said to be, where that is not its one place.
-    pub elsewhere: Option<Text<'a>>,
-    /// The digest its file is said to have.
-    pub sha256: Option<Digest>,
-    /// The size its file is said to have.
-    pub bytes: Option<Integer<'a>>,
-    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
-    pub is_in_place: bool,
-}
-
-impl ArtifactRecord {
-    pub fn view<'a>(&self, texts: &'a str) -> Artifact<'a> {
-        Artifact {
-            start: self.start as usize,
-            artifact_id: self.artifact_id.text(texts),
-            key: self.key,
-            kind: self.kind,
-            reference: self.reference.text(texts),
-            slice: self.slice.text(texts),
-            elsewhere: self.path.text(texts),
-            sha256: self.sha256,
-            bytes: self.bytes.integer(texts),
-            is_in_place: self.is_in_place,
-        }
-    }
+    record: &'a ArtifactRecord,
+    texts: &'a str,
 }
 
 impl<'a> Artifact<'a> {
+    pub(super) fn new(record: &'a ArtifactRecord, texts: &'a str) -> Self {
+        Self { record, texts }
+    }
+
+    /// Where it begins in the manifest's text.
+    pub fn start(self) -> usize {
+        self.record.start as usize
+    }
+
+    /// Its id as text, well formed or not.
+    pub fn artifact_id(self) -> Option<Text<'a>> {
+        self.record.artifact_id.text(self.texts)
+    }
+
+    /// Its id, if well formed.
+    pub fn key(self) -> Option<ArtifactKey> {
+        self.record.key
+    }
+
+    /// The op whose kind it states.
+    pub fn kind(self) -> Option<Op> {
+        self.record.kind
+    }
+
+    /// What was read.
+    pub fn reference(self) -> Option<Text<'a>> {
+        self.record.reference.text(self.texts)
+    }
+
+    /// Which part of it.
+    pub fn slice(self) -> Option<Text<'a>> {
+        self.record.slice.text(self.texts)
+    }
+
+    /// Where its file is said to be, where that is not its one place.
+    pub fn elsewhere(self) -> Option<Text<'a>> {
+        self.record.path.text(self.texts)
+    }
+
+    /// The digest its file is said to have.
+    pub fn sha256(self) -> Option<Digest> {
+        self.record.sha256
+    }
+
+    /// The size its file is said to have.
+    pub fn bytes(self) -> Option<Integer<'a>> {
+        self.record.bytes.integer(self.texts)
+    }
+
+    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
+    pub fn is_in_place(self) -> bool {
+        self.record.is_in_place
+    }
+
     /// What was read: ref and slice, where the entry has both.
     pub fn pair(self) -> Option<(Text<'a>, Text<'a>)> {
-        self.reference.zip(self.slice)
+        self.reference().zip(self.slice())
     }
 
     /// The path for messages.
-    pub fn path_text(&self) -> String {
-        match (&self.elsewhere, self.key) {
+    pub fn path_text(self) -> String {
+        match (self.elsewhere(), self.key()) {
             (Some(path), _) => path.to_lossy().into_owned(),
-            (None, Some(key)) if self.is_in_place => format!("artifacts/{}", key.file_name()),
+            (None, Some(key)) if self.is_in_place() => format!("artifacts/{}", key.file_name()),
             _ => String::new(),
         }
     }
