@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use runseal_core::canon::{Document, Kind, Node, ReadOptions, parse_document};
-use runseal_core::formats::run_bundle::pointer;
+use runseal_core::formats::run_bundle::pointer::Trail;
 use runseal_core::verify::Checked;
 use runseal_survey::Noted;
 use runseal_trust::facts::read_facts;
@@ -99,10 +99,16 @@ struct Values {
 impl Values {
     fn collect(&mut self, root: Root, node: Node<'_>) {
         let room = self.found.len() + MOST_VALUES;
-        self.add(root, node, String::new(), (0, room));
+        self.add(root, node, &Trail::Root, (0, room));
     }
 
-    fn add(&mut self, root: Root, node: Node<'_>, at: String, (depth, room): (usize, usize)) {
+    fn add(
+        &mut self,
+        root: Root,
+        node: Node<'_>,
+        trail: &Trail<'_>,
+        (depth, room): (usize, usize),
+    ) {
         let scalar = match node.kind() {
             Kind::Object | Kind::Array if depth >= DEEPEST => {
                 self.left_out += 1;
@@ -112,8 +118,8 @@ impl Values {
                 for (key, member) in node.members() {
                     match key.as_str() {
                         Some(key) => {
-                            let at = pointer::member(&at, &key);
-                            self.add(root, member, at, (depth + 1, room));
+                            let trail = Trail::Member(trail, &key);
+                            self.add(root, member, &trail, (depth + 1, room));
                         }
                         None => self.left_out += 1,
                     }
@@ -122,8 +128,8 @@ impl Values {
             }
             Kind::Array => {
                 for (number, element) in node.items().take(MOST_ELEMENTS).enumerate() {
-                    let at = pointer::element(&at, number);
-                    self.add(root, element, at, (depth + 1, room));
+                    let trail = Trail::Element(trail, number);
+                    self.add(root, element, &trail, (depth + 1, room));
                 }
                 self.left_out += node.len().saturating_sub(MOST_ELEMENTS) as u64;
                 return;
@@ -131,6 +137,8 @@ impl Values {
             Kind::Null => return,
             _ => scalar_of(node),
         };
+        // One byte more, so that what is too long is still seen to be.
+        let at = trail.pointer_within(LONGEST_NAME + 1);
         match scalar {
             // What exceeds the limits is counted but not kept.
             Some(_) if self.found.len() >= room || at.len() > LONGEST_NAME => self.left_out += 1,
@@ -198,6 +206,15 @@ mod tests {
         assert_eq!((values.found.len(), values.left_out), (128, 172));
         let deep = format!("{}1{}", "[".repeat(40), "]".repeat(40));
         assert_eq!(collected(&deep).left_out, 1);
+    }
+
+    /// Where every name was put together on the way, this copied 32 GB.
+    #[test]
+    fn values_below_a_long_name_are_left_out_and_counted() {
+        let name = "k".repeat(800_000);
+        let below: Vec<_> = (0..40_000).map(|n| format!("\"m{n}\":{n}")).collect();
+        let values = collected(&format!(r#"{{"{name}":{{{}}},"z":7}}"#, below.join(",")));
+        assert_eq!((values.found.len(), values.left_out), (1, 40_000));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! texts, sizes of images, and otherwise the first byte.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
-use runseal_core::formats::run_bundle::pointer;
+use runseal_core::formats::run_bundle::pointer::Trail;
 
 use crate::compare::diff_lines;
 
@@ -14,6 +14,9 @@ const MOST: usize = 20;
 
 /// The most characters of a value that are shown.
 const SHOWN: usize = 80;
+
+/// The most bytes of a place that are shown, but for the last name.
+const LONGEST_PLACE: usize = 1 << 10;
 
 /// Describes where two versions of the file at `path` differ; `None` if they do not.
 pub(crate) fn describe_difference(path: &str, before: &[u8], now: &[u8]) -> Option<String> {
@@ -62,7 +65,8 @@ fn compare_json(before: &[u8], now: &[u8]) -> Option<String> {
         Some(document.root().to_value())
     };
     let mut lines = Vec::new();
-    compare_values(Some(&parse(before)?), Some(&parse(now)?), "", &mut lines);
+    let (before, now) = (parse(before)?, parse(now)?);
+    compare_values(Some(&before), Some(&now), &Trail::Root, &mut lines);
     match lines.is_empty() {
         true => Some("the same value, written in another way".to_owned()),
         false => Some(cut(lines)),
@@ -72,7 +76,7 @@ fn compare_json(before: &[u8], now: &[u8]) -> Option<String> {
 fn compare_values(
     before: Option<&Value>,
     now: Option<&Value>,
-    place: &str,
+    trail: &Trail<'_>,
     lines: &mut Vec<String>,
 ) {
     if lines.len() > MOST {
@@ -82,19 +86,21 @@ fn compare_values(
         (Some(Value::Object(a)), Some(Value::Object(b))) => {
             let keys: std::collections::BTreeSet<_> = a.keys().chain(b.keys()).collect();
             for key in keys {
-                let place = pointer::member(place, &key.to_lossy());
-                compare_values(a.get(key), b.get(key), &place, lines);
+                let name = key.to_lossy();
+                compare_values(a.get(key), b.get(key), &Trail::Member(trail, &name), lines);
             }
         }
         (Some(Value::Array(a)), Some(Value::Array(b))) => {
             for at in 0..a.len().max(b.len()) {
-                let place = pointer::element(place, at);
-                compare_values(a.get(at), b.get(at), &place, lines);
+                compare_values(a.get(at), b.get(at), &Trail::Element(trail, at), lines);
             }
         }
         (a, b) if a == b => {}
         (a, b) => {
-            let place = if place.is_empty() { "/" } else { place };
+            let place = match trail {
+                Trail::Root => "/".to_owned(),
+                _ => trail.pointer_within(LONGEST_PLACE),
+            };
             lines.push(format!("{place}: {}, now {}", show(a), show(b)));
         }
     }

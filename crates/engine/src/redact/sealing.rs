@@ -15,7 +15,7 @@ use runseal_core::formats::redacted::documents::{
 };
 use runseal_core::formats::redacted::redactable::Redactable;
 use runseal_core::formats::run_bundle::layout::is_json;
-use runseal_core::formats::run_bundle::outputs::find_changed_integers;
+use runseal_core::formats::run_bundle::outputs::find_changed_integer;
 use runseal_core::limits::JsonLimits;
 use runseal_core::source::{SourceError, read_bounded};
 
@@ -212,7 +212,7 @@ impl<'a> Committing<'a> {
         if has_marker(&value) {
             return Err(RedactError::LooksRedacted(path.to_owned()));
         }
-        if let Some(pointer) = find_changed_integers(&value).first() {
+        if let Some(pointer) = find_changed_integer(&value) {
             return Err(RedactError::NoCommitment(format!(
                 "`{path}` holds an integer that canonical JSON (RFC 8785) would change: {pointer}"
             )));
@@ -281,6 +281,6 @@ fn put_at(value: &mut Value, steps: &[&str], member: Value) {
 fn read_lines(bytes: &[u8]) -> Option<Value> {
     let value = FileKind::Lines.read(bytes).ok()?;
     let is_stored_so = FileKind::Lines.write(&value).ok()? == bytes;
-    let can_be = is_stored_so && !has_marker(&value) && find_changed_integers(&value).is_empty();
+    let can_be = is_stored_so && !has_marker(&value) && find_changed_integer(&value).is_none();
     can_be.then_some(value)
 }

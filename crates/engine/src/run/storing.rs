@@ -8,7 +8,7 @@ use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::collect::parse_canonical;
 use runseal_core::formats::run_bundle::layout::{EXACT_FOLDER, exact_path, is_json};
-use runseal_core::formats::run_bundle::outputs::{find_changed_integer, find_changed_integers};
+use runseal_core::formats::run_bundle::outputs::find_changed_integer;
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{Source, SourceError};
@@ -91,7 +91,7 @@ impl Storing<'_> {
         let (document, digest, _) = parse_canonical(bytes)
             .map_err(|fault| refuse(format!("is no JSON that can be sealed: {fault}")))?;
         let value = document.root().to_value();
-        if let Some(pointer) = find_changed_integers(&value).first() {
+        if let Some(pointer) = find_changed_integer(document.root()) {
             return Err(refuse(format!(
                 "holds an integer that JCS would change: {pointer}"
             )));

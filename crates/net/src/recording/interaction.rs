@@ -5,7 +5,7 @@ use base64ct::{Base64, Encoding};
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::model_io::{MAX_RESPONSE_BYTES, MAX_SESSION_BYTES};
-use runseal_core::formats::run_bundle::outputs::find_changed_integers;
+use runseal_core::formats::run_bundle::outputs::find_changed_integer;
 
 use super::document::DocumentDraft;
 use super::exchange::{End, Exchange, headers_value};
@@ -202,7 +202,7 @@ impl DocumentDraft<'_> {
 /// Whether a body can be stored as JSON wherever the recording goes: in JCS, which run bundles use,
 /// it would lose integers beyond 2^53. Other bodies are stored as the text that was sent.
 fn keeps_its_value(body: &Value) -> bool {
-    canonical_bytes(body, Dialect::Jcs).is_ok() && find_changed_integers(body).is_empty()
+    canonical_bytes(body, Dialect::Jcs).is_ok() && find_changed_integer(body).is_none()
 }
 
 /// The lengths of the pieces, including a last one that has no end.

@@ -4,10 +4,9 @@
 //! are looked for below its top-level member `context`, through objects and arrays; in outputs at
 //! any depth.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::pointer;
+use super::pointer::Trail;
 use crate::canon::{Node, Value};
 use crate::limits::{FINDING_TEXT, FINDINGS_A_RULE};
 
@@ -70,7 +69,7 @@ impl ForbiddenKeys {
     /// forbidden member is not looked at again. Long ones are cut, and those that no answer lists are empty.
     pub fn find(&self, node: Node<'_>) -> Vec<String> {
         let mut found = Vec::new();
-        self.find_below(node, &mut Vec::new(), &mut found);
+        self.find_below(node, &Trail::Root, &mut found);
         found
     }
 
@@ -78,34 +77,30 @@ impl ForbiddenKeys {
     pub fn find_in_input(&self, input: Node<'_>) -> Vec<String> {
         let mut found = Vec::new();
         if let Some(context) = input.get("context") {
-            let mut path = vec![Step::Member(Cow::Borrowed("context"))];
-            self.find_below(context, &mut path, &mut found);
+            self.find_below(context, &Trail::Member(&Trail::Root, "context"), &mut found);
         }
         found
     }
 
-    /// Pointers are made of the `path` where something is found, not on the way: a long name would be copied for
-    /// everything below it.
-    fn find_below<'a>(&self, node: Node<'a>, path: &mut Vec<Step<'a>>, found: &mut Vec<String>) {
+    fn find_below(&self, node: Node<'_>, trail: &Trail<'_>, found: &mut Vec<String>) {
         for (key, value) in node.members() {
             let key = key.to_lossy();
             let is_forbidden = self.contains(&key);
             if !is_forbidden && value.is_empty() {
                 continue;
             }
-            path.push(Step::Member(key));
+            let trail = Trail::Member(trail, &key);
             match is_forbidden {
-                true if found.len() < FINDINGS_A_RULE => found.push(pointer_of(path)),
+                true if found.len() < FINDINGS_A_RULE => {
+                    found.push(trail.pointer_within(FINDING_TEXT));
+                }
                 true => found.push(String::new()),
-                false => self.find_below(value, path, found),
+                false => self.find_below(value, &trail, found),
             }
-            path.pop();
         }
         for (at, item) in node.items().enumerate() {
             if !item.is_empty() {
-                path.push(Step::Element(at));
-                self.find_below(item, path, found);
-                path.pop();
+                self.find_below(item, &Trail::Element(trail, at), found);
             }
         }
     }
@@ -117,54 +112,33 @@ impl ForbiddenKeys {
         if let Value::Object(members) = input
             && let Some(context) = members.get_mut(&"context".into())
         {
-            self.strip_below(context, "/context", &mut stripped);
+            let trail = Trail::Member(&Trail::Root, "context");
+            self.strip_below(context, &trail, &mut stripped);
         }
         stripped.sort();
         stripped
     }
 
-    fn strip_below(&self, value: &mut Value, base: &str, stripped: &mut Vec<String>) {
+    fn strip_below(&self, value: &mut Value, trail: &Trail<'_>, stripped: &mut Vec<String>) {
         match value {
             Value::Object(members) => members.retain(|key, value| {
                 let key = key.to_lossy();
-                let place = pointer::member(base, &key);
+                let trail = Trail::Member(trail, &key);
                 if self.contains(&key) {
-                    stripped.push(place);
+                    stripped.push(trail.pointer());
                     return false;
                 }
-                self.strip_below(value, &place, stripped);
+                self.strip_below(value, &trail, stripped);
                 true
             }),
             Value::Array(items) => {
                 for (at, item) in items.iter_mut().enumerate() {
-                    self.strip_below(item, &pointer::element(base, at), stripped);
+                    self.strip_below(item, &Trail::Element(trail, at), stripped);
                 }
             }
             _ => {}
         }
     }
-}
-
-/// A step to a member or element.
-enum Step<'a> {
-    Member(Cow<'a, str>),
-    Element(usize),
-}
-
-/// The pointer of a path, as far as a finding shows it.
-fn pointer_of(path: &[Step<'_>]) -> String {
-    let mut pointer = String::new();
-    for step in path {
-        let room = FINDING_TEXT.saturating_sub(pointer.len());
-        pointer = match step {
-            _ if room == 0 => break,
-            Step::Member(name) => {
-                pointer::member(&pointer, &name[..name.floor_char_boundary(room)])
-            }
-            Step::Element(at) => pointer::element(&pointer, *at),
-        };
-    }
-    pointer
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
 //! What `inputs_hash` and `outputs_hash` are over, what `semantics` may be, and which integers
 //! JCS would change.
 
-use super::pointer;
+use std::ops::ControlFlow;
+
+use super::pointer::Trail;
 use crate::canon::{
-    AnyJson, Dialect, Kind, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
+    AnyJson, Dialect, NoCanonicalForm, Node, Value, canonical_bytes, canonical_digest,
     canonical_digest_without,
 };
 use crate::digest::Digest;
+use crate::limits::{FINDING_TEXT, FINDINGS_A_RULE};
 
 /// What an output must say about itself where OUTPUT_SCHEMA.json has no enum of its own.
 pub const SEMANTICS: [&str; 3] = ["RAW_TRUTH", "CORRELATION_ONLY", "DETERMINISTIC_TRANSFORM"];
@@ -87,65 +90,66 @@ fn resolve<'a>(root: Node<'a>, path: &str) -> Option<Node<'a>> {
     })
 }
 
-/// The pointers of every integer of `value` that would be another integer in JCS, which knows
-/// doubles only.
-pub fn find_changed_integers(value: &Value) -> Vec<String> {
+/// The pointers of every integer that would be another integer in JCS, which knows doubles only. Long ones are cut, and
+/// the search ends with as many as an answer lists.
+pub fn find_changed_integers<'a>(json: impl Into<AnyJson<'a>>) -> Vec<String> {
     let mut found = Vec::new();
-    find_changed_below(value, "", &mut found);
+    let _ = find_changed_below(json.into(), &Trail::Root, &mut |trail| {
+        found.push(trail.pointer_within(FINDING_TEXT));
+        match found.len() < FINDINGS_A_RULE {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
     found
 }
 
-/// The pointer of the first such integer of a value that was read. It is made when one is found, not on the way:
-/// a long name would be copied for everything below it.
-pub fn find_changed_integer(node: Node<'_>) -> Option<String> {
-    let mut path = find_path_of_changed(node)?;
-    path.reverse();
-    let base = String::new();
-    Some(
-        path.iter()
-            .fold(base, |base, step| pointer::member(&base, step)),
-    )
+/// The pointer of the first such integer.
+pub fn find_changed_integer<'a>(json: impl Into<AnyJson<'a>>) -> Option<String> {
+    let mut first = None;
+    let _ = find_changed_below(json.into(), &Trail::Root, &mut |trail| {
+        first = Some(trail.pointer_within(FINDING_TEXT));
+        ControlFlow::Break(())
+    });
+    first
 }
 
-/// The names on the path to it, the last one first.
-fn find_path_of_changed(node: Node<'_>) -> Option<Vec<String>> {
-    match node.kind() {
-        Kind::Number => {
-            let number = node.as_number()?;
-            let is_changed = is_changed(number.text(), node.into());
-            is_changed.then(Vec::new)
+/// Shows the way to every such integer, until told to stop.
+fn find_changed_below(
+    json: AnyJson<'_>,
+    trail: &Trail<'_>,
+    see: &mut dyn FnMut(&Trail<'_>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    match json {
+        AnyJson::Node(node) => {
+            if let Some(number) = node.as_number()
+                && is_changed(number.text(), json)
+            {
+                return see(trail);
+            }
+            for (at, item) in node.items().enumerate() {
+                find_changed_below(item.into(), &Trail::Element(trail, at), see)?;
+            }
+            for (key, value) in node.members() {
+                find_changed_below(value.into(), &Trail::Member(trail, &key.to_lossy()), see)?;
+            }
         }
-        Kind::Array => node.items().enumerate().find_map(|(at, item)| {
-            let mut path = find_path_of_changed(item)?;
-            path.push(at.to_string());
-            Some(path)
-        }),
-        Kind::Object => node.members().find_map(|(key, value)| {
-            let mut path = find_path_of_changed(value)?;
-            path.push(key.to_lossy().into_owned());
-            Some(path)
-        }),
-        _ => None,
-    }
-}
-
-fn find_changed_below(value: &Value, base: &str, found: &mut Vec<String>) {
-    match value {
-        Value::Number(number) if is_changed(number.get().text(), value.into()) => {
-            found.push(base.to_owned());
+        AnyJson::Value(Value::Number(number)) if is_changed(number.get().text(), json) => {
+            return see(trail);
         }
-        Value::Array(items) => {
+        AnyJson::Value(Value::Array(items)) => {
             for (at, item) in items.iter().enumerate() {
-                find_changed_below(item, &pointer::element(base, at), found);
+                find_changed_below(item.into(), &Trail::Element(trail, at), see)?;
             }
         }
-        Value::Object(members) => {
+        AnyJson::Value(Value::Object(members)) => {
             for (key, value) in members {
-                find_changed_below(value, &pointer::member(base, &key.to_lossy()), found);
+                find_changed_below(value.into(), &Trail::Member(trail, &key.to_lossy()), see)?;
             }
         }
-        _ => {}
+        AnyJson::Value(_) => {}
     }
+    ControlFlow::Continue(())
 }
 
 fn is_changed(written: &str, value: AnyJson<'_>) -> bool {

@@ -11,6 +11,47 @@ pub fn element(base: &str, at: usize) -> String {
     format!("{base}/{at}")
 }
 
+/// The way down to a place in a document. Its pointer is put together when somebody wants it, not on the way: a long
+/// name would be copied for everything below it.
+#[derive(Debug, Clone, Copy)]
+pub enum Trail<'a> {
+    /// The whole document.
+    Root,
+    /// A member of what the first one leads to.
+    Member(&'a Trail<'a>, &'a str),
+    /// An element of what the first one leads to.
+    Element(&'a Trail<'a>, usize),
+}
+
+impl Trail<'_> {
+    /// The pointer to the place.
+    pub fn pointer(&self) -> String {
+        self.pointer_within(usize::MAX)
+    }
+
+    /// The same, cut after a step that makes it longer than `limit` bytes, and before the end of a name that is longer
+    /// than that alone.
+    pub fn pointer_within(&self, limit: usize) -> String {
+        let mut steps = Vec::new();
+        let mut at = self;
+        while let Trail::Member(above, _) | Trail::Element(above, _) = at {
+            steps.push(at);
+            at = above;
+        }
+        let mut pointer = String::new();
+        for step in steps.into_iter().rev() {
+            let room = limit.saturating_sub(pointer.len());
+            pointer = match step {
+                _ if room == 0 => break,
+                Trail::Root => pointer,
+                Trail::Member(_, name) => member(&pointer, &name[..name.floor_char_boundary(room)]),
+                Trail::Element(_, at) => element(&pointer, *at),
+            };
+        }
+        pointer
+    }
+}
+
 /// The pointer for people: the whole document has an empty one, which nobody would see.
 pub fn shown(pointer: &str) -> &str {
     if pointer.is_empty() {
@@ -22,10 +63,24 @@ pub fn shown(pointer: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::Trail;
+
     #[test]
     fn pointer_escapes_tilde_and_slash() {
         assert_eq!(super::member("/a", "b/c~d"), "/a/b~1c~0d");
         assert_eq!(super::element("", 3), "/3");
         assert_eq!(super::member("", ""), "/");
+    }
+
+    #[test]
+    fn trail_gives_the_pointer_and_cuts_a_long_one() {
+        let root = Trail::Root;
+        let list = Trail::Member(&root, "a/é");
+        let item = Trail::Element(&list, 12);
+        assert_eq!(root.pointer(), "");
+        assert_eq!(item.pointer(), "/a~1é/12");
+        assert_eq!(Trail::Member(&item, "b").pointer(), "/a~1é/12/b");
+        assert_eq!(item.pointer_within(3), "/a~1");
+        assert_eq!(item.pointer_within(7), "/a~1é/12");
     }
 }

@@ -6,11 +6,13 @@ use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::commit::read_marker;
 use runseal_core::formats::run_bundle::CollectedRun;
+use runseal_core::formats::run_bundle::EntryFact;
 use runseal_core::formats::run_bundle::index::{InputArtifact, parse_input_artifacts};
 use runseal_core::formats::run_bundle::layout::{
     INPUT_ARTIFACT_INDEX, RUN_INPUT, RUN_OUTPUT, RUN_PARAMETERS,
 };
-use runseal_core::formats::run_bundle::{EntryFact, pointer};
+use runseal_core::formats::run_bundle::pointer::Trail;
+use runseal_core::limits::{FINDING_TEXT, FINDINGS_A_RULE};
 use runseal_core::path::SafePath;
 use runseal_core::verify::Finding;
 
@@ -133,10 +135,9 @@ pub(super) fn compare(
             "an output without a canonical form",
         ));
     };
-    let mut divergences = Vec::new();
-    compare_values(Some(&sealed.output), Some(&output), "", &mut divergences);
-    // The hash differs because something else does; list that first.
-    divergences.sort_by_key(|d: &Divergence| d.pointer.as_deref() == Some("/outputs_hash"));
+    let mut found = OutputDivergences::default();
+    found.add(Some(&sealed.output), Some(&output), &Trail::Root);
+    let mut divergences = found.finish();
     let mut now = BTreeMap::new();
     if !ran.artifacts.is_empty() {
         let source = ran.source()?;
@@ -183,37 +184,58 @@ fn first_message(findings: &[Finding]) -> String {
         .map_or_else(|| "nothing".to_owned(), |finding| finding.message.clone())
 }
 
-/// Adds every place where two canonical values differ, in document order.
-fn compare_values(
-    sealed: Option<&Value>,
-    now: Option<&Value>,
-    place: &str,
-    divergences: &mut Vec<Divergence>,
-) {
-    match (sealed, now) {
-        // Withheld, so it cannot be compared.
-        (Some(sealed), _) if read_marker(sealed).is_some() => {}
-        (Some(Value::Object(a)), Some(Value::Object(b))) => {
-            let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
-            for key in keys {
-                let place = pointer::member(place, &key.to_lossy());
-                compare_values(a.get(key), b.get(key), &place, divergences);
+/// Where two outputs differ, as far as that is listed.
+#[derive(Default)]
+struct OutputDivergences {
+    listed: Vec<Divergence>,
+    not_listed: usize,
+}
+
+impl OutputDivergences {
+    /// Adds every place where two canonical values differ, in document order.
+    fn add(&mut self, sealed: Option<&Value>, now: Option<&Value>, trail: &Trail<'_>) {
+        match (sealed, now) {
+            // Withheld, so it cannot be compared.
+            (Some(sealed), _) if read_marker(sealed).is_some() => {}
+            (Some(Value::Object(a)), Some(Value::Object(b))) => {
+                let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
+                for key in keys {
+                    let name = key.to_lossy();
+                    self.add(a.get(key), b.get(key), &Trail::Member(trail, &name));
+                }
             }
-        }
-        (Some(Value::Array(a)), Some(Value::Array(b))) => {
-            for at in 0..a.len().max(b.len()) {
-                let place = pointer::element(place, at);
-                compare_values(a.get(at), b.get(at), &place, divergences);
+            (Some(Value::Array(a)), Some(Value::Array(b))) => {
+                for at in 0..a.len().max(b.len()) {
+                    self.add(a.get(at), b.get(at), &Trail::Element(trail, at));
+                }
             }
+            (a, b) if a == b => {}
+            _ if self.listed.len() >= FINDINGS_A_RULE => self.not_listed += 1,
+            (a, b) => self.listed.push(Divergence {
+                path: RUN_OUTPUT.to_owned(),
+                pointer: Some(trail.pointer_within(FINDING_TEXT)),
+                sealed: show(a),
+                now: show(b),
+                difference: None,
+            }),
         }
-        (a, b) if a == b => {}
-        (a, b) => divergences.push(Divergence {
-            path: RUN_OUTPUT.to_owned(),
-            pointer: Some(place.to_owned()),
-            sealed: show(a),
-            now: show(b),
-            difference: None,
-        }),
+    }
+
+    /// The divergences, with one that says how many are not listed.
+    fn finish(mut self) -> Vec<Divergence> {
+        // The hash differs because something else does; list that first.
+        let is_hash = |found: &Divergence| found.pointer.as_deref() == Some("/outputs_hash");
+        self.listed.sort_by_key(is_hash);
+        if self.not_listed > 0 {
+            self.listed.push(Divergence {
+                path: RUN_OUTPUT.to_owned(),
+                pointer: None,
+                sealed: "another value in more places".to_owned(),
+                now: format!("{} more differ, which are not listed", self.not_listed),
+                difference: None,
+            });
+        }
+        self.listed
     }
 }
 
@@ -226,5 +248,32 @@ fn show(value: Option<&Value>) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where every place was put together on the way, this copied 32 GB.
+    #[test]
+    fn divergences_below_a_long_name_are_cut_and_counted() {
+        let name = "k".repeat(800_000);
+        let output = |digit: char| {
+            let items = vec![format!(r#"{{"x":{digit}}}"#); 40_000].join(",");
+            let text = format!(r#"{{"a":{digit},"outputs_hash":{digit},"{name}":[{items}]}}"#);
+            parse_value(text.as_bytes()).unwrap()
+        };
+        let mut found = OutputDivergences::default();
+        found.add(Some(&output('1')), Some(&output('2')), &Trail::Root);
+        let found = found.finish();
+        assert_eq!(found.len(), FINDINGS_A_RULE + 1);
+        assert_eq!(found[0].pointer.as_deref(), Some("/a"));
+        let longest = found
+            .iter()
+            .filter_map(|it| Some(it.pointer.as_ref()?.len()));
+        assert!(longest.max().unwrap() < FINDING_TEXT + 20);
+        let last = found.last().unwrap();
+        assert_eq!(last.now, "39002 more differ, which are not listed");
     }
 }
