@@ -156,6 +156,7 @@ impl DirectorySource {
         };
         let handle = handle.map_err(fail)?;
         let mut folders = Vec::new();
+        let mut path = Vec::new();
         for listed in Dir::read_from(&handle).map_err(fail)? {
             let listed = listed.map_err(fail)?;
             let name = listed.file_name();
@@ -177,7 +178,7 @@ impl DirectorySource {
                 known => known,
             };
             let kind = entry_kind(file_type);
-            let mut path = Vec::with_capacity(folder.len() + 1 + name.to_bytes().len());
+            path.clear();
             if !folder.is_empty() {
                 path.extend_from_slice(folder.as_bytes());
                 path.push(b'/');

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::facts::{ArtifactFact, ArtifactKey, BundleFacts, EntryFact, FolderFact};
+use crate::digest::encode_lower_hex;
 use crate::path::SafePath;
 use crate::source::{Entry, EntryKind, EntryName, Got, Source, SourceError, Want};
 
@@ -29,10 +30,12 @@ pub(super) struct Folder {
 impl Folder {
     pub fn list(source: &dyn Source) -> Self {
         let mut folder = Self::default();
+        // What is noted first takes a fifth of what is kept, which begins only when the list of names is gone.
+        let mut artifacts: Vec<(ArtifactKey, EntryFact)> = Vec::new();
         match source.entries() {
             Ok(entries) => {
-                folder.artifacts.reserve_exact(entries.len());
-                entries.into_iter().for_each(|entry| folder.note(&entry));
+                let entries = entries.into_iter();
+                artifacts.extend(entries.filter_map(|entry| folder.note(&entry)));
             }
             // Nothing good is assumed of what is in it.
             Err(error) => {
@@ -41,12 +44,18 @@ impl Folder {
                 folder.others.push((".".to_owned(), EntryFact::Unknown));
             }
         }
-        folder.artifacts.sort_unstable_by_key(|(key, _)| *key);
+        artifacts.sort_unstable_by_key(|(key, _)| *key);
+        let unread = |(key, kind)| match kind {
+            EntryFact::File => (key, OnceLock::new()),
+            other => (key, OnceLock::from(ArtifactFact::NotRegular(other))),
+        };
+        folder.artifacts = artifacts.into_iter().map(unread).collect();
         folder.others.sort();
         folder
     }
 
-    fn note(&mut self, entry: &Entry) {
+    /// Takes note of an entry; gives those with an artifact's name back.
+    fn note(&mut self, entry: &Entry) -> Option<(ArtifactKey, EntryFact)> {
         let kind = fact_of(entry.kind);
         let name = entry.name.exact();
         let mut also = |name: &str| self.others.push((name.to_owned(), kind));
@@ -63,18 +72,15 @@ impl Folder {
                 also(name);
             }
         } else if let Some(key) = artifact_key(&entry.name) {
-            let fact = match kind {
-                EntryFact::File => OnceLock::new(),
-                other => OnceLock::from(ArtifactFact::NotRegular(other)),
-            };
-            self.artifacts.push((key, fact));
             // A folder may hide a link, and a link is a finding of its own.
             if matches!(kind, EntryFact::Link | EntryFact::Folder) {
                 also(name);
             }
+            return Some((key, kind));
         } else {
             also(name);
         }
+        None
     }
 
     /// How many entries have an artifact's name.
@@ -146,7 +152,9 @@ fn unread(error: &SourceError) -> ArtifactFact {
 
 /// Where an artifact's file is.
 fn path_of(key: ArtifactKey) -> Option<SafePath> {
-    SafePath::parse(&format!("artifacts/{}", key.file_name())).ok()
+    let mut path = *b"artifacts/0000000000000000.txt";
+    encode_lower_hex(&key.to_bytes(), &mut path[10..26]);
+    SafePath::parse(str::from_utf8(&path).ok()?).ok()
 }
 
 fn artifact_key(name: &EntryName) -> Option<ArtifactKey> {
@@ -163,5 +171,17 @@ fn fact_of(kind: EntryKind) -> EntryFact {
         EntryKind::Directory => EntryFact::Folder,
         EntryKind::Symlink => EntryFact::Link,
         EntryKind::Fifo | EntryKind::Special => EntryFact::Special,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn path_of_an_artifact_has_its_name() {
+        let key = ArtifactKey::parse(b"00ffd038de10456d").unwrap();
+        let expected = format!("artifacts/{}", key.file_name());
+        assert_eq!(path_of(key).unwrap().as_str(), expected);
     }
 }
