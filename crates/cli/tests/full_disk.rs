@@ -205,16 +205,17 @@ fn object_storage_with_a_full_disk_shows_no_run_and_goes_on_once_there_is_room()
     assert_eq!(unseen.code, Some(2), "{unseen:?}");
     assert!(unseen.stderr.starts_with("NOT_FOUND: "), "{unseen:?}");
     disk.make_room();
-    // The server notices by itself that there is room again, after a while.
+    // The server notices by itself that there is room again, after a while, and for each of its volumes by itself.
     let begun = Instant::now();
-    let pushed = loop {
-        let pushed = remote.run(&["push", "out/r1", &address]);
+    let push_to = |address: &str| loop {
+        let pushed = remote.run(&["push", "out/r1", address]);
         if pushed.code == Some(0) || begun.elapsed() > Duration::from_secs(90) {
             break ok(pushed);
         }
         thread::sleep(Duration::from_secs(1));
     };
-    let fresh = ok(remote.run(&["push", "out/r1", &remote.at("fresh/r1")]));
+    let pushed = push_to(&address);
+    let fresh = push_to(&remote.at("fresh/r1"));
     assert_eq!(member(&pushed, "digest"), member(&fresh, "digest"));
     ok(remote.run(&["verify", &address]));
     ok(remote.run(&["pull", &address, "-o", "pulled"]));
