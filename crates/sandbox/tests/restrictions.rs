@@ -47,7 +47,13 @@ impl Yard {
         let message = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "cc: {message}");
         let itself = folder.path().join("itself");
-        std::fs::copy(std::env::current_exe().unwrap(), &itself).unwrap();
+        // By another process: a test beside this one that forks would hold the copy open for writing, and nobody
+        // could execute it.
+        let copied = Command::new("cp")
+            .arg(std::env::current_exe().unwrap())
+            .arg(&itself)
+            .status();
+        assert!(copied.unwrap().success());
         for program in [&jail, &itself] {
             open_up(program, 0o755);
         }
