@@ -47,13 +47,7 @@ impl Yard {
         let message = String::from_utf8_lossy(&built.stderr);
         assert!(built.status.success(), "cc: {message}");
         let itself = folder.path().join("itself");
-        // By another process: a test beside this one that forks would hold the copy open for writing, and nobody
-        // could execute it.
-        let copied = Command::new("cp")
-            .arg(std::env::current_exe().unwrap())
-            .arg(&itself)
-            .status();
-        assert!(copied.unwrap().success());
+        runseal_testkit::folders::copy_test_program(&itself);
         for program in [&jail, &itself] {
             open_up(program, 0o755);
         }

@@ -49,3 +49,13 @@ pub fn copy_folder(from: &Path, to: &Path) {
         }
     }
 }
+
+/// Copies the test program that calls this, for it to be executed from elsewhere. Another process does so: a test beside
+/// the caller's that forks would hold the copy open for writing, and nobody could execute it.
+pub fn copy_test_program(to: &Path) {
+    let copied = std::process::Command::new("cp")
+        .arg(std::env::current_exe().unwrap())
+        .arg(to)
+        .status();
+    assert!(copied.unwrap().success());
+}

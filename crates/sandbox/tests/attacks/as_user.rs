@@ -18,13 +18,7 @@ fn every_attack_fails_for_an_ordinary_user_too() {
     let folder = tempfile::tempdir().unwrap();
     open_up(folder.path(), 0o777);
     let program = folder.path().join("attacks");
-    // By another process: a test beside this one that forks would hold the copy open for writing, and nobody
-    // could execute it.
-    let copied = Command::new("cp")
-        .arg(std::env::current_exe().unwrap())
-        .arg(&program)
-        .status();
-    assert!(copied.unwrap().success());
+    runseal_testkit::folders::copy_test_program(&program);
     open_up(&program, 0o755);
     let output = Command::new(&program)
         .args(["--skip", "as_user::"])

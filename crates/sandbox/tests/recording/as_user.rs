@@ -17,13 +17,7 @@ fn everything_holds_for_an_ordinary_user_too() {
     };
     set_mode(folder.path(), 0o777);
     let program = folder.path().join("recording");
-    // By another process: a test beside this one that forks would hold the copy open for writing, and nobody
-    // could execute it.
-    let copied = Command::new("cp")
-        .arg(std::env::current_exe().unwrap())
-        .arg(&program)
-        .status();
-    assert!(copied.unwrap().success());
+    runseal_testkit::folders::copy_test_program(&program);
     set_mode(&program, 0o755);
     let output = Command::new(&program)
         .args(["--skip", "as_user::"])
