@@ -744,6 +744,15 @@ def make_packs():
     case("pk3-intent-path-absolute", member("run.json", put(["intent", "path"], "/home/me/intent.json")))
     case("pk4-bundle-invalid", member("bundle.json", put(["outputs", 0, "path"], "../x.md")))
     case("pk5-bundle-of-another-run", bundle_of_another)
+
+    def goal_of_another(folder):
+        bundle_of_another(folder)
+        bundle = json.loads((folder / "bundle.json").read_text())
+        reference = {"bundle_id": bundle["id"], "sha256": "sha256:" + canonical_hash(bundle)}
+        rewrite(folder / "run.json", put(["bundle"], reference))
+        rewrite(folder / "ledger.jsonl", put(["bundle_sha256"], reference["sha256"]))
+
+    case("pk17-proposal-of-another-bundle", goal_of_another, base="ok-contents")
     case("pk6-link", link, seal=False)
     case("pk8-patch-climbs", member("patch.json", put(["operations", 0, "path"], "../x")))
     case("pk8-proposal-hash-malformed", member("evidence.json", put(["proposal_hash"], "none")))
@@ -757,6 +766,7 @@ def make_packs():
     case("pk14-reasons-changed", member("run.json", put(["decision", "reasons"], ["fine"])), seal=False)
     case("pk14-file-changed", lambda f: (f / "bundle.json").write_text(
         (f / "bundle.json").read_text() + "\n"), seal=False)
+    case("pk14-commitment-is-a-word", member("run.json", put(["redaction"], "x")), base="ok-refuse")
     case("pk14-file-not-listed", lambda f: (
         rewrite(f / "run.json", drop("files", "policy.json")), seal_pack(f)), seal=False)
     case("pk15-runner-of-another-time", member("runner.json", lambda r: r["timing"].update(
@@ -903,6 +913,7 @@ def make_job_bundles():
     case("jb13-file-unknown", lambda m, f: (f / "notes.txt").write_text("x\n"))
     case("jb13-provenance-not-empty", member(put(["provenance", "host"], "me")))
     case("jb14-kind-of-the-other-op", member(put(["artifacts", 0, "kind"], "SYMBOL_SLICE")))
+    case("jb14-commitment-of-nothing", member(put(["provenance"], {"redaction": {}})))
     case("jb14-inputs-incomplete", member(lambda m: m["inputs"]["slices"].pop()))
 
 
@@ -973,6 +984,19 @@ def make_receipts():
     write("rc7-key-disabled", signed, trusting, trust=policy(enabled=False))
     write("rc7-key-for-merkle-only", signed, trusting, trust=policy(scope=["MERKLE"]))
     write("rc7-validator-not-named", signed, naming, trust=policy())
+
+    def fail(step):
+        step.update(outcome="FAILURE", result=None,
+                    error={"code": "X", "message": "no such section", "step_id": None})
+
+    case("rc8-success-with-a-failed-step", lambda r: fail(r["steps"][0]))
+    case("rc8-success-with-an-error", put(
+        ["error"], {"code": "X", "message": "stopped", "step_id": None}))
+    case("rc8-failure-without-a-reason", put(["outcome"], "FAILURE"))
+    case("rc8-step-without-a-result", put(["steps", 0, "result"], None))
+    case("rc9-root-of-nothing", put(["root_hash"], "0" * 64))
+    case("rc9-artifact-of-no-step", put(["artifacts", 0, "sha256"], sha("another")))
+    case("rc9-size-of-another", lambda r: r["steps"][0]["result"].update(bytes=1))
 
 
 def make_trust_policies():
@@ -1083,6 +1107,10 @@ def make_run_bundles():
         path = folder / "RUN_INPUT.json"
         path.write_text(json.dumps(json.loads(path.read_text()), indent=1))
 
+    def recorded_code(folder):
+        for name, way in [("ENGINE_MANIFEST.json", []), ("RUN_META.json", []), ("RUN_OUTPUT.json", ["engine"])]:
+            member(name, put([*way, "engine_code"], "RECORDED_COMMAND"))(folder)
+
     plain = {"hashes": False, "seal": False}
     artifact = "artifacts/sweep.csv"
     case("rb1-output-missing", lambda f: (f / "RUN_OUTPUT.json").unlink(), **plain)
@@ -1097,7 +1125,7 @@ def make_run_bundles():
     case("rb5-artifact-changed", lambda f: (f / artifact).write_text("frequency\n"), **plain)
     case("rb5-line-upper-case", sums(lambda lines: [lines[0].upper(), *lines[1:]]), **plain)
     case("rb5-line-twice", sums(lambda lines: lines + lines[-1:]), **plain)
-    case("rb5-artifact-missing", lambda f: (f / artifact).unlink(), **plain)
+    case("rb5-artifact-missing", lambda f: shutil.rmtree(f / "artifacts"), **plain)
     case("rb6-contract-changed", lambda f: (f / "SEALING_SPEC.md").write_text("Anything goes.\n"),
          hashes=False, meta=False)
     case("rb7-inputs-hash-of-another-input", member("RUN_OUTPUT.json", put(["inputs_hash"], sha(""))),
@@ -1115,6 +1143,8 @@ def make_run_bundles():
     case("rb10-contract-not-named", member("RUN_META.json", drop("contracts_hashes", "SEALING_SPEC.md")))
     case("rb11-role-unknown", index(put([0, "role"], "SECRET")))
     case("rb11-entry-missing", index(drop(-1)))
+    case("rb10-code-of-recorded-commands", recorded_code)
+    case("rb11-role-of-another-path", index(put([-1, "role"], "LOG")))
     case("rb12-laid-out", laid_out, **plain)
     case("rb12-sums-unsorted", sums(lambda lines: lines[::-1]), **plain)
     recorded = {"base": "ok-recorded"}
@@ -1145,9 +1175,16 @@ def make_run_bundles():
         ["engine_executable_sha256"], "0" * 64)))
     lean("rb15-file-of-the-machine-twice", member("RUN_ENVIRONMENT.json", lambda v: v["files"].append(
         v["files"][0])))
+    def no_commitment(folder):
+        member("RUN_ENVIRONMENT.json", lambda v: v.update(files=v["files"][:2]))(folder)
+        member("REDACTION.json", lambda v: v.clear())(folder)
+
+    case("rb15-commitment-of-nothing", no_commitment, base="ok-redactable")
     lean("rb16-member-missing", member("RUN_ENVIRONMENT.json", drop("observation", "level")))
     lean("rb16-variable-is-a-number", member("RUN_ENVIRONMENT.json", put(["variables", "HOME"], 7)))
     lean("rb16-files-is-an-object", member("RUN_ENVIRONMENT.json", put(["files"], {})))
+    lean("rb18-member-of-nobody", lambda f: (
+        (f / "OUTPUT_SCHEMA.json").write_text("{}"), member("RUN_OUTPUT.json", put(["accuracy"], 0.99))(f)))
     lean("ok-environment-with-more", member("RUN_ENVIRONMENT.json", put(["cloud"], {"zone": "a"})))
 
     def add_file(folder, name, text, role="INPUT", content_type="application/json"):
@@ -1164,6 +1201,8 @@ def make_run_bundles():
         lines = sums_path.read_text().splitlines(keepends=True) + [f"{sha(text)}  {name}\n"]
         sums_path.write_text("".join(sorted(lines, key=lambda line: line.split("  ", 1)[1])))
 
+    case("rb19-file-in-no-place", lambda f: add_file(f, "x/stdout.txt", "measured 42\n", "LOG", "text/plain"))
+
     def uncovered_integer(folder):
         # Both integers have one double, and so one hash.
         add_file(folder, "artifacts/large.json", '{"n":9007199254740992}', role="ARTIFACT")
@@ -1171,6 +1210,20 @@ def make_run_bundles():
         (folder / "artifacts/large.json").write_text('{"n":9007199254740993}')
 
     case("rb17-integer-beyond-the-hash", uncovered_integer, **plain)
+
+    # In an archive, because version control knows no empty folders.
+    target = place("run-bundle", "rb20-folder-empty") / "input.tar.gz"
+    base = HERE / "run-bundle/ok-sealed/input"
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for path in sorted(path for path in base.rglob("*") if path.is_file()):
+            info = tarfile.TarInfo(f"run/{path.relative_to(base)}")
+            info.size = path.stat().st_size
+            archive.addfile(info, io.BytesIO(path.read_bytes()))
+        folder = tarfile.TarInfo("run/artifacts/approved")
+        folder.type = tarfile.DIRTYPE
+        archive.addfile(folder)
+    target.write_bytes(gzip.compress(stream.getvalue(), mtime=0))
 
     def list_calls(folder):
         data = (folder / "model_io.json").read_bytes()

@@ -113,7 +113,8 @@ impl Beginning {
             Self::Archive
         } else if sniff_unread(head).is_some() {
             Self::UnreadArchive
-        } else if begins_like_json(head) == Some(true) {
+        } else if begins_like_json(head).unwrap_or(head.len() >= HEAD) {
+            // Blanks for so long do not tell what follows them.
             Self::Json
         } else {
             Self::Other

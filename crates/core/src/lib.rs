@@ -7,6 +7,7 @@
 pub mod canon;
 pub mod digest;
 pub mod formats;
+pub mod hidden;
 pub mod ids;
 pub mod limits;
 pub mod lookalike;

@@ -231,6 +231,16 @@ impl JsonLimits {
         bytes_per_value: 0,
     };
 
+    /// What an intent, a list of answers or a text to be linted may have: 8 MiB. Somebody wrote it by hand; measuring it
+    /// takes up to 54 times its size in memory.
+    pub const LARGEST_INTENT: u64 = 8 << 20;
+
+    /// The bounds for an intent.
+    pub const INTENT: Self = Self {
+        max_bytes: Self::LARGEST_INTENT,
+        ..Self::DOCUMENT
+    };
+
     /// The bounds for a document that is verified.
     pub const DOCUMENT: Self = Self {
         max_bytes: Self::LARGEST_DOCUMENT,

@@ -200,7 +200,11 @@ pub(super) fn faults_of(
     within: &str,
     bundles: &[(String, Format)],
 ) -> Vec<ArchiveFault> {
+    use Format::{Bag, JobBundle, Pack, RunBundle};
     let mut faults = archive.faults().to_vec();
+    let judged = bundles.iter();
+    let judged = judged.filter(|(_, format)| matches!(format, Bag | JobBundle | Pack | RunBundle));
+    let judged: BTreeSet<&str> = judged.map(|(folder, _)| folder.as_str()).collect();
     for (name, record) in archive.below("") {
         let message = match record.kind() {
             EntryKind::File | EntryKind::Directory => continue,
@@ -215,10 +219,8 @@ pub(super) fn faults_of(
         if !is_in(within) {
             continue;
         }
-        use Format::{Bag, JobBundle, Pack, RunBundle};
-        let is_named_by_rules = bundles.iter().any(|(folder, format)| {
-            is_in(folder) && matches!(format, Bag | JobBundle | Pack | RunBundle)
-        });
+        let mut above = name.match_indices('/').map(|(at, _)| &name[..at]);
+        let is_named_by_rules = judged.contains("") || above.any(|folder| judged.contains(folder));
         if !is_named_by_rules {
             faults.push(ArchiveFault {
                 kind: FaultKind::Link,

@@ -111,6 +111,12 @@ pub trait Files: Sync {
     fn resolved_name(&self, _path: &Path) -> Option<String> {
         None
     }
+
+    /// The one path of the place that a path leads to: without `.`, `..` and links. `None` where places
+    /// have no such path, or nothing is there.
+    fn resolved(&self, _path: &Path) -> Option<PathBuf> {
+        None
+    }
 }
 
 /// Files that are reached through others: a path leads to some of them, as it is or under another name.
@@ -200,6 +206,11 @@ impl<F: ForwardedFiles> Files for F {
     fn resolved_name(&self, path: &Path) -> Option<String> {
         let (files, path) = self.forward(path);
         files.resolved_name(&path)
+    }
+
+    fn resolved(&self, path: &Path) -> Option<PathBuf> {
+        let (files, path) = self.forward(path);
+        files.resolved(&path)
     }
 }
 
@@ -459,6 +470,10 @@ impl Files for MemoryFiles<'_> {
             }
         }
         Ok(())
+    }
+
+    fn resolved(&self, path: &Path) -> Option<PathBuf> {
+        plain(path).map(PathBuf::from)
     }
 
     fn path_of(&self, bytes: &[u8]) -> Option<PathBuf> {

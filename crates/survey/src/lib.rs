@@ -10,6 +10,8 @@
 //! [`Files`], and may bring a [`Crew`] with threads. A command line and a browser therefore give the
 //! same answer, by the same code.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod archived;
 pub mod engine;
 mod files;

@@ -24,7 +24,7 @@ use super::archived::{detect_in_archive, faults_of, find_in_archive, names_in_ar
 use super::inside::InsidePath;
 use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
 use super::kept::KeptBeside;
-use super::signing::{TrustQuestion, judge_loaded, read_beside_entry};
+use super::signing::{OuterFiles, TrustQuestion, judge_loaded, read_beside_entry};
 use super::walk::{folder_of_list, list};
 use super::{
     Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, find_units, name_several,
@@ -178,14 +178,16 @@ impl Loaded {
         }
     }
 
-    /// Gives what was loaded from `files` to `show`, once its signatures were looked for and checked.
+    /// Gives what was loaded from `files` to `show`, once its signatures were looked for and checked. Units of
+    /// one archive have `outer_files` in common.
     pub fn show<T>(
         &self,
         files: &dyn Files,
-        question: TrustQuestion<'_>,
+        (question, outer_files): (TrustQuestion<'_>, &OuterFiles),
         show: impl FnOnce(&Exhibit<'_>) -> T,
     ) -> T {
-        let (authenticity, _) = judge_loaded(files, Path::new(&self.path), self, question);
+        let asked = (question, outer_files);
+        let (authenticity, _) = judge_loaded(files, Path::new(&self.path), self, asked);
         self.with_exhibit(&authenticity, show)
     }
 

@@ -25,7 +25,8 @@ use super::{Files, Found, Item, Unit, display_path, name_several};
 /// What names of everything begin with that was being made when its process ended.
 const UNFINISHED: &[u8] = b".runseal-";
 
-/// Whether a file or folder of this name was being made and is no evidence, whatever it holds.
+/// Whether a file or folder of this name was being made, by all appearances. Anybody can give such a
+/// name, so a search tells of what lies in such a folder, and judges such files like all others.
 pub fn is_unfinished(name: &[u8]) -> bool {
     name.starts_with(UNFINISHED)
 }
@@ -55,6 +56,8 @@ pub(super) struct Search {
     unnamed: Names,
     /// Links, pipes and devices.
     odd: Vec<(PathBuf, EntryKind)>,
+    /// Folders that were being made, by their names.
+    unfinished: Vec<PathBuf>,
     below: Frame,
 }
 
@@ -68,11 +71,7 @@ impl Start {
             return Self::Unit(Unit(Item::Inside(inside)));
         }
         match files.kind(path) {
-            Ok(EntryKind::Directory) if names_unfinished(path) => {
-                let reason = "it was being made when its run ended, and is no evidence".to_owned();
-                let result = Checked::not_checked(display_path(path), None, reason);
-                Self::Unit(Unit(Item::Known(Box::new(result))))
-            }
+            Ok(EntryKind::Directory) if names_unfinished(path) => Self::Unit(unfinished(path)),
             Ok(EntryKind::Directory) => enter(files, path, Found::ByName, false),
             // What is neither is refused when it is opened.
             Ok(_) => Self::Unit(Unit(Item::File(path.to_owned(), Found::ByName))),
@@ -101,6 +100,9 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
             for (path, kind) in search.odd {
                 each(Unit(odd_unit(files, &root, path, kind)));
             }
+            for path in search.unfinished {
+                each(unfinished_found(files, &path));
+            }
             frames.push(search.below);
         }
     };
@@ -116,6 +118,24 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
                 frames.pop();
             }
         }
+    }
+}
+
+/// What is told of a folder that was being made.
+fn unfinished(path: &Path) -> Unit {
+    let reason = "by its name it is being made, or was when its run ended, and is no evidence; \
+                  delete it, or give it another name to have it checked";
+    let result = Checked::not_checked(display_path(path), None, reason.to_owned());
+    Unit(Item::Known(Box::new(result)))
+}
+
+/// The same for one that a search came across. An empty one holds no evidence.
+fn unfinished_found(files: &dyn Files, path: &Path) -> Unit {
+    let mut is_empty = true;
+    match files.list(path, &mut |_, _| is_empty = false) {
+        Ok(()) if is_empty => Unit(Item::PassedOver),
+        Ok(()) => unfinished(path),
+        Err(error) => lost(path, &error),
     }
 }
 
@@ -279,6 +299,7 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
         odd: odd
             .filter_map(|(name, kind)| Some((path(name)?, kind)))
             .collect(),
+        unfinished: listed.unfinished.into_iter().filter_map(path).collect(),
         below: Frame {
             folder: folder.to_owned(),
             names: listed.folders,
@@ -351,6 +372,8 @@ pub(super) struct Listed {
     unnamed: Names,
     /// Links, pipes and devices.
     odd: Vec<(Vec<u8>, EntryKind)>,
+    /// Folders that were being made, by their names.
+    unfinished: Vec<Vec<u8>>,
     folders: Names,
 }
 
@@ -369,6 +392,8 @@ impl Listed {
         self.odd
             .retain(|(name, _)| covers.leaves_open_file(name) && covers.leaves_open_folder(name));
         self.folders = self.folders.filter(|name| covers.leaves_open_folder(name));
+        self.unfinished
+            .retain(|name| covers.leaves_open_folder(name));
         self
     }
 }
@@ -376,12 +401,12 @@ impl Listed {
 pub(super) fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     files.list(folder, &mut |name, kind| {
-        // What a killed run left, or a running one makes, is no evidence.
-        if is_unfinished(name) {
-            return;
+        // What a killed run left, or a running one makes, says nothing of what the folder is.
+        if !is_unfinished(name) {
+            listed.names.note(name, kind);
         }
-        listed.names.note(name, kind);
         match kind {
+            EntryKind::Directory if is_unfinished(name) => listed.unfinished.push(name.to_vec()),
             EntryKind::Directory => listed.folders.push(name),
             EntryKind::File if is_candidate(name) => listed.candidates.push(name.to_vec()),
             EntryKind::File => listed.unnamed.push(name),

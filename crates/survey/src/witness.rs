@@ -20,15 +20,19 @@ use runseal_trust::check::Found;
 
 use super::load::Loaded;
 
-/// Files whose bytes are kept: the manifest that stands for a run bundle, and those whose facts
-/// policies ask for.
-const KEPT: [&str; 5] = [
+/// Files whose bytes are kept: the manifest that stands for a run bundle, and those with a commitment or facts
+/// that policies ask for.
+const KEPT: [&str; 6] = [
     "SHA256SUMS.txt",
     "REDACTION.json",
     "REDACTED.json",
     "RUN_META.json",
     "run.json",
+    "bundle.json",
 ];
+
+/// Bytes that are kept of a file that is read piece by piece.
+const MAX_STREAMED: usize = 8 << 20;
 
 /// Somebody who is told of every unit right after it was judged, on the thread that judged it.
 pub trait Onlooker: Sync {
@@ -218,16 +222,27 @@ struct WitnessedReader<'a> {
     inner: Box<dyn Read + Send + 'a>,
     /// None once the end was seen.
     hasher: Option<Hasher>,
+    /// The bytes, if they are to be kept and are few enough.
+    kept: Option<Vec<u8>>,
 }
 
 impl Read for WitnessedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
         match (&mut self.hasher, count) {
-            (Some(hasher), 1..) => hasher.update(&buffer[..count]),
+            (Some(hasher), 1..) => {
+                hasher.update(&buffer[..count]);
+                if let Some(mut kept) = self.kept.take()
+                    && kept.len() + count <= MAX_STREAMED
+                {
+                    kept.extend_from_slice(&buffer[..count]);
+                    self.kept = Some(kept);
+                }
+            }
             (Some(_), 0) if !buffer.is_empty() => {
                 let digest = self.hasher.take().map(Hasher::finish);
-                self.witness.note(&self.path, None, digest);
+                let kept = self.kept.take();
+                self.witness.note(&self.path, kept.as_deref(), digest);
             }
             _ => {}
         }
@@ -251,6 +266,7 @@ impl Source for WitnessSource<'_> {
             path: path.clone(),
             inner: self.inner.open(path)?,
             hasher: Some(Hasher::new()),
+            kept: KEPT.contains(&path.as_str()).then(Vec::new),
         }))
     }
 

@@ -31,7 +31,7 @@ impl ReadOptions {
     };
     /// For an intent: a byte order mark is dropped.
     pub const INTENT: Self = Self {
-        limits: JsonLimits::DOCUMENT,
+        limits: JsonLimits::INTENT,
         strip_bom: true,
     };
 

@@ -55,6 +55,39 @@ pub const ACCEPTED: &str = "accepted";
 /// How one ended that failed.
 pub const FAILED: &str = "failed";
 
+/// How what something records ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It succeeded and was accepted.
+    Accepted,
+    /// It succeeded; nobody accepts runs of its format.
+    Succeeded,
+    /// It succeeded and was not accepted, or only parts of it succeeded.
+    NotAccepted,
+    /// It ended with questions or a refusal.
+    Refused,
+    /// It failed.
+    Failed,
+    /// It should say, and does not.
+    Unknown,
+}
+
+impl Outcome {
+    /// Whether it is a success that nobody rejected.
+    pub fn is_success(self) -> bool {
+        matches!(self, Self::Accepted | Self::Succeeded)
+    }
+}
+
+/// How what was sealed ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ended {
+    /// The word of [`Identity::ended_as`].
+    pub word: Option<&'static str>,
+    /// The outcome; none where the format has none.
+    pub outcome: Option<Outcome>,
+}
+
 /// What something calls itself and how it ended, as far as that can be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
@@ -67,6 +100,8 @@ pub struct Identity {
     /// The same in the one word that policies and statements use; the outcome of a redacted copy also says how
     /// much is withheld.
     pub ended_as: Option<String>,
+    /// The same as one of the outcomes that all formats share; none where its format has none.
+    pub result: Option<Outcome>,
     /// Places that it withholds, each with its reason.
     pub withheld: Vec<(String, String)>,
     /// What it says itself that it did not capture.
@@ -109,6 +144,13 @@ impl Identity {
     pub fn ended(mut self, outcome: Option<impl Into<String>>) -> Self {
         self.outcome = outcome.map(Into::into);
         self.ended_as.clone_from(&self.outcome);
+        self
+    }
+
+    /// The same with the outcome that this is.
+    #[must_use]
+    pub fn with_result(mut self, result: Outcome) -> Self {
+        self.result = Some(result);
         self
     }
 }

@@ -4,7 +4,7 @@
 //! skipped.
 
 use crate::canon::JsonError;
-use crate::formats::definition::{FormatDefinition, Identity, Judgement, Proves, infos};
+use crate::formats::definition::{FormatDefinition, Identity, Judgement, Outcome, Proves, infos};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -18,6 +18,21 @@ use crate::formats::shape::{
 use crate::limits::max_ledger_lines;
 use crate::timestamp::parse_utc;
 use crate::verify::{Findings, Gate, Level, Place, Report, Rule, RuleInfo, Subject, run_rules};
+
+/// How the run of a line ended.
+fn outcome_of(line: &Line<'_>) -> Outcome {
+    let Ok(entry) = &line.entry else {
+        return Outcome::Unknown;
+    };
+    let kind = text(entry.root(), "result_kind").and_then(|kind| ResultKind::parse(&kind));
+    let accepted = entry.root().get("accepted").and_then(|node| node.as_bool());
+    match (kind, accepted) {
+        (Some(ResultKind::Bundle), Some(true)) => Outcome::Accepted,
+        (Some(ResultKind::Bundle), Some(false)) => Outcome::NotAccepted,
+        (Some(ResultKind::Clarify | ResultKind::Refuse), _) => Outcome::Refused,
+        _ => Outcome::Unknown,
+    }
+}
 
 /// Members of an entry that the pack document asks for (PK9).
 pub const REQUIRED: [&str; 7] = [
@@ -409,6 +424,8 @@ impl FormatDefinition for LedgerFormat {
         let identity = Identity {
             about: lines.iter().filter_map(run_id).collect(),
             caveats: vec![caveat.to_owned()],
+            // That of the worst run.
+            result: lines.iter().map(outcome_of).max(),
             ..Identity::default()
         };
         Some(Ok(Judgement { report, identity }))

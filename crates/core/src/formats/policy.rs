@@ -5,6 +5,7 @@
 //! functions that the pack's rules call.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::canon::{Kind, Node, Value};
 use crate::path::SafePath;
@@ -255,11 +256,12 @@ fn texts(
         return Err(fault(member, "is not a list"));
     }
     let mut texts: Vec<String> = Vec::new();
+    let mut known = BTreeSet::new();
     for (at, item) in node.items().enumerate() {
         let text = item.as_str().filter(|text| fits(text));
         let text =
             text.ok_or_else(|| fault(&format!("{member}[{at}]"), &format!("is not {wanted}")))?;
-        if texts.iter().any(|known| **known == *text) {
+        if !known.insert(text.to_string()) {
             return Err(fault(&format!("{member}[{at}]"), "is there twice"));
         }
         texts.push(text.into_owned());
@@ -363,6 +365,17 @@ mod tests {
     fn parse(text: &str) -> Result<Policy, PolicyFault> {
         let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
         Policy::parse(document.root())
+    }
+
+    #[test]
+    fn policy_with_very_many_names_is_read_and_a_duplicate_is_found() {
+        let names = |last: usize| {
+            let names = (0..200_000).chain([last]).map(|at| format!("\"c{at}\""));
+            names.collect::<Vec<_>>().join(",")
+        };
+        let policy = |last| parse(&format!(r#"{{"allowed_commands":[{}]}}"#, names(last)));
+        assert_eq!(policy(200_000).unwrap().allowed_commands.len(), 200_001);
+        assert!(policy(7).is_err());
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub enum SignedState {
     OtherSubject,
     /// The signature is damaged, or is not its key's over these bytes.
     Broken,
+    /// The signature holds and is over this, and its signer refuses it.
+    Rejected,
     /// The signature holds and is over this.
     Signed,
 }
@@ -36,6 +38,7 @@ impl SignedState {
             Self::UnknownKey => "unknown-key",
             Self::OtherSubject => "other-subject",
             Self::Broken => "broken",
+            Self::Rejected => "rejected",
             Self::Signed => "signed",
         }
     }
@@ -48,6 +51,7 @@ impl SignedState {
             Self::UnknownKey => "signed by an unknown key",
             Self::OtherSubject => "signature over something else",
             Self::Broken => "signature broken",
+            Self::Rejected => "signed as a rejection",
             Self::Signed => "signed",
         }
     }
@@ -338,7 +342,7 @@ impl SignatureNote {
     /// One signature in a sentence.
     pub fn sentence(&self) -> String {
         let mut text = self.state.phrase().to_owned();
-        if self.state == SignedState::Signed
+        if matches!(self.state, SignedState::Signed | SignedState::Rejected)
             && let Some(signer) = self.signer()
         {
             text.push_str(&format!(" by {signer}"));
@@ -400,11 +404,12 @@ mod tests {
             SignedState::UnknownKey,
             SignedState::OtherSubject,
             SignedState::Broken,
+            SignedState::Rejected,
             SignedState::Signed,
         ];
         let words: BTreeSet<_> = all.iter().map(|state| state.word()).collect();
         let phrases: BTreeSet<_> = all.iter().map(|state| state.phrase()).collect();
-        assert_eq!((words.len(), phrases.len()), (5, 5));
+        assert_eq!((words.len(), phrases.len()), (6, 6));
     }
 
     #[test]

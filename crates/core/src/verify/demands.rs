@@ -5,7 +5,7 @@
 
 use super::survey::{Checked, EXPECTED, Verdict};
 use crate::formats::Format;
-use crate::formats::definition::{ACCEPTED, FAILED};
+use crate::formats::definition::Outcome;
 
 /// What must be among the results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +44,8 @@ impl Demands {
         self
     }
 
-    /// Demands that every pack records an accepted run, that there is one, and that no other run failed.
+    /// Demands that there is a pack, that every pack records an accepted run, and that everything else that says how it
+    /// ended says that it succeeded.
     #[must_use]
     pub fn expecting_accepted(mut self, accepted: bool) -> Self {
         self.accepted = accepted;
@@ -93,14 +94,20 @@ impl Demands {
             refused.push(Checked::invalid("pack", format, EXPECTED, message));
         }
         for result in results {
-            let ended = result.identity.ended_as.as_deref();
-            // A run of another format is accepted by nobody, but it says where it failed.
-            let is_refused = match result.format {
-                Some(Format::Pack) => ended != Some(ACCEPTED),
-                _ => ended == Some(FAILED),
+            // Packs alone are accepted, and copies of them. What has no outcome at all cannot contradict.
+            let is_refused = match (result.format, result.identity.result) {
+                (Some(Format::Pack), ended) => ended != Some(Outcome::Accepted),
+                (_, ended) => ended.is_some_and(|ended| !ended.is_success()),
             };
             if is_refused {
-                let outcome = result.identity.outcome.as_deref().unwrap_or("unknown");
+                let outcome = match result.identity.result {
+                    _ if result.identity.outcome.is_some() => result.identity.outcome.as_deref(),
+                    Some(Outcome::NotAccepted) => Some("not accepted"),
+                    Some(Outcome::Refused) => Some("refused"),
+                    Some(Outcome::Failed) => Some("failed"),
+                    _ => None,
+                };
+                let outcome = outcome.unwrap_or("unknown");
                 let message = format!("an accepted run is expected; this one is: {outcome}");
                 let path = result.path.as_str();
                 refused.push(Checked::invalid(path, result.format, EXPECTED, message));
@@ -131,7 +138,7 @@ mod tests {
     use super::*;
     use crate::formats::definition::Identity;
 
-    fn found(path: &str, format: Format, id: &str, outcome: Option<&str>) -> Checked {
+    fn found(path: &str, format: Format, id: &str, outcome: Option<Outcome>) -> Checked {
         Checked {
             path: path.to_owned(),
             raw_path: None,
@@ -139,7 +146,8 @@ mod tests {
             verdict: Verdict::Valid,
             identity: Identity {
                 ids: vec![id.to_owned()],
-                ..Identity::default().ended(outcome)
+                result: outcome,
+                ..Identity::default()
             },
         }
     }
@@ -152,7 +160,7 @@ mod tests {
     fn demands_are_met_by_path_id_or_format_and_by_nothing_less() {
         let results = [
             found("in/a.zip!/runs/first", Format::RunBundle, "first", None),
-            found("./in/b", Format::Pack, "run_1", Some("accepted")),
+            found("./in/b", Format::Pack, "run_1", Some(Outcome::Accepted)),
         ];
         let demands = Demands::default()
             .expecting("# the list\n\nruns/first\nin/b/\nrun_1\npack\nun_1\nirst\nreceipt\nin/c\n")
@@ -194,8 +202,8 @@ mod tests {
     #[test]
     fn demands_an_accepted_run_and_takes_no_other() {
         let demands = Demands::default().expecting_accepted(true);
-        let accepted = found("a", Format::Pack, "", Some("accepted"));
-        let rejected = found("b", Format::Pack, "", Some("not accepted"));
+        let accepted = found("a", Format::Pack, "", Some(Outcome::Accepted));
+        let rejected = found("b", Format::Pack, "", Some(Outcome::NotAccepted));
         assert!(
             demands
                 .missing_from(std::slice::from_ref(&accepted))
@@ -205,13 +213,38 @@ mod tests {
             names(demands.missing_from(&[accepted.clone(), rejected])),
             ["b"]
         );
-        let recorded = found("r", Format::RunBundle, "", None);
-        let failed = found("f", Format::RunBundle, "", Some(FAILED));
+        let recorded = found("r", Format::RunBundle, "", Some(Outcome::Succeeded));
+        let failed = found("f", Format::RunBundle, "", Some(Outcome::Failed));
         assert_eq!(
             names(demands.missing_from(&[accepted, recorded, failed])),
             ["f"]
         );
         assert_eq!(names(demands.missing_from(&[])), ["pack"]);
+    }
+
+    #[test]
+    fn demands_an_accepted_run_and_takes_no_other_outcome_of_any_format() {
+        let demands = Demands::default().expecting_accepted(true);
+        let accepted = found("a", Format::Pack, "", Some(Outcome::Accepted));
+        let bare = found("p", Format::Pack, "", None);
+        assert_eq!(names(demands.missing_from(&[bare])), ["p"]);
+        for format in [Format::Redacted, Format::Receipt, Format::Ledger] {
+            for outcome in [
+                Outcome::NotAccepted,
+                Outcome::Refused,
+                Outcome::Failed,
+                Outcome::Unknown,
+            ] {
+                let other = found("o", format, "", Some(outcome));
+                let missing = demands.missing_from(&[accepted.clone(), other]);
+                assert_eq!(names(missing), ["o"], "{format:?} {outcome:?}");
+            }
+            for outcome in [None, Some(Outcome::Accepted), Some(Outcome::Succeeded)] {
+                let other = found("o", format, "", outcome);
+                let missing = demands.missing_from(&[accepted.clone(), other]);
+                assert_eq!(names(missing), [""; 0], "{format:?} {outcome:?}");
+            }
+        }
     }
 
     #[test]

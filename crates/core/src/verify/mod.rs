@@ -18,13 +18,14 @@ mod report;
 mod rule;
 mod survey;
 
+pub use crate::hidden::one_line;
 pub use demands::{Demands, NothingExpected};
 pub use exit::{Outcome, Surface, exit_code};
 pub use finding::{Difference, Finding, Findings};
 pub(crate) use listing::PlacedFaults;
 pub use listing::{count_findings, drop_unlisted_findings};
 pub use place::{Place, Span};
-pub use render::{one_line, render_human, render_json, violations_json};
+pub use render::{render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
 pub use survey::{

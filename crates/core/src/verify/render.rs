@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use super::finding::Finding;
 use super::report::{Report, RuleState};
 use crate::canon::Value;
+use crate::hidden::one_line;
 
 /// `{"ok":true}`, or `{"ok":false,"violations":[…]}` with each finding's rule_id, path and
 /// message (002 §7), and the line and JSON Pointer where they are known.
@@ -101,13 +102,4 @@ pub fn render_human(report: &Report, subject: &str) -> String {
         );
     }
     text
-}
-
-/// Text from outside, made safe to print: no line break or other control character gets through.
-pub fn one_line(text: &str) -> String {
-    let escape = |c: char| match c {
-        c if c.is_control() => c.escape_debug().collect::<String>(),
-        c => c.to_string(),
-    };
-    text.chars().map(escape).collect()
 }

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, LogNote, SignedState, TrustNote};
 use runseal_core::verify::{Checked, Level, SignatureDemand, Survey};
-use runseal_trust::check::{Found, Known, check_signatures, find_statements, summarize};
+use runseal_trust::budget::Budget;
+use runseal_trust::check::{About, Found, Known, check_signatures, find_statements, summarize};
 use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::limits::MAX_POLICY_BYTES;
@@ -21,6 +22,7 @@ use runseal_trust::statement::Target;
 use thiserror::Error;
 
 use super::beside::{has_beside, read_beside};
+use super::place::{folder_of, place_of};
 use super::target::{Signable, archive_digest, outer_path, signable_of, signable_of_loaded};
 use crate::load::{Loaded, load};
 use crate::{Files, Noted, Onlooker};
@@ -68,6 +70,7 @@ pub struct LoadedPolicy {
     /// Its text.
     pub text: String,
     known: Known,
+    folder: Option<PathBuf>,
 }
 
 /// The chain that lies beside a policy.
@@ -77,11 +80,15 @@ pub fn chain_beside(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Reads a policy and follows the chain beside it.
+/// Reads a policy and follows the chain beside it, as of `now` in milliseconds since 1970.
 ///
 /// # Errors
 /// When it cannot be read, is no policy, or its chain does not hold.
-pub fn load_policy(files: &dyn Files, path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
+pub fn load_policy(
+    files: &dyn Files,
+    path: &Path,
+    now: i64,
+) -> Result<LoadedPolicy, PolicyFileError> {
     let bytes = files.read(path, MAX_POLICY_BYTES)?;
     let mut text = String::from_utf8(bytes).map_err(|_| PolicyFileError::NotText)?;
     let mut policy = Policy::parse(&text)?;
@@ -97,7 +104,7 @@ pub fn load_policy(files: &dyn Files, path: &Path) -> Result<LoadedPolicy, Polic
                 source,
             };
             let links = read_chain(&bytes).map_err(fail)?;
-            if let Some(newest) = follow_chain(&policy, links).map_err(fail)? {
+            if let Some(newest) = follow_chain(&policy, links, now).map_err(fail)? {
                 shown = format!("{shown} version {}", newest.policy.version);
                 text = String::from_utf8_lossy(&newest.envelope.payload).into_owned();
                 policy = newest.policy;
@@ -125,6 +132,7 @@ pub fn load_policy(files: &dyn Files, path: &Path) -> Result<LoadedPolicy, Polic
         policy,
         text,
         known,
+        folder: folder_of(files, path),
     })
 }
 
@@ -160,7 +168,7 @@ impl TrustQuestion<'_> {
 pub struct SignatureJudge<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
-    archives: ArchiveDigests,
+    archives: OuterFiles,
     answers: Mutex<BTreeMap<String, Authenticity>>,
 }
 
@@ -170,7 +178,7 @@ impl<'a> SignatureJudge<'a> {
         Self {
             files,
             question,
-            archives: ArchiveDigests::default(),
+            archives: OuterFiles::default(),
             answers: Mutex::default(),
         }
     }
@@ -216,7 +224,7 @@ pub fn judge_noted(
     files: &dyn Files,
     result: &Checked,
     mut noted: Noted,
-    (question, archives): (TrustQuestion<'_>, &ArchiveDigests),
+    (question, outer_files): (TrustQuestion<'_>, &OuterFiles),
 ) -> Authenticity {
     let path = Path::new(&result.path);
     let outer = outer_path(files, path);
@@ -233,34 +241,54 @@ pub fn judge_noted(
         Ok(signable) => signable,
         Err(error) => return refused(question, &unreadable(&error)),
     };
-    // The archive's own digest is one more subject. It costs a second reading of the whole file,
-    // so it is asked for where something may depend on it.
-    let is_settled = !is_archived
-        || (question
-            .policy
-            .is_none_or(|policy| policy.policy.denied_digests.is_empty())
-            && {
-                let (answer, _) = ask(path, &found, &signable, question);
-                let mut signatures = answer.signatures.iter();
-                signatures.all(|note| note.state == SignedState::Signed)
-            });
-    if let (false, Some(archive)) = (is_settled, &outer) {
-        match archives.of(files, archive) {
-            Ok(archive) => signable.target.archive = Some(archive),
+    let asked = Asked {
+        files,
+        path,
+        found: &found,
+        question,
+    };
+    let (false, Some(archive)) = (!is_archived, &outer) else {
+        return asked.ask(&signable, &mut Budget::of_unit()).0;
+    };
+    let before = outer_files.budget_of(archive);
+    let mut budget = before.share();
+    // The archive's own digest costs a second reading of the whole file, so it is asked for where
+    // something may depend on it.
+    let denies = question
+        .policy
+        .is_some_and(|policy| !policy.policy.denied_digests.is_empty());
+    let (mut answer, _) = asked.ask(&signable, &mut budget);
+    let mut signatures = answer.signatures.iter();
+    if denies || signatures.any(|note| note.state != SignedState::Signed) {
+        match outer_files.digest_of(files, archive) {
+            Ok(digest) => signable
+                .target
+                .set_archive(digest, path != archive.as_path()),
             Err(error) => return refused(question, &unreadable(&error)),
         }
+        budget = before.share();
+        answer = asked.ask(&signable, &mut budget).0;
     }
-    ask(path, &found, &signable, question).0
+    outer_files.charge(archive, &budget);
+    answer
 }
 
-/// The digest of the archive that was asked for last: the units of an archive come one after the other,
-/// and it is not read again for each of them.
+/// What the units of one archive have in common: its digest, and how much may be spent on checking
+/// signatures. They come one after the other, so that the same archive always gets the same answers.
 #[derive(Debug, Default)]
-pub struct ArchiveDigests(Mutex<Option<(PathBuf, (String, Digest))>>);
+pub struct OuterFiles {
+    /// The archive that was asked for last; it is not read again for each of its units.
+    last: Mutex<Option<(PathBuf, (String, Digest))>>,
+    budgets: Mutex<BTreeMap<PathBuf, Budget>>,
+}
 
-impl ArchiveDigests {
-    fn of(&self, files: &dyn Files, archive: &Path) -> Result<(String, Digest), SourceError> {
-        let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+impl OuterFiles {
+    pub(super) fn digest_of(
+        &self,
+        files: &dyn Files,
+        archive: &Path,
+    ) -> Result<(String, Digest), SourceError> {
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((path, known)) = last().as_ref()
             && path == archive
         {
@@ -269,6 +297,23 @@ impl ArchiveDigests {
         let digest = archive_digest(files, archive)?;
         *last() = Some((archive.to_owned(), digest.clone()));
         Ok(digest)
+    }
+
+    fn budgets(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Budget>> {
+        self.budgets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn budget_of(&self, archive: &Path) -> Budget {
+        let known = self.budgets().get(archive).cloned();
+        known.unwrap_or_else(Budget::of_file)
+    }
+
+    fn charge(&self, archive: &Path, share: &Budget) {
+        if share.spent() > 0 {
+            let mut budgets = self.budgets();
+            let budget = budgets.entry(archive.to_owned());
+            budget.or_insert_with(Budget::of_file).charge(share);
+        }
     }
 }
 
@@ -305,7 +350,7 @@ pub fn judge_signatures(
     match load(files, path, level) {
         Ok(loaded) => {
             let path = loaded.below.as_deref().unwrap_or(path);
-            judge_loaded(files, path, &loaded, question)
+            judge_loaded(files, path, &loaded, (question, &OuterFiles::default()))
         }
         Err(error) => (refused(question, &unreadable(&error)), None),
     }
@@ -320,7 +365,7 @@ pub fn judge_loaded(
     files: &dyn Files,
     path: &Path,
     loaded: &Loaded,
-    question: TrustQuestion<'_>,
+    (question, outer_files): (TrustQuestion<'_>, &OuterFiles),
 ) -> (Authenticity, Option<Decision>) {
     let outer = outer_path(files, path);
     let mut found = outer
@@ -331,8 +376,24 @@ pub fn judge_loaded(
         if found.is_empty() && (!question.is_asked() || outer.is_none()) {
             (refused(question, PIPED), None)
         } else {
-            match signable_of_loaded(files, path, loaded) {
-                Ok(signable) => ask(path, &found, &signable, question),
+            match signable_of_loaded(files, path, loaded, outer_files) {
+                Ok(signable) => {
+                    let asked = Asked {
+                        files,
+                        path,
+                        found: &found,
+                        question,
+                    };
+                    match outer.as_ref().filter(|_| loaded.is_archived) {
+                        None => asked.ask(&signable, &mut Budget::of_unit()),
+                        Some(archive) => {
+                            let mut budget = outer_files.budget_of(archive).share();
+                            let answer = asked.ask(&signable, &mut budget);
+                            outer_files.charge(archive, &budget);
+                            answer
+                        }
+                    }
+                }
                 Err(error) => (refused(question, &unreadable(&error)), None),
             }
         };
@@ -340,40 +401,54 @@ pub fn judge_loaded(
     (authenticity, decision)
 }
 
-/// Checks the signatures and asks the policy.
-fn ask(
-    path: &Path,
-    found: &[Found],
-    signable: &Signable,
-    question: TrustQuestion<'_>,
-) -> (Authenticity, Option<Decision>) {
-    let mut known = question
-        .policy
-        .map_or_else(Known::default, |policy| policy.known.clone());
-    if !question.keys.is_empty() {
-        let keys = known.keys.get_or_insert_default();
-        keys.extend_from_slice(question.keys);
-    }
-    let checked = check_signatures(found, &signable.target, &known);
-    let mut authenticity = summarize(&checked, signable.facts.sealed_at.clone());
-    let decision = question.policy.map(|policy| {
-        let asked = Question {
-            format: signable.format.name().to_owned(),
-            engine: signable.facts.ids.get("engine_code").cloned(),
-            outcome: signable.facts.outcome.clone(),
-            path: path.display().to_string(),
-            is_intact: signable.is_valid,
-            now: question.now,
+/// What is asked about one unit.
+struct Asked<'a> {
+    files: &'a dyn Files,
+    path: &'a Path,
+    found: &'a [Found],
+    question: TrustQuestion<'a>,
+}
+
+impl Asked<'_> {
+    /// Checks the signatures and asks the policy and the log.
+    fn ask(&self, signable: &Signable, budget: &mut Budget) -> (Authenticity, Option<Decision>) {
+        let question = self.question;
+        let mut known = question
+            .policy
+            .map_or_else(Known::default, |policy| policy.known.clone());
+        if !question.keys.is_empty() {
+            let keys = known.keys.get_or_insert_default();
+            keys.extend_from_slice(question.keys);
+        }
+        let about = About {
+            target: &signable.target,
+            facts: &signable.facts,
         };
-        let decision = decide(&policy.policy, &asked, &signable.target, &checked);
-        authenticity.trusted = Some(decision.to_note(&policy.shown));
-        decision
-    });
-    authenticity.logged = question.log.map(|log| {
-        let statements = find_statements(found, &signable.target, &known);
-        let about = statements.iter().filter(|(.., fault)| fault.is_none());
-        let about: Vec<_> = about.map(|(_, envelope, _)| *envelope).collect();
-        log.ask(&about, &signable.target, question.now)
-    });
-    (authenticity, decision)
+        let checked = check_signatures(self.found, about, &known, budget);
+        let mut authenticity = summarize(&checked, signable.facts.sealed_at.clone());
+        let decision = question.policy.map(|policy| {
+            let asked = Question {
+                format: signable.format.name().to_owned(),
+                original: signable.facts.original.clone(),
+                engine: signable.facts.ids.get("engine_code").cloned(),
+                outcome: signable.facts.outcome.clone(),
+                place: place_of(self.files, policy.folder.as_deref(), self.path),
+                is_intact: signable.is_valid,
+                now: question.now,
+            };
+            let decision = decide(&policy.policy, &asked, &signable.target, &checked);
+            authenticity.trusted = Some(decision.to_note(&policy.shown));
+            decision
+        });
+        authenticity.logged = question.log.map(|log| {
+            let statements = find_statements(self.found, about, &known, budget);
+            // An entry stands for one thing.
+            let about = statements
+                .iter()
+                .filter(|one| one.fault.is_none() && !one.names_more);
+            let about: Vec<_> = about.map(|one| one.envelope).collect();
+            log.ask(&about, &signable.target, question.now)
+        });
+        (authenticity, decision)
+    }
 }

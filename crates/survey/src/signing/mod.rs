@@ -4,6 +4,7 @@
 
 mod beside;
 mod judge;
+mod place;
 mod target;
 
 pub(crate) use beside::read_beside_entry;
@@ -11,7 +12,7 @@ pub use beside::{
     BESIDE, SignatureForm, files_beside_entry, path_beside, path_with_name, read_beside,
 };
 pub use judge::{
-    ArchiveDigests, AskedLog, LoadedPolicy, PolicyFileError, SignatureJudge, TrustQuestion,
+    AskedLog, LoadedPolicy, OuterFiles, PolicyFileError, SignatureJudge, TrustQuestion,
     chain_beside, judge_loaded, judge_noted, judge_signatures, load_policy,
 };
 pub use target::{Signable, read_signable};

@@ -17,6 +17,7 @@ use runseal_trust::facts::{read_facts, read_inputs};
 use runseal_trust::predicate::Facts;
 use runseal_trust::statement::Target;
 
+use super::judge::OuterFiles;
 use crate::load::{LoadError, Loaded, load};
 use crate::{Files, InsidePath, Noted};
 
@@ -46,7 +47,8 @@ pub struct Signable {
 /// # Errors
 /// When it cannot be read, or is of no known format.
 pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Signable, LoadError> {
-    signable_of_loaded(files, path, &load(files, path, level)?.by_its_name()?)
+    let loaded = load(files, path, level)?.by_its_name()?;
+    signable_of_loaded(files, path, &loaded, &OuterFiles::default())
 }
 
 /// The same of something that was loaded and judged already.
@@ -57,6 +59,7 @@ pub(super) fn signable_of_loaded(
     files: &dyn Files,
     path: &Path,
     loaded: &Loaded,
+    outer_files: &OuterFiles,
 ) -> Result<Signable, LoadError> {
     let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
@@ -64,7 +67,7 @@ pub(super) fn signable_of_loaded(
     let inputs = read_inputs(loaded.format, get);
     let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
     let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
-    let mut target = target_of(files, path, loaded)?;
+    let mut target = target_of(files, path, loaded, outer_files)?;
     if target.redaction.is_none() {
         target.redaction = commitment_in(loaded.format, get);
     }
@@ -104,8 +107,14 @@ pub(super) fn signable_of(
         beside: _,
     } = noted;
     let name = name_of(files, path);
-    let parsed = ["RUN_META.json", "run.json"].map(|file| {
+    let parsed = ["RUN_META.json", "run.json", "bundle.json", REDACTION].map(|file| {
         let bytes = kept.get(file)?;
+        // The manifest of a job may be long, and is asked for its commitment alone.
+        let is_needed = file != "bundle.json"
+            || str::from_utf8(bytes).is_ok_and(|text| text.contains("\"commitment\""));
+        if !is_needed {
+            return None;
+        }
         Some((file, parse_document(bytes, &ReadOptions::default()).ok()?))
     });
     let get = |asked: &str| {
@@ -115,14 +124,18 @@ pub(super) fn signable_of(
             .map(|(_, document)| document.root())
     };
     let facts = read_facts(format, ended_as, get);
+    let commitment = commitment_in(format, get);
     drop(parsed);
-    let target = match (document, format) {
+    let mut target = match (document, format) {
         (Some(bytes), _) => Target::of_file(&name, &name, bytes),
         (None, Format::RunBundle) => {
             let sums = kept.remove(SUMS).ok_or_else(|| SourceError::NotFound {
                 path: SUMS.to_owned(),
             })?;
-            Target::of_file(&name, SUMS, sums)
+            let mut target = Target::of_file(&name, SUMS, sums);
+            let commitment = kept.remove(REDACTION);
+            target.redaction = commitment.map(|bytes| (REDACTION.to_owned(), Digest::of(&bytes)));
+            target
         }
         (None, Format::Redacted) => {
             let mut take = |name: &str| {
@@ -134,6 +147,7 @@ pub(super) fn signable_of(
         }
         (None, _) => Target::of_folder(&name, all_digests(digests)?),
     };
+    target.redaction = target.redaction.or(commitment);
     Ok(Signable {
         target,
         format,
@@ -187,7 +201,12 @@ fn name_of(files: &dyn Files, path: &Path) -> String {
         .unwrap_or_default()
 }
 
-fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, SourceError> {
+fn target_of(
+    files: &dyn Files,
+    path: &Path,
+    loaded: &Loaded,
+    outer_files: &OuterFiles,
+) -> Result<Target, SourceError> {
     let name = name_of(files, path);
     let mut target = if let Some(bytes) = loaded.documents.get("") {
         Target::of_file(&name, &name, bytes.clone())
@@ -222,7 +241,8 @@ fn target_of(files: &dyn Files, path: &Path, loaded: &Loaded) -> Result<Target, 
     if loaded.is_archived
         && let Some(archive) = outer_path(files, path)
     {
-        target.archive = Some(archive_digest(files, &archive)?);
+        let is_beside_others = path != archive.as_path();
+        target.set_archive(outer_files.digest_of(files, &archive)?, is_beside_others);
     }
     Ok(target)
 }
@@ -289,12 +309,13 @@ mod tests {
     #[test]
     fn list_too_large_to_be_kept_is_signed_for_only_as_it_was_judged() {
         let (files, path) = (folder("as judged\n"), Path::new("run"));
+        let outer = OuterFiles::default();
         let mut loaded = load(&files, path, Level::Integrity).unwrap();
         let kept = loaded.texts.remove(SUMS);
         assert_eq!(kept.as_deref(), Some(&b"as judged\n"[..]));
-        assert!(signable_of_loaded(&files, path, &loaded).is_ok());
+        assert!(signable_of_loaded(&files, path, &loaded, &outer).is_ok());
         let changed = folder("as changed since\n");
-        let refused = signable_of_loaded(&changed, path, &loaded).unwrap_err();
+        let refused = signable_of_loaded(&changed, path, &loaded, &outer).unwrap_err();
         let LoadError::Source(SourceError::Io { path, source }) = refused else {
             panic!("{refused}")
         };

@@ -14,7 +14,7 @@ mod walk;
 use crate::canon::{Kind, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Outcome, Proves, infos};
 use crate::limits::BUNDLE_MAX_STEPS;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
@@ -290,12 +290,13 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     },
     identify: |root| {
         let status = root.get("status").and_then(|node| node.as_lossy_str());
-        let outcome = match status.as_deref() {
-            Some("complete") => Some("BUNDLE"),
-            Some("incomplete") => Some("CLARIFY"),
-            Some("error") => Some("REFUSE"),
-            _ => None,
+        let (word, outcome) = match status.as_deref() {
+            Some("complete") => (Some("BUNDLE"), Outcome::Succeeded),
+            Some("incomplete") => (Some("CLARIFY"), Outcome::Refused),
+            Some("error") => (Some("REFUSE"), Outcome::Refused),
+            _ => (None, Outcome::Unknown),
         };
-        Identity::of_members(root, &["id"]).ended(outcome)
+        let identity = Identity::of_members(root, &["id"]);
+        identity.ended(word).with_result(outcome)
     },
 };

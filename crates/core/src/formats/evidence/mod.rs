@@ -4,7 +4,7 @@
 
 mod contents;
 
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Outcome, Proves, infos};
 use std::borrow::Cow;
 
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
@@ -428,9 +428,16 @@ pub static DEFINITION: DocumentFormat = DocumentFormat {
     },
     identify: |root| {
         let about = Identity::of_members(root, &["proposal_id"]);
+        let status = text(root, "status");
         Identity {
             about: about.ids,
-            ..Identity::default().ended(text(root, "status"))
+            result: Some(match status.as_deref() {
+                Some("complete") => Outcome::Succeeded,
+                Some("partial") => Outcome::NotAccepted,
+                Some("failed") => Outcome::Failed,
+                _ => Outcome::Unknown,
+            }),
+            ..Identity::default().ended(status)
         }
     },
 };

@@ -15,6 +15,7 @@ mod rules;
 mod rules_files;
 mod rules_strict;
 pub mod section;
+mod shown;
 pub mod slice;
 
 use crate::formats::Format;

@@ -9,11 +9,13 @@ use std::collections::BTreeMap;
 
 use crate::canon::Value;
 use crate::formats::Format;
+use crate::formats::definition::Ended;
+use crate::formats::redacted::derivations::{Derivation, How};
 use crate::formats::redacted::redactable::{
     Keeping, PlaceRef, Redactable, RuleNeeds, digest_digits,
 };
 
-const MANIFEST: &str = "bundle.json";
+pub(super) const MANIFEST: &str = "bundle.json";
 /// The member of `provenance` that holds the commitment.
 pub const REDACTION_MEMBER: &str = "redaction";
 
@@ -46,9 +48,69 @@ pub static REDACTABLE: Redactable = Redactable {
         },
     ],
     bound,
-    twins: |_| Vec::new(),
-    outcome: |_| None,
+    derivations: &[DERIVATIONS],
+    reads: &[MANIFEST],
+    judge_shown: super::shown::judge_shown,
+    outcome: |_| Ended::default(),
 };
+
+/// What our programs write of a job in more than one place.
+const DERIVATIONS: &[Derivation] = &[
+    Derivation {
+        of: &["{f}"],
+        how: How::Digest,
+        told: &["bundle.json#/artifacts/*[path={f}]/sha256"],
+    },
+    Derivation {
+        of: &["{f}"],
+        how: How::Size,
+        told: &["bundle.json#/artifacts/*[path={f}]/bytes"],
+    },
+    Derivation {
+        of: &["bundle.json#/artifacts/*[ref={r}]/ref"],
+        how: How::Same,
+        told: &[
+            "bundle.json#/steps/*/refs[symbol_id={r}]/symbol_id",
+            "bundle.json#/steps/*/refs[section_id={r}]/section_id",
+            "bundle.json#/inputs/symbols/*[={r}]",
+            "bundle.json#/inputs/files/*[={r}]",
+        ],
+    },
+    Derivation {
+        of: &["bundle.json#/artifacts/*[slice={s}]/slice"],
+        how: How::Same,
+        told: &[
+            "bundle.json#/steps/*/constraints[slice={s}]/slice",
+            "bundle.json#/inputs/slices/*[={s}]",
+        ],
+    },
+    Derivation {
+        of: &["bundle.json#/inputs/symbols/*"],
+        how: How::Sorted,
+        told: &["bundle.json#/inputs/symbols"],
+    },
+    Derivation {
+        of: &["bundle.json#/inputs/files/*"],
+        how: How::Sorted,
+        told: &["bundle.json#/inputs/files"],
+    },
+    Derivation {
+        of: &["bundle.json#/inputs/slices/*"],
+        how: How::Sorted,
+        told: &["bundle.json#/inputs/slices"],
+    },
+    // Artifacts are sorted by a digest of ref and slice; the ref of a section is a digest of its text.
+    Derivation {
+        of: &[
+            "bundle.json#/artifacts/*[kind=SECTION_SLICE]/sha256",
+            "bundle.json#/artifacts/*/ref",
+            "bundle.json#/artifacts/*/slice",
+            "bundle.json#/artifacts/*/artifact_id",
+        ],
+        how: How::Sorted,
+        told: &["bundle.json#/artifacts"],
+    },
+];
 
 /// The id of an artifact is over its ref and slice; a ref that is a section's id is over the text of
 /// that section. Sections overlap: what one artifact withholds may be text of the section that

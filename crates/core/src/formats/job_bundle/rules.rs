@@ -256,7 +256,9 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "001 §2.2, §2.4, rulings",
             Level::Integrity,
             "artifact_id is derived from ref and slice, kind agrees with the op of the steps \
-             that read it, and inputs lists exactly the symbols, files and slices of the steps.",
+             that read it, and inputs lists exactly the symbols, files and slices of the steps. \
+             provenance.redaction, where given, is a commitment that covers the files of the \
+             bundle, and a salt.",
         ),
         gate: with_manifest,
         check: strict::check_derived,

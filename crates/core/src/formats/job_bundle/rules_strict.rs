@@ -4,14 +4,11 @@ use super::facts::ArtifactKey;
 use super::hashes::{PlanHasher, STEP_FIELDS, derive_artifact_id};
 use super::manifest::{ARTIFACT_FIELDS, Artifact, INPUT_LISTS, Manifest, Step, Text};
 use super::op::Op;
-use super::redactable::REDACTION_MEMBER;
+use super::redactable::{REDACTABLE, REDACTION_MEMBER};
 use super::rules::{BundleView, NO_MANIFEST};
 use super::slice::parse_slice;
-use crate::canon::{
-    Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, Value, compare_canonical,
-};
+use crate::canon::{Dialect, JsonPath, NoCanonicalForm, Node, ReadOptions, compare_canonical};
 use crate::digest::Digest;
-use crate::formats::redacted::redactable::Redactable;
 use crate::verify::{Findings, Gate};
 
 const TOP_FIELDS: [&str; 11] = [
@@ -178,13 +175,31 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether `provenance` holds the commitment of a redactable bundle, and nothing else.
+/// Whether `provenance` has the commitment of a redactable bundle, and nothing else.
 fn is_commitment(provenance: Node<'_>) -> bool {
-    let Value::Object(members) = provenance.to_value() else {
-        return false;
+    let mut members = provenance.members();
+    let first = members.next();
+    first.is_some_and(|(name, _)| name.to_lossy() == REDACTION_MEMBER) && members.next().is_none()
+}
+
+/// The commitment of a redactable bundle covers the files that the bundle has.
+fn check_commitment(view: &BundleView<'_>, manifest: &Manifest<'_>, findings: &mut Findings) {
+    let member = manifest.outline.get("provenance");
+    let Some(member) = member.and_then(|provenance| provenance.get(REDACTION_MEMBER)) else {
+        return;
     };
-    let member = members.get(&REDACTION_MEMBER.into());
-    members.len() == 1 && member.is_some_and(Redactable::is_member)
+    let artifacts = view.facts.artifacts.iter();
+    let artifacts: Vec<String> = artifacts
+        .map(|(key, _)| format!("artifacts/{}", key.file_name()))
+        .collect();
+    let files = artifacts.iter().map(|path| (path.as_str(), None));
+    let files = files.chain([("bundle.json", None)]);
+    for fault in REDACTABLE.find_member_faults(&member.to_value(), files) {
+        findings.add(
+            JsonPath::ROOT.then("provenance").then(REDACTION_MEMBER),
+            fault,
+        );
+    }
 }
 
 pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
@@ -197,6 +212,7 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
         check_artifacts(manifest, findings);
     }
     check_inputs(manifest, findings);
+    check_commitment(view, manifest, findings);
 }
 
 /// Names every artifact whose id is not derived, or whose kind is not that of a step.

@@ -1,5 +1,8 @@
 //! MI13-MI15: what the proxy adds to an interaction for people to read, against what is hashed.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
 use base64ct::{Base64, Encoding};
 
 use super::ModelIoView;
@@ -12,11 +15,16 @@ use crate::verify::{Findings, Gate};
 /// Recordings whose `request` and `response` are the proxy's.
 const ADAPTERS: [&str; 3] = ["http-proxy", "mcp-http", "mcp-stdio"];
 
+/// Whether the proxy made the recording in `root`, so that rules bind what its interactions have for people to read.
+pub fn is_of_proxy(root: Node<'_>) -> bool {
+    let adapter = text(root, "adapter_id").unwrap_or_default();
+    ADAPTERS.contains(&adapter.as_ref())
+}
+
 /// Asked of recordings that the proxy made; elsewhere the members may mean anything.
 pub(super) fn has_exchanges(view: &ModelIoView<'_>) -> Gate {
-    let adapter = text(view.root, "adapter_id").unwrap_or_default();
     match needs_interactions(view) {
-        Gate::Ready if !ADAPTERS.contains(&adapter.as_ref()) => {
+        Gate::Ready if !is_of_proxy(view.root) => {
             Gate::NotApplicable("the recording was not made by the proxy")
         }
         gate => gate,
@@ -60,6 +68,10 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
     };
     for (at, node) in interactions(view) {
         let Some(request) = node.get("request") else {
+            findings.add(
+                place(at, "request"),
+                "the proxy's recordings have a request for every answer",
+            );
             continue;
         };
         let actual = match request.get("body_file") {
@@ -96,10 +108,25 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
 }
 
 pub(super) fn check_response_parts(view: &ModelIoView<'_>, findings: &mut Findings) {
+    let models: BTreeSet<String> = interactions(view)
+        .filter_map(|(_, node)| text(node.get("reading")?, "model").map(Cow::into_owned))
+        .collect();
+    let is_told = !models.is_empty();
+    let models = models.into_iter().collect::<Vec<_>>().join(",");
+    let declared = text(view.root, "model_id").unwrap_or_default();
+    if is_told && declared != models {
+        let what = "model_id is not the models that answered";
+        findings.add_difference(JsonPath::ROOT.then("model_id"), what, models, declared);
+    }
     for (at, node) in interactions(view) {
-        let (Some(response), Some(content)) =
-            (node.get("response"), text(node, "response_content"))
-        else {
+        let Some(response) = node.get("response") else {
+            findings.add(
+                place(at, "response"),
+                "the proxy's recordings have a response for every request",
+            );
+            continue;
+        };
+        let Some(content) = text(node, "response_content") else {
             continue;
         };
         let place = |member: &str| place(at, "response").then(member);

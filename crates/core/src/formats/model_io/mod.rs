@@ -11,6 +11,7 @@
 pub mod asked;
 pub mod bodies;
 mod checks;
+mod derivations;
 pub mod events;
 mod exchanges;
 pub mod fork;
@@ -29,6 +30,8 @@ use checks::{
     check_prompts, check_responses, check_schema, check_sizes, check_unique, check_version,
     needs_interactions, needs_object,
 };
+pub use derivations::DERIVATIONS;
+pub use exchanges::is_of_proxy;
 use exchanges::{
     check_body_files, check_requests, check_response_parts, has_body_files, has_exchanges,
 };
@@ -229,7 +232,7 @@ pub static RULES: [Rule<ModelIo>; 17] = [
             "readable requests have their hashes",
             "Of a recording that the proxy made, the request of each interaction (method, path, \
              query and body, without the members that capture.volatile names and with \
-             placeholders reduced to their kind) has the hash that prompt_hash states. A \
+             placeholders reduced to their kind) is there and has the hash that prompt_hash states. A \
              difference means that what people read is not what was asked.",
         ),
         gate: has_exchanges,
@@ -239,8 +242,9 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: integrity(
             "MI14",
             "readable responses belong to their contents",
-            "Of a recording that the proxy made, the lengths in response.chunks add up to the \
-             bytes of the response: response_content, what it holds in base64, or the file that \
+            "Of a recording that the proxy made, each interaction has a response, model_id is the models \
+             of the readings, sorted and joined by commas, where these name any, and the lengths in \
+             response.chunks add up to the bytes of the response: response_content, what it holds in base64, or the file that \
              response.body_file names, whose hash then is response_content.",
         ),
         gate: has_exchanges,

@@ -284,7 +284,7 @@ fn check_commands(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let (Some(execution), Some(proposal)) = (execution(run), evidence.get("proposal")) else {
         return;
     };
-    let of_type = |nodes: &str, kind: &str| -> Vec<_> {
+    let of_type = |nodes: &str, kind: &str| -> BTreeSet<_> {
         let nodes = list(proposal, nodes).into_iter();
         let nodes = nodes.filter(|node| text(*node, "type").as_deref() == Some(kind));
         nodes.filter_map(|node| text(node, "target")).collect()

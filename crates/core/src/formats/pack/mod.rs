@@ -1,5 +1,5 @@
 //! A pack: the folder that a run is handed over as. PK1-PK12 are document 002's; at the integrity
-//! level PK13-PK16 ask whether its records agree, and RS1-RS8, PL1-PL3, EV1-EV7 and LD1-LD4 are
+//! level PK13-PK17 ask whether its records agree, and RS1-RS8, PL1-PL3, EV1-EV7 and LD1-LD4 are
 //! the rules of what it holds.
 //!
 //! Invariants: every file is opened once, without following links, and all rules look at those
@@ -11,14 +11,16 @@ mod companions;
 mod completeness;
 mod contents;
 mod held;
+mod proposal;
 pub mod redactable;
 mod rules;
 mod sealed;
+mod shown;
 mod structure;
 
 use crate::formats::definition::{
-    ACCEPTED, Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    ACCEPTED, Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome,
+    Proves, ReadName, infos,
 };
 use crate::formats::job_bundle::is_manifest;
 use crate::verify::RuleInfo;
@@ -38,6 +40,7 @@ use crate::source::{EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Subject, run_rules};
 
 pub use completeness::derive_sandbox_id;
+pub use proposal::APPROVED;
 pub use rules::RULES;
 pub use sealed::{FILES, SELF_HASH, cover_files};
 
@@ -111,11 +114,17 @@ pub struct PackView<'a> {
 }
 
 /// The outcome of a pack in a word, from what run.json says.
-fn tell_outcome(kind: Option<ResultKind>, accepted: Option<bool>) -> Option<&'static str> {
-    match (kind?, accepted) {
-        (ResultKind::Bundle, Some(true)) => Some(ACCEPTED),
-        (ResultKind::Bundle, Some(false)) => Some("not accepted"),
-        (kind, _) => Some(kind.name()),
+fn tell_outcome(kind: Option<ResultKind>, accepted: Option<bool>) -> Ended {
+    let (word, outcome) = match (kind, accepted) {
+        (None, _) => (None, Outcome::Unknown),
+        (Some(ResultKind::Bundle), Some(true)) => (Some(ACCEPTED), Outcome::Accepted),
+        (Some(ResultKind::Bundle), Some(false)) => (Some("not accepted"), Outcome::NotAccepted),
+        (Some(kind @ ResultKind::Bundle), None) => (Some(kind.name()), Outcome::Unknown),
+        (Some(kind), _) => (Some(kind.name()), Outcome::Refused),
+    };
+    Ended {
+        word,
+        outcome: Some(outcome),
     }
 }
 
@@ -157,14 +166,15 @@ impl<'a> PackView<'a> {
     /// What the run calls itself, and whether it was accepted.
     pub fn identity(&self) -> Identity {
         let Some(run) = self.document("run.json") else {
-            return Identity::default();
+            return Identity::default().with_result(Outcome::Unknown);
         };
         let accepted = run
             .get("decision")
             .and_then(|decision| decision.get("accepted")?.as_bool());
-        let outcome = tell_outcome(self.outcome(), accepted);
+        let ended = tell_outcome(self.outcome(), accepted);
         let mut identity =
-            Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(outcome);
+            Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(ended.word);
+        identity.result = ended.outcome;
         if !self.lists_files() {
             let caveat = "run.json lists no hashes of its files; what no other file repeats could \
                           have been changed (docs/not-repeated.md)";

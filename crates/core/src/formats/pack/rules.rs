@@ -1,7 +1,8 @@
 //! The table of the pack's rules.
 
 use super::{
-    Pack, PackView, agreement, companions, completeness, contents, held, sealed, structure,
+    Pack, PackView, agreement, companions, completeness, contents, held, proposal, sealed,
+    structure,
 };
 use crate::formats::{Format, policy, run};
 use crate::source::EntryKind;
@@ -72,7 +73,7 @@ fn needs_ledger(view: &PackView<'_>) -> Gate {
 }
 
 /// The rules of a pack.
-pub static RULES: [Rule<Pack>; 38] = [
+pub static RULES: [Rule<Pack>; 39] = [
     Rule {
         info: info(
             "PK1",
@@ -224,7 +225,8 @@ pub static RULES: [Rule<Pack>; 38] = [
             "the files are those that run.json lists",
             "Where run.json has `files` and `self_hash`, every other file but meta.json is listed \
              with the hash of its bytes, and self_hash is the canonical hash of run.json without \
-             that member. Packs of other producers need have neither.",
+             that member. Packs of other producers need have neither. Where it has `redaction`, that is \
+             a commitment that covers the files of the pack, each as its kind, and a salt.",
         ),
         gate: sealed::needs_list,
         check: sealed::check_cover,
@@ -254,6 +256,18 @@ pub static RULES: [Rule<Pack>; 38] = [
         ),
         gate: held::needs_contents,
         check: held::check_held,
+    },
+    Rule {
+        info: integrity(
+            "PK17",
+            "the proposal is the one of this bundle",
+            "Where evidence.json holds the proposal that was executed: it is a valid proposal whose \
+             source_bundle_id and source_bundle_hash are those of bundle.json, proposal_id is its \
+             id, the operations of the patch are its files, and in a pack that lists its files one \
+             that needs approval is accepted only with the reason that somebody approved.",
+        ),
+        gate: proposal::holds_proposal,
+        check: proposal::check_proposal,
     },
     Rule {
         info: integrity(

@@ -4,6 +4,7 @@
 //! is fine. meta.json is never covered: its contents decide nothing (PK11).
 
 use super::PackView;
+use super::redactable::{REDACTABLE, REDACTION_MEMBER};
 use crate::canon::{
     Dialect, JsonPath, Kind, NoCanonicalForm, Node, Value, canonical_digest,
     canonical_digest_without,
@@ -50,7 +51,7 @@ fn place(name: &str) -> Place {
 pub(super) fn needs_list(view: &PackView<'_>) -> Gate {
     let run = view.document("run.json");
     let has = |name: &str| run.is_some_and(|run| run.get(name).is_some());
-    if has(FILES) || has(SELF_HASH) {
+    if has(FILES) || has(SELF_HASH) || has(REDACTION_MEMBER) {
         Gate::Ready
     } else {
         Gate::NotApplicable("run.json does not list the pack's files")
@@ -61,6 +62,10 @@ pub(super) fn check_cover(view: &PackView<'_>, findings: &mut Findings) {
     let Some(run) = view.document("run.json") else {
         return;
     };
+    check_commitment(view, run, findings);
+    if run.get(FILES).is_none() && run.get(SELF_HASH).is_none() {
+        return;
+    }
     check_self_hash(run, findings);
     let Some(files) = run.get(FILES).filter(|files| files.kind() == Kind::Object) else {
         findings.add(place(FILES), "`files` is missing or no object");
@@ -94,6 +99,19 @@ pub(super) fn check_cover(view: &PackView<'_>, findings: &mut Findings) {
         if !NOT_COVERED.contains(&name) && files.get(name).is_none() {
             findings.add(name, "run.json lists the pack's files, and not this one");
         }
+    }
+}
+
+/// The commitment of a redactable pack covers the files that the pack has.
+fn check_commitment(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
+    let Some(member) = run.get(REDACTION_MEMBER) else {
+        return;
+    };
+    let names = view.files.names().into_iter();
+    let names = names.filter(|name| *name == "run.json" || !NOT_COVERED.contains(name));
+    let files = names.map(|name| (name, view.files.bytes(name).map(|bytes| bytes.len() as u64)));
+    for fault in REDACTABLE.find_member_faults(&member.to_value(), files) {
+        findings.add(place(REDACTION_MEMBER), fault);
     }
 }
 

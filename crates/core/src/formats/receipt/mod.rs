@@ -3,6 +3,7 @@
 //! A receipt is hashed, may be signed, and names the one before it, so that several make a
 //! chain with one Merkle root. Pure: keys and files come from outside.
 
+mod agreement;
 pub mod attestation;
 pub mod chain;
 pub mod merkle;
@@ -17,7 +18,9 @@ use crate::canon::{Dialect, Edit, NoCanonicalForm, Value, canonical_bytes, write
 use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::{Digest, Hasher};
 use crate::formats::Format;
-use crate::formats::definition::{CarriedSignature, DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{
+    CarriedSignature, DocumentFormat, Identity, Outcome, Proves, infos,
+};
 use crate::verify::{Level, Report, run_rules};
 
 /// The version of the format.
@@ -94,6 +97,11 @@ fn identify_receipts(root: Node<'_>) -> Identity {
         let about = Identity::of_members(receipt, &["run_id", "job_id", "bundle_id"]);
         Identity {
             about: about.ids,
+            result: Some(match outcome.as_deref() {
+                Some("SUCCESS") => Outcome::Succeeded,
+                Some("FAILURE") => Outcome::Failed,
+                _ => Outcome::Unknown,
+            }),
             ..Identity::of_members(receipt, &["receipt_hash"]).ended(outcome)
         }
     };
@@ -118,6 +126,7 @@ fn identify_receipts(root: Node<'_>) -> Identity {
         let one = of_one(receipt);
         identity.ids.extend(one.ids);
         identity.about.extend(one.about);
+        identity.result = identity.result.max(one.result);
         let outcome = match (identity.outcome.take(), one.outcome) {
             (Some(worst), _) if worst != "SUCCESS" => Some(worst),
             (_, last) => last,

@@ -1,6 +1,7 @@
 //! The rules of receipts and chains.
 
 use super::Receipt;
+use super::agreement::{Disagreement, compare_artifacts, compare_outcomes};
 use super::attestation::{
     Attestation, AttestationError, verify_merkle_attestation, verify_receipt_attestation,
 };
@@ -77,7 +78,7 @@ fn always(_: &ReceiptsView<'_>) -> Gate {
 }
 
 /// The rules of receipts.
-pub static RULES: [Rule<ReceiptChain>; 7] = [
+pub static RULES: [Rule<ReceiptChain>; 9] = [
     Rule {
         info: info(
             "RC1",
@@ -160,7 +161,40 @@ pub static RULES: [Rule<ReceiptChain>; 7] = [
         },
         check: check_trust,
     },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RC8",
+                "Outcomes, results and errors agree",
+                "companion formats, receipt.json",
+                "A step of outcome SUCCESS has a result and no error, one of outcome FAILURE an error and no \
+                 result. A receipt of outcome SUCCESS has a step, no error and no step that failed; one of outcome \
+                 FAILURE has an error or such a step.",
+            )
+        },
+        gate: always,
+        check: |view, findings| check_agreement(view, findings, compare_outcomes),
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RC9",
+                "Steps, artifacts and root hash agree",
+                "companion formats, receipt.json",
+                "The artifacts are the results of the steps, by content and size, and root_hash is that of the \
+                 artifacts, as in a job bundle.",
+            )
+        },
+        gate: always,
+        check: |view, findings| check_agreement(view, findings, compare_artifacts),
+    },
 ];
+
+/// The most attestations of one list whose signatures are checked: a list of a hundred thousand fits into a
+/// small archive.
+const MAX_ATTESTATIONS: usize = 10_000;
 
 /// A place in a receipt. Reports name it by the receipt's number in the chain; the path and the
 /// file are those of the document that holds it.
@@ -262,12 +296,38 @@ fn check_indexes(view: &ReceiptsView<'_>, findings: &mut Findings) {
     }
 }
 
+/// The receipts that carry an attestation, as far as signatures are checked.
+fn attested<'v, 'a>(view: &'v ReceiptsView<'a>) -> impl Iterator<Item = (usize, &'v Receipt<'a>)> {
+    let receipts = view.receipts.iter().enumerate();
+    receipts
+        .filter(|(_, receipt)| receipt.has_attestation)
+        .take(MAX_ATTESTATIONS)
+}
+
 fn check_signatures(view: &ReceiptsView<'_>, findings: &mut Findings) {
-    for (at, receipt) in view.receipts.iter().enumerate() {
-        if receipt.has_attestation
-            && let Err(error) = verify_receipt_attestation(receipt.node)
-        {
+    for (at, receipt) in attested(view) {
+        if let Err(error) = verify_receipt_attestation(receipt.node) {
             findings.add(place(view, at, "attestation"), error.to_string());
+        }
+    }
+    let receipts = view.receipts.iter().enumerate();
+    let mut rest = receipts.filter(|(_, receipt)| receipt.has_attestation);
+    if let Some((at, _)) = rest.nth(MAX_ATTESTATIONS) {
+        let message = format!(
+            "there are more than {MAX_ATTESTATIONS} attestations; the rest was not checked"
+        );
+        findings.add(place(view, at, "attestation"), message);
+    }
+}
+
+fn check_agreement(
+    view: &ReceiptsView<'_>,
+    findings: &mut Findings,
+    compare: fn(&Receipt<'_>) -> Vec<Disagreement>,
+) {
+    for (at, receipt) in view.receipts.iter().enumerate() {
+        for (within, message) in compare(receipt) {
+            findings.add(place_of(view, at, &within), message);
         }
     }
 }
@@ -297,14 +357,15 @@ fn check_trust(view: &ReceiptsView<'_>, findings: &mut Findings) {
         findings.add("merkle", distrust.to_string());
     }
     for (at, receipt) in view.receipts.iter().enumerate() {
-        if !receipt.has_attestation {
-            if view.merkle.is_none() {
-                findings.add(
-                    place(view, at, "attestation"),
-                    "trust is demanded, but it is unsigned",
-                );
-            }
-        } else if let Ok(attestation) = verify_receipt_attestation(receipt.node)
+        if !receipt.has_attestation && view.merkle.is_none() {
+            findings.add(
+                place(view, at, "attestation"),
+                "trust is demanded, but it is unsigned",
+            );
+        }
+    }
+    for (at, receipt) in attested(view) {
+        if let Ok(attestation) = verify_receipt_attestation(receipt.node)
             && let Err(distrust) = policy.check(&attestation, Scope::Receipt, identity)
         {
             findings.add(place(view, at, "attestation"), distrust.to_string());

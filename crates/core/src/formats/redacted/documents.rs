@@ -7,7 +7,9 @@ use crate::canon::{
     Dialect, JsonString, NoCanonicalForm, ReadOptions, Value, canonical_bytes, parse_document,
 };
 use crate::digest::{Digest, Hasher};
+use crate::path::SafePath;
 
+use super::openings::UNLISTED_PLACES;
 pub use super::openings::{Opened, Opening, OpeningFault, pointer_step};
 
 /// The commitment to everything that may be withheld.
@@ -192,7 +194,14 @@ impl Redaction {
     /// What is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let document = parse_document(bytes, &ReadOptions::default()).map_err(|e| e.to_string())?;
-        let value = document.root().to_value();
+        Self::from_value(&document.root().to_value())
+    }
+
+    /// The same, where it is a part of another document.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn from_value(value: &Value) -> Result<Self, String> {
         let known = [
             "redaction_version",
             "format",
@@ -201,13 +210,13 @@ impl Redaction {
             "values",
             "files",
         ];
-        let is_ours = only_members(&value, &known)
-            && text(&value, "redaction_version").as_deref() == Some(VERSION)
-            && text(&value, "hash_algo").as_deref() == Some("sha256");
+        let is_ours = only_members(value, &known)
+            && text(value, "redaction_version").as_deref() == Some(VERSION)
+            && text(value, "hash_algo").as_deref() == Some("sha256");
         if !is_ours {
             return Err("it is no commitment of version 1.0.0 with sha256".to_owned());
         }
-        let format = text(&value, "format").ok_or("it names no format")?;
+        let format = text(value, "format").ok_or("it names no format")?;
         if super::redactable::redactable(&format).is_none() {
             return Err("it is of a format that cannot be redacted".to_owned());
         }
@@ -221,10 +230,10 @@ impl Redaction {
         }
         let redaction = Self { format, files };
         let root = redaction.root().map_err(|error| error.to_string())?;
-        if text(&value, "root").as_deref() != Some(&*root.to_string()) {
+        if text(value, "root").as_deref() != Some(&*root.to_string()) {
             return Err("its root is not that of its files".to_owned());
         }
-        match number(&value, "values") == Some(redaction.values()) {
+        match number(value, "values") == Some(redaction.values()) {
             true => Ok(redaction),
             false => Err("its number of values is not that of its files".to_owned()),
         }
@@ -248,7 +257,7 @@ impl CommittedFile {
             .into_iter()
             .find(|(_, name)| *name == kind)?;
         is_ours.then_some(Self {
-            path: text(value, "path")?,
+            path: SafePath::parse(&text(value, "path")?).ok()?.to_string(),
             kind,
             values: number(value, "values")?,
             commitment: Digest::parse_hex(&text(value, "commitment")?).ok()?,
@@ -359,15 +368,27 @@ impl Redacted {
         {
             return Err("what is withheld is not in order, or a place comes twice".to_owned());
         }
-        let openings = openings.iter().map(|(path, opening)| {
-            let opening = Opening::from_value(opening)?;
+        let mut room = withheld.len() + UNLISTED_PLACES;
+        let read = openings.iter().map(|(path, opening)| {
+            let opening = Opening::from_value(opening, &mut room)?;
             Some((path.as_str()?.to_owned(), opening))
         });
-        let openings: Option<BTreeMap<_, _>> = openings.collect();
-        Ok(Self {
-            withheld,
-            openings: openings.ok_or("an opening is malformed")?,
-        })
+        let read: Option<BTreeMap<_, _>> = read.collect();
+        let openings = read.ok_or_else(|| match room {
+            0 => format!("over {UNLISTED_PLACES} places more are withheld than are listed"),
+            _ => "an opening is malformed".to_owned(),
+        })?;
+        Ok(Self { withheld, openings })
+    }
+
+    /// How many bytes the pointers have that are listed for each file.
+    pub(super) fn listed_bytes(&self) -> BTreeMap<&str, usize> {
+        let mut bytes = BTreeMap::new();
+        for place in &self.withheld {
+            let pointer = place.pointer.as_ref();
+            *bytes.entry(place.path.as_str()).or_default() += pointer.map_or(0, String::len);
+        }
+        bytes
     }
 }
 
@@ -422,6 +443,36 @@ mod tests {
         ] {
             assert_eq!(find_value(&document, pointer), None, "{pointer}");
         }
+    }
+
+    #[test]
+    fn commitment_to_a_file_outside_the_bundle_is_malformed() {
+        let entry = |path: &str| {
+            let entry = CommittedFile {
+                path: path.to_owned(),
+                kind: FileKind::Bytes,
+                values: 1,
+                commitment: Digest::of(b""),
+            };
+            CommittedFile::from_value(&entry.to_value())
+        };
+        assert!(entry("artifacts/0123456789abcdef.txt").is_some());
+        for path in ["../x", "/x", "a//b", "a/./b", "", "a\\b"] {
+            assert_eq!(entry(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn openings_that_withhold_far_more_than_is_listed_are_a_fault() {
+        let list = |count: usize| {
+            let elements = vec!["null"; count].join(",");
+            let salt = "0".repeat(64);
+            let opening = format!(r#"{{"salt":"{salt}","elements":[{elements}]}}"#);
+            format!(r#"{{"openings":{{"a":{opening}}},"redacted_version":"1.0.0","withheld":[]}}"#)
+        };
+        assert!(Redacted::parse(list(UNLISTED_PLACES).as_bytes()).is_ok());
+        let fault = Redacted::parse(list(UNLISTED_PLACES + 1).as_bytes()).unwrap_err();
+        assert!(fault.contains("1000 places more"), "{fault}");
     }
 
     #[test]

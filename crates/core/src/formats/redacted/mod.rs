@@ -2,21 +2,23 @@
 //!
 //! - [`commit`] has salts, keys and commitments.
 //! - [`chunks`] has large files, of which stretches of bytes can be withheld.
+//! - [`derivations`] has what is withheld together with something else.
 //! - [`documents`] has REDACTION.json and REDACTED.json.
 //! - [`mod@redactable`] has what redaction has to know of a format.
-//! - `rules` has RD1-RD6.
+//! - `rules` has RD1-RD7.
 //!
 //! docs/redaction.md is the reference. What is hidden and how well is decided by [`commit`];
 //! which places must be hidden together is decided where copies are made.
 
 pub mod chunks;
 pub mod commit;
+pub mod derivations;
 pub mod documents;
 mod openings;
 pub mod redactable;
 mod rules;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::Mutex;
 
@@ -24,8 +26,10 @@ use crate::canon::Value;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome, Proves,
+    ReadName, infos,
 };
+use crate::formats::run_bundle::pointer::Trail;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
@@ -49,6 +53,8 @@ pub struct ShownFile {
     pub is_canonical: bool,
     /// The document, where it is JSON and small enough to be kept for rules.
     pub document: Option<Value>,
+    /// The digest and the size of its bytes, where it is shown whole.
+    pub content: Option<(Digest, u64)>,
 }
 
 /// A copy as the rules see it.
@@ -67,15 +73,17 @@ pub struct RedactedView {
 fn show_file(
     file: &CommittedFile,
     redacted: &Redacted,
+    listed_bytes: usize,
     got: Result<Got, SourceError>,
     reread: impl FnOnce() -> Result<ChunkedFile, SourceError>,
 ) -> Result<ShownFile, SourceError> {
     let opening = redacted.openings.get(&file.path);
     let mut shown = ShownFile {
         commitment: Err("nothing opens it".to_owned()),
-        opened: Opened::default(),
+        opened: Opened::with_listed(listed_bytes),
         is_canonical: true,
         document: None,
+        content: None,
     };
     let Some(opening) = opening else {
         return got.map(|_| shown);
@@ -95,6 +103,7 @@ fn show_file(
             shown.commitment = Err(fault.to_owned());
             if let Opening::Large(key, pieces) = opening {
                 shown.opened.seen = count_chunks(fact.bytes);
+                shown.content = Some((fact.sha256, fact.bytes));
                 let found = commit_whole(fact.bytes, &fact.sha256, pieces, key);
                 shown.commitment = Ok(found);
             }
@@ -107,6 +116,7 @@ fn show_file(
         (_, Ok(Got::Fact(fact))) => match opening {
             Opening::Whole(key) => {
                 shown.opened.seen = 1;
+                shown.content = Some((fact.sha256, fact.bytes));
                 shown.commitment = Ok(commit::commit_bytes(&fact.sha256, &key.salt()));
             }
             _ => {
@@ -123,8 +133,9 @@ fn show_file(
             };
             let canonical = kind.write(&value);
             shown.is_canonical = canonical.is_ok_and(|canonical| canonical == bytes);
-            let commitment = opening.commit(&value, "", &mut shown.opened);
+            let commitment = opening.commit(&value, &Trail::Root, &mut shown.opened);
             shown.commitment = commitment.map_err(|fault| fault.to_string());
+            shown.content = Some((Digest::of(&bytes), bytes.len() as u64));
             shown.document = Some(value);
         }
     }
@@ -215,12 +226,17 @@ impl RedactedView {
                 wanted.push((path, want));
                 files.push(file);
             }
-            let stays = redactable(&redaction.format).map_or(&[][..], |format| format.stays);
-            let keeps: Vec<_> = stays.iter().map(|(path, _)| *path).collect();
+            let format = redactable(&redaction.format);
+            let stays = format.iter().flat_map(|format| format.stays);
+            let mut keeps: Vec<_> = stays.map(|(path, _)| *path).collect();
+            keeps.extend(format.iter().flat_map(|format| format.reads));
+            let listed = redacted.listed_bytes();
             let results = Mutex::new(Vec::new());
             source.visit(&wanted, &|at, seen| {
                 let again = || reread_chunks(source, &wanted[at].0);
-                let mut shown = show_file(files[at], redacted, seen, again);
+                let listed = listed.get(files[at].path.as_str()).copied();
+                let listed = listed.unwrap_or_default();
+                let mut shown = show_file(files[at], redacted, listed, seen, again);
                 if let Ok(shown) = &mut shown
                     && !keeps.contains(&files[at].path.as_str())
                 {
@@ -236,6 +252,12 @@ impl RedactedView {
         }
         view.strange.sort();
         Ok(view)
+    }
+
+    /// The files of which something is withheld.
+    pub fn touched(&self) -> BTreeSet<String> {
+        let withheld = self.redacted.iter().flat_map(|redacted| &redacted.withheld);
+        withheld.map(|place| place.path.clone()).collect()
     }
 
     /// How many values are withheld, of how many.
@@ -259,16 +281,21 @@ impl RedactedView {
         let documents = self.shown.iter();
         let documents =
             documents.filter_map(|(path, file)| Some((&**path, file.document.as_ref()?)));
-        let ended = format.and_then(|format| (format.outcome)(&documents.collect()));
+        let ended = format.map(|format| (format.outcome)(&documents.collect()));
+        let ended = ended.unwrap_or(Ended {
+            word: None,
+            outcome: Some(Outcome::Unknown),
+        });
         let outcome = self.counts().map(|(withheld, all)| {
             let redacted = format!("redacted {withheld} of {all}");
-            let ended = ended.as_ref();
-            ended.map_or(redacted.clone(), |ended| format!("{ended}; {redacted}"))
+            let word = ended.word;
+            word.map_or(redacted.clone(), |word| format!("{word}; {redacted}"))
         });
         let mut identity = Identity {
             ids: ids.collect(),
             outcome,
-            ended_as: ended.map(Into::into),
+            ended_as: ended.word.map(Into::into),
+            result: ended.outcome,
             ..Identity::default()
         };
         if let Ok(redacted) = &self.redacted {
@@ -300,7 +327,7 @@ impl FormatDefinition for RedactedFormat {
              what it says it withholds.",
             ],
             does_not: &[
-                "What the withheld values are, or that the rules of the whole bundle hold.",
+                "What the withheld values are, or that the rules of the whole bundle hold for them.",
             ],
         }
     }

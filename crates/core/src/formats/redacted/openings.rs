@@ -7,6 +7,12 @@ use super::commit::{Key, Salt, commit_array, commit_object, commit_value, read_m
 use super::documents::{only_members, text};
 use crate::canon::{JsonString, NoCanonicalForm, Value};
 use crate::digest::Digest;
+use crate::formats::run_bundle::pointer::Trail;
+
+/// How many bytes of pointers to places that are not listed are made for each file, so that findings can name some.
+const UNLISTED_BYTES: usize = 1 << 16;
+/// How many places more may be withheld than listed, so that findings can name them.
+pub(super) const UNLISTED_PLACES: usize = 1_000;
 
 /// What opens a value that is shown, as far as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +37,11 @@ pub enum OpeningFault {
     /// The shape of the value is not that of its opening.
     #[error("{0}: what is shown has another shape than what was sealed")]
     Shape(String),
+    /// More is withheld than is listed.
+    #[error(
+        "the pointers of what is withheld have over {UNLISTED_BYTES} bytes more than those that REDACTED.json lists"
+    )]
+    Unlisted,
     /// A number or string without a canonical form.
     #[error("{0}")]
     NoForm(#[from] NoCanonicalForm),
@@ -43,6 +54,30 @@ pub struct Opened {
     pub seen: u64,
     /// Pointers of the places that are withheld.
     pub withheld: Vec<String>,
+    room: usize,
+}
+
+impl Opened {
+    /// Nothing yet, of a file of which pointers with this many bytes are listed as withheld.
+    pub fn with_listed(bytes: usize) -> Self {
+        Self {
+            room: bytes.saturating_add(UNLISTED_BYTES),
+            ..Self::default()
+        }
+    }
+
+    /// Takes note of a withheld place. A long name above many of them would be copied for each: there is room for the
+    /// listed ones, and a few more.
+    fn withhold(&mut self, trail: &Trail<'_>) -> Result<(), OpeningFault> {
+        if trail.least_bytes() > self.room {
+            return Err(OpeningFault::Unlisted);
+        }
+        let pointer = trail.pointer();
+        let room = self.room.checked_sub(pointer.len());
+        self.room = room.ok_or(OpeningFault::Unlisted)?;
+        self.withheld.push(pointer);
+        Ok(())
+    }
 }
 
 /// One step of a JSON Pointer.
@@ -58,13 +93,13 @@ impl Opening {
     pub fn commit(
         &self,
         value: &Value,
-        pointer: &str,
+        trail: &Trail<'_>,
         opened: &mut Opened,
     ) -> Result<Digest, OpeningFault> {
         let shape = || {
-            OpeningFault::Shape(match pointer {
-                "" => "the document".to_owned(),
-                pointer => pointer.to_owned(),
+            OpeningFault::Shape(match trail {
+                Trail::Root => "the document".to_owned(),
+                trail => trail.pointer_within(UNLISTED_BYTES),
             })
         };
         match (self, value) {
@@ -74,7 +109,7 @@ impl Opening {
                 Ok(digest)
             }
             (Self::Withheld, value) => {
-                opened.withheld.push(pointer.to_owned());
+                opened.withhold(trail)?;
                 read_marker(value).ok_or_else(shape)
             }
             (Self::Members(salt, members), Value::Object(values)) => {
@@ -84,8 +119,8 @@ impl Opening {
                 let mut parts = Vec::with_capacity(members.len());
                 for (name, opening) in members {
                     let value = values.get(name).ok_or_else(shape)?;
-                    let step = pointer_step(name.as_str().unwrap_or("\u{fffd}"));
-                    let below = format!("{pointer}{step}");
+                    let step = name.as_str().unwrap_or("\u{fffd}");
+                    let below = Trail::Member(trail, step);
                     parts.push((name, opening.commit(value, &below, opened)?));
                 }
                 Ok(commit_object(parts, salt))
@@ -96,7 +131,7 @@ impl Opening {
                 }
                 let mut parts = Vec::with_capacity(elements.len());
                 for (at, (opening, value)) in elements.iter().zip(values).enumerate() {
-                    parts.push(opening.commit(value, &format!("{pointer}/{at}"), opened)?);
+                    parts.push(opening.commit(value, &Trail::Element(trail, at), opened)?);
                 }
                 Ok(commit_array(&parts, salt))
             }
@@ -140,7 +175,9 @@ impl Opening {
         }
     }
 
-    pub(super) fn from_value(value: &Value) -> Option<Self> {
+    /// Reads an opening. `room` is for how many more places may be withheld: each takes far more memory than its
+    /// `null` in the file.
+    pub(super) fn from_value(value: &Value, room: &mut usize) -> Option<Self> {
         let digest = |name: &str| Digest::parse_hex(&text(value, name)?).ok();
         if only_members(value, &["key", "pieces"]) && value.get("pieces").is_some() {
             let key = Key::parse(&text(value, "key")?)?;
@@ -158,6 +195,7 @@ impl Opening {
             }));
         }
         if *value == Value::Null {
+            *room = room.checked_sub(1)?;
             return Some(Self::Withheld);
         }
         if only_members(value, &["key"]) {
@@ -168,14 +206,54 @@ impl Opening {
             (Some(Value::Object(members)), None) if only_members(value, &["salt", "members"]) => {
                 let members = members
                     .iter()
-                    .map(|(name, opening)| Some((name.clone(), Self::from_value(opening)?)));
+                    .map(|(name, opening)| Some((name.clone(), Self::from_value(opening, room)?)));
                 Some(Self::Members(salt, members.collect::<Option<_>>()?))
             }
             (None, Some(Value::Array(elements))) if only_members(value, &["salt", "elements"]) => {
-                let elements = elements.iter().map(Self::from_value);
+                let elements = elements
+                    .iter()
+                    .map(|opening| Self::from_value(opening, room));
                 Some(Self::Elements(salt, elements.collect::<Option<_>>()?))
             }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::redacted::documents::FileKind;
+
+    /// A document with a name of `name` bytes above `places` withheld ones, and what opens it.
+    fn long_name(name: usize, places: usize) -> (Value, Opening) {
+        let marker = format!(r#"{{"runseal.redacted":"{}"}}"#, "0".repeat(64));
+        let markers = vec![marker; places].join(",");
+        let name = "k".repeat(name);
+        let text = format!(r#"{{"{name}":[{markers}]}}"#);
+        let salt = || Salt::parse(&"0".repeat(64)).unwrap();
+        let below = Opening::Elements(salt(), vec![Opening::Withheld; places]);
+        let members = BTreeMap::from([(JsonString::from(name.as_str()), below)]);
+        let value = FileKind::Json.read(text.as_bytes()).unwrap();
+        (value, Opening::Members(salt(), members))
+    }
+
+    #[test]
+    fn opening_pointers_beyond_the_listed_bytes_are_a_fault_and_are_not_kept() {
+        let (value, opening) = long_name(10_000, 500);
+        let mut opened = Opened::with_listed(0);
+        let found = opening.commit(&value, &Trail::Root, &mut opened);
+        assert_eq!(found, Err(OpeningFault::Unlisted));
+        let kept: usize = opened.withheld.iter().map(String::len).sum();
+        assert!(kept <= UNLISTED_BYTES, "{kept}");
+    }
+
+    #[test]
+    fn opening_pointers_that_are_listed_are_all_kept() {
+        let (value, opening) = long_name(10_000, 50);
+        let mut opened = Opened::with_listed(50 * 10_004);
+        assert!(opening.commit(&value, &Trail::Root, &mut opened).is_ok());
+        assert_eq!(opened.withheld.len(), 50);
+        assert!(opened.withheld[49].ends_with("k/49"));
     }
 }

@@ -1,20 +1,22 @@
 //! What redaction has to know of a format. Each format that can be sealed for redaction says it once,
 //! next to its rules; sealing, redacting and verifying copies go by that and by nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::RedactedView;
+use super::chunks::{LARGE, count_chunks};
 use super::commit::{Seed, has_marker, read_marker};
-use super::documents::{Redaction, array_index, find_value, pointer_steps};
+use super::derivations::Derivation;
+use super::documents::{FileKind, Redaction, array_index, find_value, pointer_steps};
 use crate::canon::{Dialect, JsonString, Value, canonical_bytes};
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::REGISTRY;
+use crate::formats::definition::Ended;
+use crate::verify::Finding;
 
 /// A place: a file, and a pointer into it; none for the whole of it.
 pub type PlaceRef<'a> = (&'a str, Option<&'a str>);
-
-/// A value of a document: its file, and the pointer to it.
-pub type Place = (String, String);
 
 /// A format that can be sealed for redaction.
 pub struct Redactable {
@@ -33,10 +35,15 @@ pub struct Redactable {
     /// Digests that the format makes of more than one value, or of what the bundle does not hold:
     /// those that would give away one of the withheld places, by their hex digits.
     pub bound: fn(&BTreeMap<String, Value>, &[PlaceRef<'_>]) -> Vec<String>,
-    /// Places that our own makers write the same value to: they are withheld together.
-    pub twins: fn(&BTreeMap<String, Value>) -> Vec<[Place; 2]>,
-    /// How what was sealed ended, from the documents of [`Self::stays`], where that is told.
-    pub outcome: fn(&BTreeMap<&str, &Value>) -> Option<&'static str>,
+    /// What our own programs write about a value elsewhere: that is withheld with it. Tables, so that
+    /// formats can share rows.
+    pub derivations: &'static [&'static [Derivation]],
+    /// The documents that [`Self::judge_shown`] reads.
+    pub reads: &'static [&'static str],
+    /// What the format's own rules find in what a copy shows, whatever is withheld.
+    pub judge_shown: fn(&RedactedView) -> Vec<Finding>,
+    /// How what was sealed ended, from the documents of [`Self::stays`].
+    pub outcome: fn(&BTreeMap<&str, &Value>) -> Ended,
 }
 
 /// Where a bundle keeps its commitment.
@@ -117,17 +124,81 @@ impl Redactable {
         canonical_bytes(member.get(COMMITMENT)?, Dialect::Jcs).ok()
     }
 
-    /// Whether a member of a main document holds a sound commitment and a salt, and nothing else.
-    pub fn is_member(value: &Value) -> bool {
-        let Value::Object(members) = value else {
-            return false;
+    /// What is wrong with the commitment of a bundle with these files and their sizes, if they are known,
+    /// as far as it shows without the seed: what it commits *to* is its maker's word.
+    pub fn find_faults<'a>(
+        &self,
+        commitment: &Value,
+        salt: Option<&Value>,
+        files: impl Iterator<Item = (&'a str, Option<u64>)>,
+    ) -> Vec<String> {
+        let mut faults = Vec::new();
+        let salt = salt.and_then(Value::as_str);
+        if salt.is_none_or(|salt| Digest::parse_hex(salt).is_err()) {
+            faults.push("the salt is missing or not 64 hex digits".to_owned());
+        }
+        let redaction = match Redaction::from_value(commitment) {
+            Ok(redaction) => redaction,
+            Err(fault) => {
+                faults.push(format!("the commitment cannot be used: {fault}"));
+                return faults;
+            }
         };
-        let salt = value.get(SALT).and_then(Value::as_str);
-        let commitment = value.get(COMMITMENT);
-        let commitment = commitment.and_then(|value| canonical_bytes(value, Dialect::Jcs).ok());
-        members.len() == 2
-            && commitment.is_some_and(|bytes| Redaction::parse(&bytes).is_ok())
-            && salt.is_some_and(|salt| Digest::parse_hex(salt).is_ok())
+        if redaction.format != self.format.name() {
+            faults.push("the commitment is of another format".to_owned());
+        }
+        let mut named = BTreeSet::new();
+        let mut hidden = 0;
+        for (path, size) in files.filter(|(path, _)| !self.leaves_out(path)) {
+            if (self.hides_name)(path) {
+                hidden += 1;
+                continue;
+            }
+            let Some(file) = redaction.file(path) else {
+                faults.push(format!("it does not cover `{}`", path.escape_debug()));
+                continue;
+            };
+            named.insert(path);
+            let is_right = match (file.kind, size) {
+                _ if path.ends_with(".json") => file.kind == FileKind::Json,
+                (FileKind::Json, _) => false,
+                (FileKind::Lines, _) => path.ends_with(".jsonl"),
+                (_, None) => true,
+                (FileKind::Bytes, Some(size)) => size <= LARGE && file.values == 1,
+                (FileKind::Chunks, Some(size)) => size > LARGE && file.values == count_chunks(size),
+            };
+            if !is_right {
+                faults.push(format!(
+                    "it covers `{}` as another kind",
+                    path.escape_debug()
+                ));
+            }
+        }
+        for file in &redaction.files {
+            if (self.hides_name)(&file.path) {
+                hidden -= 1;
+            } else if !named.contains(file.path.as_str()) {
+                let path = file.path.escape_debug();
+                faults.push(format!("it covers `{path}`, which is not in the bundle"));
+            }
+        }
+        if hidden != 0 {
+            faults.push("it covers another number of files than the bundle has".to_owned());
+        }
+        faults
+    }
+
+    /// The same for the member of a main document, which holds commitment and salt and nothing else.
+    pub fn find_member_faults<'a>(
+        &self,
+        member: &Value,
+        files: impl Iterator<Item = (&'a str, Option<u64>)>,
+    ) -> Vec<String> {
+        let is_two = matches!(member, Value::Object(members) if members.len() == 2);
+        match member.get(COMMITMENT).filter(|_| is_two) {
+            Some(commitment) => self.find_faults(commitment, member.get(SALT), files),
+            None => vec!["it is not a commitment and a salt".to_owned()],
+        }
     }
 
     /// What copies call the file at `path`.
@@ -136,11 +207,11 @@ impl Redactable {
             return path.to_owned();
         }
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let ending = name.split_once('.').map_or("", |(_, ending)| ending);
+        let ending = name.find('.').map_or("", |at| &name[at..]);
         let digits = seed.blind(&Digest::of(path.as_bytes())).hex_prefix(16);
         match folder {
-            "" => format!("{digits}.{ending}"),
-            folder => format!("{folder}/{digits}.{ending}"),
+            "" => format!("{digits}{ending}"),
+            folder => format!("{folder}/{digits}{ending}"),
         }
     }
 

@@ -1,10 +1,10 @@
-//! RD1-RD6: what holds for every redacted copy.
+//! RD1-RD7: what holds for every redacted copy.
 
 use std::collections::BTreeSet;
 
-use super::RedactedView;
-use super::documents::{REDACTED, REDACTION, find_value};
+use super::documents::{CommittedFile, Opened, REDACTED, REDACTION, find_value};
 use super::redactable::redactable;
+use super::{RedactedView, ShownFile};
 use crate::formats::Format;
 use crate::verify::{Findings, Gate, Level, Rule, RuleInfo, Subject};
 
@@ -40,8 +40,35 @@ fn needs_both(view: &RedactedView) -> Gate {
     }
 }
 
+fn needs_sealed(view: &RedactedView) -> Gate {
+    let (Ok(redaction), Ok(_)) = (&view.redaction, &view.redacted) else {
+        return needs_both(view);
+    };
+    let is_sealed = |(path, file): (&String, &ShownFile)| {
+        let sealed = redaction.file(path).map(|file| file.commitment);
+        sealed.is_some() && file.commitment.as_ref().ok().copied() == sealed
+    };
+    let withheld = view.touched();
+    let mut paths = redaction.files.iter().map(|file| &file.path);
+    let is_told = |path: &String| view.shown.contains_key(path) || withheld.contains(path);
+    match view.shown.iter().all(is_sealed) && paths.all(is_told) {
+        true => Gate::Ready,
+        false => Gate::NotRun("what is shown is not what was sealed (RD2, RD3)"),
+    }
+}
+
+fn check_shown(view: &RedactedView, findings: &mut Findings) {
+    let format = view.redaction.as_ref().ok();
+    let format = format.and_then(|redaction| redactable(&redaction.format));
+    let found = format.map(|format| (format.judge_shown)(view));
+    for finding in found.unwrap_or_default() {
+        let message = format!("{}: {}", finding.rule_id, finding.message);
+        findings.add(finding.place, message);
+    }
+}
+
 /// The rules of a redacted copy.
-pub static RULES: [Rule<RedactedBundle>; 6] = [
+pub static RULES: [Rule<RedactedBundle>; 7] = [
     Rule {
         info: info(
             "RD1",
@@ -124,18 +151,30 @@ pub static RULES: [Rule<RedactedBundle>; 6] = [
             }
         },
     },
+    Rule {
+        info: info(
+            "RD7",
+            Level::Integrity,
+            "what is shown holds to the rules of the whole bundle",
+            "A commitment is its maker's word, so the rules of the format that was sealed are asked of what the \
+             copy shows: the files that it needs, what it states twice, and the lists of files against the \
+             files. Nothing that is withheld is compared. The finding names the rule.",
+        ),
+        gate: needs_sealed,
+        check: check_shown,
+    },
 ];
 
 fn check_files(view: &RedactedView, findings: &mut Findings) {
     let (Ok(redaction), Ok(redacted)) = (&view.redaction, &view.redacted) else {
         return;
     };
-    let whole = |path: &str| {
-        let mut places = redacted.withheld.iter();
-        places.any(|place| place.path == path && place.pointer.is_none())
-    };
+    let places = redacted.withheld.iter();
+    let whole = places.filter(|place| place.pointer.is_none());
+    let whole: BTreeSet<&str> = whole.map(|place| place.path.as_str()).collect();
     for file in &redaction.files {
-        match (view.shown.contains_key(&file.path), whole(&file.path)) {
+        let is_withheld = whole.contains(file.path.as_str());
+        match (view.shown.contains_key(&file.path), is_withheld) {
             (true, true) => findings.add(&file.path, "it is said to be withheld, and is here"),
             (false, false) => findings.add(
                 &file.path,
@@ -159,7 +198,13 @@ fn check_commitments(view: &RedactedView, findings: &mut Findings) {
         return;
     };
     for (path, file) in &view.shown {
-        let sealed = redaction.file(path).map(|file| file.commitment);
+        let of_file = redaction.file(path);
+        let sealed = of_file.map(|file| file.commitment);
+        if let (Some(sealed), Ok(_)) = (of_file, &file.commitment)
+            && let Some(fault) = find_count_fault(sealed, &file.opened)
+        {
+            findings.add(path, fault);
+        }
         match &file.commitment {
             Err(fault) => findings.add(path, fault),
             Ok(found) if Some(*found) == sealed => {}
@@ -171,6 +216,21 @@ fn check_commitments(view: &RedactedView, findings: &mut Findings) {
             ),
         }
     }
+}
+
+/// What is wrong with the number of values that the commitment gives a file, from what is seen of it. A withheld
+/// place of a document holds one at least, one of other files exactly one.
+fn find_count_fault(sealed: &CommittedFile, opened: &Opened) -> Option<String> {
+    let withheld = opened.withheld.len() as u64;
+    let least = opened.seen.saturating_add(withheld);
+    let is_exact = withheld == 0 || !sealed.kind.has_values();
+    let holds = sealed.values == least || (!is_exact && sealed.values > least);
+    (!holds).then(|| {
+        format!(
+            "{REDACTION} says that it holds {} values: {} are shown, and {withheld} places are withheld",
+            sealed.values, opened.seen
+        )
+    })
 }
 
 fn check_places(view: &RedactedView, findings: &mut Findings) {

@@ -17,7 +17,7 @@ use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, MODEL_IO,
     OUTPUT_SCHEMA, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json, path_of_exact,
 };
-use super::recorded::is_recorded;
+use super::reading::RunKind;
 use super::rules::verify_run_bundle;
 use super::sums::{Sums, parse_sums};
 use crate::canon::{
@@ -26,6 +26,7 @@ use crate::canon::{
 use crate::digest::Digest;
 use crate::formats::definition::SourceFiles;
 use crate::formats::model_io::bodies::BodyFacts;
+use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Seen, Source, SourceError, Want};
@@ -34,7 +35,7 @@ use crate::verify::{Level, Report};
 
 /// What is read whole and once: the documents that rules read, whose bytes are kept; and the index and the sums, which
 /// are as long as the bundle has files and are kept as what they list.
-pub(super) const READ_ONCE: [&str; 12] = [
+pub(super) const READ_ONCE: [&str; 14] = [
     INPUT_SCHEMA,
     MANIFEST,
     OUTPUT_SCHEMA,
@@ -45,6 +46,8 @@ pub(super) const READ_ONCE: [&str; 12] = [
     RUN_META,
     RUN_ENVIRONMENT,
     MODEL_IO,
+    REDACTION,
+    REDACTION_SALT,
     ARTIFACT_INDEX,
     SUMS,
 ];
@@ -107,7 +110,7 @@ impl<'s> CollectedRun<'s> {
         let manifest = collected.documents.get(MANIFEST);
         let is_recorded = manifest.is_some_and(|bytes| {
             parse_document(bytes, &ReadOptions::default())
-                .is_ok_and(|manifest| is_recorded(manifest.root()))
+                .is_ok_and(|manifest| RunKind::of_manifest(manifest.root()) == RunKind::Recorded)
         });
         collected.bodies = collected.read_bodies(source);
         let mut known = documents;
@@ -251,9 +254,12 @@ impl<'s> CollectedRun<'s> {
             meta: doc(RUN_META),
             environment: doc(RUN_ENVIRONMENT),
             model_io: doc(MODEL_IO),
+            redaction: doc(REDACTION),
+            redaction_salt: doc(REDACTION_SALT),
             bodies: self.bodies.as_ref(),
             input_verdict: &schemas.judge(root(RUN_INPUT), root(INPUT_SCHEMA)),
             output_verdict: &schemas.judge(root(RUN_OUTPUT), root(OUTPUT_SCHEMA)),
+            withheld: None,
         };
         let mut report = verify_run_bundle(&view, level);
         for (name, document) in &parsed {

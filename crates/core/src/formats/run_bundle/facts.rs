@@ -1,8 +1,12 @@
 //! What was found on disk, and the documents, as the rules see them: no handles, no paths to
 //! follow, only facts.
 
+use std::collections::BTreeSet;
+
 use super::index::ArtifactIndex;
+use super::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT};
 use super::outputs::find_changed_integer;
+use super::reading::{RunKind, RunReading, has_marker};
 use super::sums::Sums;
 use crate::canon::Node;
 use crate::digest::Digest;
@@ -197,10 +201,49 @@ pub struct RunBundleView<'a> {
     pub environment: Doc<'a>,
     /// model_io.json
     pub model_io: Doc<'a>,
+    /// REDACTION.json
+    pub redaction: Doc<'a>,
+    /// REDACTION_SALT.json
+    pub redaction_salt: Doc<'a>,
     /// The large bodies of model_io.json, where there is one.
     pub bodies: Option<&'a BodyFacts>,
     /// RUN_INPUT.json against INPUT_SCHEMA.json.
     pub input_verdict: &'a SchemaVerdict,
     /// RUN_OUTPUT.json against OUTPUT_SCHEMA.json.
     pub output_verdict: &'a SchemaVerdict,
+    /// The files of which something is withheld, if this is what a redacted copy shows of a bundle.
+    pub withheld: Option<&'a BTreeSet<String>>,
+}
+
+impl<'a> RunBundleView<'a> {
+    /// What kind of run it is.
+    pub fn kind(&self) -> RunKind {
+        if self.withheld.is_some() {
+            return self.reading().kind();
+        }
+        let manifest = self.manifest.root();
+        manifest.map_or(RunKind::Engine, RunKind::of_manifest)
+    }
+
+    /// Whether a redacted copy withholds the file at `path`, at least in part. Never of a whole bundle.
+    pub fn withholds_of(&self, path: &str) -> bool {
+        self.withheld.is_some_and(|files| files.contains(path))
+    }
+
+    /// Whether a redacted copy withholds `node` or something in it. Never of a whole bundle, in which a
+    /// marker is a value like any other.
+    pub fn hides(&self, node: Option<Node<'_>>) -> bool {
+        self.withheld.is_some() && node.is_some_and(has_marker)
+    }
+
+    /// What the bundle says of its run.
+    pub fn reading(&self) -> RunReading<'a> {
+        RunReading::new(|name| match name {
+            MANIFEST => self.manifest.root(),
+            RUN_INPUT => self.input.root(),
+            RUN_OUTPUT => self.output.root(),
+            RUN_ENVIRONMENT => self.environment.root(),
+            _ => None,
+        })
+    }
 }

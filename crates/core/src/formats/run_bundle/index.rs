@@ -17,8 +17,6 @@ use crate::verify::PlacedFaults;
 pub struct IndexEntry {
     /// The declared digest.
     pub sha256: Digest,
-    /// The declared role.
-    pub role: Role,
 }
 
 /// A path that is listed.
@@ -35,7 +33,7 @@ pub struct ListedPath {
 pub struct ArtifactIndex {
     /// Every path that is listed, well formed or not; of two entries with one path the first.
     pub listed: TextMap<ListedPath>,
-    /// What is malformed, repeated or of an unknown role.
+    /// What is malformed or repeated, or has a role that is unknown or not that of its path.
     pub faults: Vec<String>,
     /// Whether entries are in the order of their paths, by code point.
     pub sorted: bool,
@@ -162,17 +160,19 @@ fn parse_entry(node: Node<'_>, mut tell: impl FnMut(&str)) -> Option<IndexEntry>
         let digest = Digest::parse_hex(&hex);
         digest.map_err(|error| tell(&error.to_string())).ok()
     });
-    let role = text("role").and_then(|name| {
-        let role = Role::parse(&name);
-        if role.is_none() {
-            tell(&format!("`{}` is no role", name.escape_debug()));
+    // A file at a place that the format does not know may have any role; RB19 is about it.
+    let own = text("relative_path").and_then(|path| Role::of_path(&path));
+    if let Some(name) = text("role") {
+        match (Role::parse(&name), own) {
+            (None, _) => tell(&format!("`{}` is no role", name.escape_debug())),
+            (Some(said), Some(own)) if said != own => {
+                let (said, own) = (said.name(), own.name());
+                tell(&format!("its role is {own} by its path, not {said}"));
+            }
+            _ => {}
         }
-        role
-    });
-    Some(IndexEntry {
-        sha256: sha256?,
-        role: role?,
-    })
+    }
+    Some(IndexEntry { sha256: sha256? })
 }
 
 /// Writes the index of `files`, which are sorted by path, into `sink`, in its JCS form.
@@ -189,7 +189,7 @@ pub fn write_index(
                 ("relative_path", path),
                 ("sha256", digest.to_string().as_str()),
                 ("content_type", content_type_of(path)),
-                ("role", Role::of_path(path).name()),
+                ("role", Role::of_path(path).unwrap_or(Role::Artifact).name()),
             ]))?;
         }
         Ok::<_, CanonError>(())
@@ -284,6 +284,7 @@ mod tests {
         for bad in [
             good.replace("META", "meta"),
             good.replace("META", "OTHER"),
+            good.replace(r#""relative_path":"a""#, r#""relative_path":"logs/a""#),
             good.replace(&hex, &hex.to_uppercase()),
             good.replace("\"content_type\":\"t\",", ""),
             good.replace("\"t\"", "5"),

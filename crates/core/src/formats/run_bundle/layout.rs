@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
+use crate::formats::redacted::documents::{REDACTED, REDACTION, REDACTION_SALT};
 
 /// ENGINE_MANIFEST.json
 pub const MANIFEST: &str = "ENGINE_MANIFEST.json";
@@ -57,6 +57,8 @@ pub const EXACT_FOLDER: &str = "exact";
 pub const ARTIFACTS_FOLDER: &str = "artifacts";
 /// The folder of what came from other engines' runs.
 pub const UPSTREAM_FOLDER: &str = "upstream";
+/// The folder of files from outside the command's folder, at their absolute paths.
+pub const ENVIRONMENT_FOLDER: &str = "environment";
 
 /// The five contracts, in the document's order.
 pub const CONTRACTS: [&str; 5] = [
@@ -105,11 +107,13 @@ pub enum Role {
     Engine,
     /// What a recorded command printed.
     Log,
+    /// A file from outside the command's folder that no package of the system owns.
+    Environment,
 }
 
 impl Role {
     /// Every role.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Contract,
         Self::Input,
         Self::Output,
@@ -118,6 +122,7 @@ impl Role {
         Self::Artifact,
         Self::Engine,
         Self::Log,
+        Self::Environment,
     ];
 
     /// The name in the index.
@@ -131,6 +136,7 @@ impl Role {
             Self::Artifact => "ARTIFACT",
             Self::Engine => "ENGINE",
             Self::Log => "LOG",
+            Self::Environment => "ENVIRONMENT",
         }
     }
 
@@ -139,25 +145,28 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 
-    /// The role that sealing gives the file at `path`.
-    pub fn of_path(path: &str) -> Self {
-        match path {
+    /// The role of the file at `path`; `None` at a place that the format does not know. Whether a bundle has the
+    /// place at all depends on the kind of its run ([`RunKind`](super::reading::RunKind)).
+    pub fn of_path(path: &str) -> Option<Self> {
+        Some(match path {
             _ if CONTRACTS.contains(&path) => Self::Contract,
             RUN_INPUT | CONTEXT_STRIPPED | RUN_PARAMETERS | STDIN | MODEL_IO => Self::Input,
             RUN_OUTPUT => Self::Output,
-            RUN_META | RUN_ENVIRONMENT | REDACTION | REDACTION_SALT => Self::Meta,
-            INPUT_ARTIFACT_INDEX => Self::Index,
-            _ => Self::of_folder(path.strip_prefix("exact/").unwrap_or(path)),
-        }
+            RUN_META | RUN_ENVIRONMENT | REDACTION | REDACTION_SALT | REDACTED => Self::Meta,
+            ARTIFACT_INDEX | SUMS | INPUT_ARTIFACT_INDEX => Self::Index,
+            _ => return Self::of_folder(path.strip_prefix("exact/").unwrap_or(path)),
+        })
     }
 
-    fn of_folder(path: &str) -> Self {
-        match path.split_once('/').map(|(folder, _)| folder) {
-            Some(UPSTREAM_FOLDER | INPUTS_FOLDER | MODEL_BODIES_FOLDER) => Self::Input,
-            Some(ENGINE_FOLDER) => Self::Engine,
-            Some(LOGS_FOLDER) => Self::Log,
-            _ => Self::Artifact,
-        }
+    fn of_folder(path: &str) -> Option<Self> {
+        Some(match path.split_once('/')?.0 {
+            ARTIFACTS_FOLDER => Self::Artifact,
+            UPSTREAM_FOLDER | INPUTS_FOLDER | MODEL_BODIES_FOLDER => Self::Input,
+            ENGINE_FOLDER => Self::Engine,
+            LOGS_FOLDER => Self::Log,
+            ENVIRONMENT_FOLDER => Self::Environment,
+            _ => return None,
+        })
     }
 }
 
@@ -268,7 +277,7 @@ mod tests {
     #[test]
     fn role_of_each_kind_of_file_is_the_rulings() {
         for contract in CONTRACTS {
-            assert_eq!(Role::of_path(contract), Role::Contract);
+            assert_eq!(Role::of_path(contract), Some(Role::Contract));
         }
         for (path, role) in [
             ("RUN_INPUT.json", Role::Input),
@@ -290,9 +299,18 @@ mod tests {
             ("artifacts/model_io.json", Role::Artifact),
             ("logs/stdout.txt", Role::Log),
             ("exact/artifacts/a.json.bytes", Role::Artifact),
-            ("engine", Role::Artifact),
+            ("environment/opt/tool/x", Role::Environment),
         ] {
-            assert_eq!(Role::of_path(path), role, "{path}");
+            assert_eq!(Role::of_path(path), Some(role), "{path}");
+        }
+        for path in [
+            "engine",
+            "x/stdout.txt",
+            "RUN_NOTES.json",
+            "exact/x",
+            "outputs/a",
+        ] {
+            assert_eq!(Role::of_path(path), None, "{path}");
         }
         for role in Role::ALL {
             assert_eq!(Role::parse(role.name()), Some(role));

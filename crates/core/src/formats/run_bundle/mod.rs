@@ -1,9 +1,10 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB17.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB20.
 //!
 //! - [`layout`]: which files there are, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
 //! - [`sums`], [`index`]: the two lists of files, read leniently enough to report every fault.
 //! - [`outputs`]: what the two hashes of an output are over.
+//! - [`reading`]: what kind of run it is, its command, its ending and the roles of its files, for all who ask.
 //! - [`recorded`]: what a recorded command read and wrote, as its documents list it.
 //! - [`redactable`]: what redaction has to know of them.
 //! - [`facts`]: what was found on disk, and the documents, as the rules see them.
@@ -18,6 +19,7 @@ pub mod index;
 pub mod layout;
 pub mod outputs;
 pub mod pointer;
+pub mod reading;
 pub mod recorded;
 pub mod redactable;
 pub mod rules;
@@ -28,14 +30,15 @@ mod rules_files;
 mod rules_meta;
 mod rules_models;
 mod rules_recorded;
+mod rules_shape;
+mod shown;
 pub mod sums;
 pub mod time;
 
 use crate::canon::{ReadOptions, parse_document};
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FAILED, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
 };
 use crate::formats::redacted::documents::REDACTION;
 use crate::formats::redacted::redactable::Redactable;
@@ -43,7 +46,9 @@ use crate::source::{Source, SourceError};
 use crate::verify::RuleInfo;
 pub use collect::{CollectedRun, SchemaJudge};
 pub use facts::{Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, SchemaVerdict};
+use reading::RunReading;
 pub use rules::{RULES, RunBundle, verify_run_bundle};
+pub use rules_shape::find_unknown_members;
 
 /// The run bundle as the rest of the program knows it.
 pub static DEFINITION: RunBundleFormat = RunBundleFormat;
@@ -131,13 +136,18 @@ impl CollectedRun<'_> {
             let bytes = self.documents.get(name)?;
             parse_document(bytes, &ReadOptions::default()).ok()
         };
+        let names = [layout::MANIFEST, layout::RUN_OUTPUT];
+        let documents = names.map(|name| (name, parse(name)));
+        let run = RunReading::new(|name| {
+            let (_, document) = documents.iter().find(|(known, _)| *known == name)?;
+            Some(document.as_ref()?.root())
+        });
         let identity = parse(layout::RUN_META)
             .map(|document| Identity::of_members(document.root(), &["run_id"]))
             .unwrap_or_default();
-        let failed = parse(layout::RUN_OUTPUT)
-            .is_some_and(|output| recorded::has_failed(output.root()))
-            .then_some(FAILED);
-        let mut identity = identity.ended(failed);
+        let ended = run.ending().ended();
+        let mut identity = identity.ended(ended.word);
+        identity.result = ended.outcome;
         if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
             identity.not_captured = recorded::tell_gaps(environment.root());
         }

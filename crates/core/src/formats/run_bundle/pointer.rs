@@ -24,6 +24,18 @@ pub enum Trail<'a> {
 }
 
 impl Trail<'_> {
+    /// A number of bytes that its pointer has at least, without putting it together.
+    pub fn least_bytes(&self) -> usize {
+        let (mut bytes, mut at) = (0, self);
+        loop {
+            (bytes, at) = match at {
+                Trail::Root => return bytes,
+                Trail::Member(above, name) => (bytes + 1 + name.len(), above),
+                Trail::Element(above, _) => (bytes + 2, above),
+            };
+        }
+    }
+
     /// The pointer to the place.
     pub fn pointer(&self) -> String {
         self.pointer_within(usize::MAX)

@@ -1,5 +1,4 @@
-//! What a recorded command read and wrote, as its documents list it, and how a recorded command is
-//! told from an engine.
+//! What a recorded command read and wrote, as its documents list it.
 //!
 //! The lists name every file by the path that the command used, give the digest of its very bytes,
 //! and say where in the bundle these are. Reading is lenient: what is malformed is left to the
@@ -15,16 +14,6 @@ pub const RECORDED_COMMAND: &str = "RECORDED_COMMAND";
 pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
 /// The engine_version of recorded commands: the version of what their documents hold.
 pub const RECORDED_VERSION: &str = "1.0.0";
-
-/// Whether ENGINE_MANIFEST.json is that of a recorded command: it has the code that is kept for
-/// them, and says `"execution":{"recorded":true}`.
-pub fn is_recorded(manifest: Node<'_>) -> bool {
-    let code = manifest.get("engine_code").and_then(|node| node.as_str());
-    let said = manifest
-        .get("execution")
-        .and_then(|execution| execution.get("recorded")?.as_bool());
-    code.as_deref() == Some(RECORDED_COMMAND) && said == Some(true)
-}
 
 /// A file as a list names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,53 +109,6 @@ pub fn tell_gaps(environment: Node<'_>) -> Vec<String> {
     details
 }
 
-/// Whether ENGINE_MANIFEST.json is that of a run that its own program described: it says
-/// `"execution":{"declared":true}`.
-pub fn is_declared(manifest: Node<'_>) -> bool {
-    let execution = manifest.get("execution");
-    is_true(execution.and_then(|execution| execution.get("declared")))
-}
-
-/// Whether RUN_OUTPUT.json is that of a run that failed: of a recorded command, or of a program that
-/// described its own run.
-pub fn has_failed(output: Node<'_>) -> bool {
-    let code = output
-        .get("engine")
-        .and_then(|engine| engine.get("engine_code")?.as_str());
-    let number = |name: &str| output.get(name)?.as_number()?.to_exact_i64();
-    SaidOfEnding {
-        is_declared: is_true(output.get("declared")),
-        is_failed: is_true(output.get("failed")),
-        has_ended_badly: number("exit_status").is_some_and(|code| code != 0)
-            || number("signal").is_some(),
-    }
-    .is_failure(code.as_deref())
-}
-
-/// What RUN_OUTPUT.json says about how a run ended.
-pub(super) struct SaidOfEnding {
-    /// Whether its own program described it.
-    pub(super) is_declared: bool,
-    /// Whether it says `failed`.
-    pub(super) is_failed: bool,
-    /// Whether it names an exit status other than 0, or a signal.
-    pub(super) has_ended_badly: bool,
-}
-
-impl SaidOfEnding {
-    /// Whether a run of the engine `code` failed: only recorded commands and runs that their own program
-    /// described mean that by `failed`. Where a command's end and that word contradict each other (RB15), a
-    /// failure is shown.
-    pub(super) fn is_failure(&self, code: Option<&str>) -> bool {
-        let is_recorded = code == Some(RECORDED_COMMAND);
-        self.is_failed && (self.is_declared || is_recorded) || self.has_ended_badly && is_recorded
-    }
-}
-
-fn is_true(member: Option<Node<'_>>) -> bool {
-    member.and_then(|member| member.as_bool()) == Some(true)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,44 +120,6 @@ mod tests {
                 .unwrap()
                 .root(),
         )
-    }
-
-    #[test]
-    fn recorded_command_needs_both_its_code_and_its_mark() {
-        for (text, wanted) in [
-            (
-                r#"{"engine_code":"RECORDED_COMMAND","execution":{"recorded":true}}"#,
-                true,
-            ),
-            (
-                r#"{"engine_code":"OTHER","execution":{"recorded":true}}"#,
-                false,
-            ),
-            (
-                r#"{"engine_code":"RECORDED_COMMAND","execution":{"recorded":"true"}}"#,
-                false,
-            ),
-            (r#"{"engine_code":"RECORDED_COMMAND"}"#, false),
-            ("[]", false),
-        ] {
-            assert_eq!(with(text, is_recorded), wanted, "{text}");
-        }
-    }
-
-    #[test]
-    fn run_has_failed_where_its_status_or_its_word_says_so() {
-        let of = |rest: &str| {
-            let text = format!(r#"{{"engine":{{"engine_code":"RECORDED_COMMAND"}},{rest}}}"#);
-            with(&text, has_failed)
-        };
-        assert!(!of(r#""exit_status":0,"failed":false,"signal":null"#));
-        assert!(of(r#""exit_status":3,"failed":true,"signal":null"#));
-        assert!(of(r#""exit_status":3,"failed":false,"signal":null"#));
-        assert!(of(r#""exit_status":0,"failed":true,"signal":null"#));
-        assert!(of(r#""exit_status":null,"failed":false,"signal":9"#));
-        // An engine's own members mean what its schema says.
-        assert!(!with(r#"{"exit_status":3,"failed":true}"#, has_failed));
-        assert!(with(r#"{"declared":true,"failed":true}"#, has_failed));
     }
 
     #[test]

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{
-    ARTIFACT_INDEX, MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS,
-};
-use super::recorded::{PARAMETER_PREFIX, SaidOfEnding};
-use crate::canon::Value;
+use super::layout::{ARTIFACT_INDEX, MANIFEST, RUN_META, RUN_OUTPUT, SUMS};
+use super::reading::{RunEnding, RunReading};
+use crate::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use crate::formats::Format;
-use crate::formats::definition::FAILED;
-use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT, find_value, pointer_step};
-use crate::formats::redacted::redactable::{Keeping, Place, PlaceRef, Redactable, RuleNeeds};
+use crate::formats::definition::Ended;
+use crate::formats::model_io;
+use crate::formats::redacted::derivations::{Derivation, How};
+use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
+use crate::formats::redacted::redactable::{Keeping, Redactable, RuleNeeds};
 
 /// The run bundle as redaction knows it.
 pub static REDACTABLE: Redactable = Redactable {
@@ -44,10 +44,11 @@ pub static REDACTABLE: Redactable = Redactable {
         ("ENGINE_MANIFEST.json", &["/engine_code", "/engine_version"]),
     ],
     ids: &[(RUN_META, "/run_id")],
-    hides_name: |_| false,
+    // Large bodies of models' answers are named by their digests.
+    hides_name: |path| path.starts_with("model_io.bodies/"),
     needs: &[
         RuleNeeds {
-            rules: &["RB1", "RB2", "RB5", "RB11", "RB12"],
+            rules: &["RB1", "RB2", "RB5", "RB11", "RB12", "RB19", "RB20"],
             files: &[],
         },
         RuleNeeds {
@@ -74,135 +75,271 @@ pub static REDACTABLE: Redactable = Redactable {
             files: &["RUN_INPUT.json", "RUN_OUTPUT.json"],
         },
     ],
-    bound,
-    twins,
+    bound: |_, _| Vec::new(),
+    derivations: &[DERIVATIONS, model_io::DERIVATIONS],
+    reads: &super::shown::READ,
+    judge_shown: super::shown::judge_shown,
     outcome,
 };
 
-/// The digest of an engine's command is over lines of digests of its files, of their very bytes.
-fn bound(documents: &BTreeMap<String, Value>, withheld: &[PlaceRef<'_>]) -> Vec<String> {
-    let is_engine = |(path, _): &PlaceRef<'_>| {
-        let path = path.strip_prefix("exact/").unwrap_or(path);
-        path.starts_with("engine/")
+/// Read as the run of a whole bundle is.
+fn outcome(documents: &BTreeMap<&str, &Value>) -> Ended {
+    let read = || {
+        let text = |name: &str| canonical_bytes(*documents.get(name)?, Dialect::Jcs).ok();
+        let (manifest, output) = (text(MANIFEST), text(RUN_OUTPUT)?);
+        let options = ReadOptions::default();
+        let manifest = manifest.as_ref();
+        let manifest = manifest.and_then(|manifest| parse_document(manifest, &options).ok());
+        let output = parse_document(&output, &options).ok()?;
+        let reading = RunReading::new(|name| match name {
+            MANIFEST => manifest.as_ref().map(|manifest| manifest.root()),
+            RUN_OUTPUT => Some(output.root()),
+            _ => None,
+        });
+        Some(reading.ending().ended())
     };
-    let digest = documents
-        .get(RUN_META)
-        .filter(|_| withheld.iter().any(is_engine))
-        .and_then(|meta| meta.get("engine_executable_sha256")?.as_str());
-    digest.map(str::to_owned).into_iter().collect()
+    read().unwrap_or_else(|| RunEnding::Unknown.ended())
 }
 
-/// What a recorded command was given stands in RUN_INPUT.json, and once more where it was run from:
-/// its arguments in the manifest, its parameters among its variables, these in its environment.
-fn twins(documents: &BTreeMap<String, Value>) -> Vec<[Place; 2]> {
-    let mut found = Vec::new();
-    let mut pair = |places: [(&str, String); 2]| {
-        let [one, other] = places
-            .each_ref()
-            .map(|(file, pointer)| find_value(documents.get(*file)?, pointer));
-        if one.is_some() && one == other {
-            found.push(places.map(|(file, pointer)| (file.to_owned(), pointer)));
-        }
-    };
-    let input = |member: &str| documents.get(RUN_INPUT).and_then(|input| input.get(member));
-    if let Some(Value::Array(argv)) = input("argv") {
-        for at in 0..argv.len() {
-            pair([
-                (RUN_INPUT, format!("/argv/{at}")),
-                (MANIFEST, format!("/execution/command/{at}")),
-            ]);
-        }
-    }
-    if let Some(Value::Object(parameters)) = input("parameters") {
-        for name in parameters.keys().filter_map(|name| name.as_str()) {
-            let variable = format!("{PARAMETER_PREFIX}{name}");
-            pair([
-                (RUN_INPUT, format!("/parameters{}", pointer_step(name))),
-                (
-                    RUN_INPUT,
-                    format!("/environment{}", pointer_step(&variable)),
-                ),
-            ]);
-        }
-    }
-    if let Some(Value::Object(variables)) = input("environment") {
-        for name in variables.keys().filter_map(|name| name.as_str()) {
-            let step = pointer_step(name);
-            pair([
-                (RUN_INPUT, format!("/environment{step}")),
-                (RUN_ENVIRONMENT, format!("/variables{step}")),
-            ]);
-        }
-    }
-    found
-}
-
-fn outcome(documents: &BTreeMap<&str, &Value>) -> Option<&'static str> {
-    let output = documents.get(RUN_OUTPUT)?;
-    let is_true = |member: &str| output.get(member) == Some(&Value::Bool(true));
-    let code = find_value(output, "/engine/engine_code").and_then(Value::as_str);
-    // What is withheld is no number.
-    let is_number = |member: &str| matches!(output.get(member), Some(Value::Number(_)));
-    let is_zero = output.get("exit_status") == Some(&Value::from(0_u64));
-    let said = SaidOfEnding {
-        is_declared: is_true("declared"),
-        is_failed: is_true("failed"),
-        has_ended_badly: is_number("exit_status") && !is_zero || is_number("signal"),
-    };
-    said.is_failure(code).then_some(FAILED)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::formats::redacted::documents::FileKind;
-
-    fn read(text: &str) -> Value {
-        FileKind::Json.read(text.as_bytes()).unwrap()
-    }
-
-    #[test]
-    fn digest_of_an_engine_is_bound_to_its_documents_and_their_very_bytes() {
-        let meta = read(r#"{"engine_executable_sha256":"abc"}"#);
-        let documents = [(RUN_META.to_owned(), meta)].into();
-        for path in ["engine/a.sh", "exact/engine/cfg.json.bytes"] {
-            assert_eq!(bound(&documents, &[(path, None)]), ["abc"], "{path}");
-        }
-        for path in ["RUN_INPUT.json", "exact/inputs/cfg.json.bytes", "engines"] {
-            assert!(bound(&documents, &[(path, None)]).is_empty(), "{path}");
-        }
-    }
-
-    #[test]
-    fn what_a_command_was_given_stands_twice() {
-        let input = r#"{"argv":["sh","-c"],"environment":{"A/B":"1","RUNSEAL_PARAM_x":"2"},
-            "parameters":{"x":"2"}}"#;
-        let documents = [
-            (RUN_INPUT, input),
-            (MANIFEST, r#"{"execution":{"command":["sh","-x"]}}"#),
-            (
-                RUN_ENVIRONMENT,
-                r#"{"variables":{"A/B":"1","PATH":"/","RUNSEAL_PARAM_x":"2"}}"#,
-            ),
-        ];
-        let documents = documents.map(|(name, text)| (name.to_owned(), read(text)));
-        let found = twins(&documents.into());
-        let shown: Vec<_> = found
-            .iter()
-            .map(|[(_, one), (file, other)]| (one.as_str(), file.as_str(), other.as_str()))
-            .collect();
-        assert_eq!(
-            shown,
-            [
-                ("/argv/0", MANIFEST, "/execution/command/0"),
-                ("/parameters/x", RUN_INPUT, "/environment/RUNSEAL_PARAM_x"),
-                ("/environment/A~1B", RUN_ENVIRONMENT, "/variables/A~1B"),
-                (
-                    "/environment/RUNSEAL_PARAM_x",
-                    RUN_ENVIRONMENT,
-                    "/variables/RUNSEAL_PARAM_x"
-                ),
-            ]
-        );
-    }
-}
+/// What our programs write of a run in more than one place.
+const DERIVATIONS: &[Derivation] = &[
+    // What a recorded command was given, and where it was run with it.
+    Derivation {
+        of: &["RUN_INPUT.json#/argv"],
+        how: How::Same,
+        told: &["ENGINE_MANIFEST.json#/execution/command"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/argv/{i}"],
+        how: How::Same,
+        told: &["ENGINE_MANIFEST.json#/execution/command/{i}"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/argv/0"],
+        how: How::Repeated,
+        told: &[
+            "RUN_ENVIRONMENT.json#/program",
+            "RUN_ENVIRONMENT.json#/became",
+        ],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/parameters/{n}"],
+        how: How::Same,
+        told: &[
+            "RUN_INPUT.json#/environment/RUNSEAL_PARAM_{n}",
+            "RUN_ENVIRONMENT.json#/variables/RUNSEAL_PARAM_{n}",
+        ],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/environment/{n}"],
+        how: How::Same,
+        told: &["RUN_ENVIRONMENT.json#/variables/{n}"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/parameters"],
+        how: How::Named,
+        told: &["RUN_INPUT.json#/environment"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/environment"],
+        how: How::Named,
+        told: &["RUN_ENVIRONMENT.json#/variables"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/fixed_time"],
+        how: How::Same,
+        told: &[
+            "RUN_ENVIRONMENT.json#/variables/SOURCE_DATE_EPOCH",
+            "RUN_ENVIRONMENT.json#/variables/FAKETIME",
+        ],
+    },
+    Derivation {
+        of: &["RUN_ENVIRONMENT.json#/variables/LC_ALL"],
+        how: How::Same,
+        told: &["RUN_ENVIRONMENT.json#/locale"],
+    },
+    Derivation {
+        of: &["RUN_ENVIRONMENT.json#/variables/TZ"],
+        how: How::Same,
+        told: &["RUN_ENVIRONMENT.json#/timezone"],
+    },
+    // A document and its exact bytes.
+    Derivation {
+        of: &["{f}"],
+        how: How::Repeated,
+        told: &["exact/{f}.bytes"],
+    },
+    Derivation {
+        of: &["exact/{f}.bytes"],
+        how: How::Repeated,
+        told: &["{f}"],
+    },
+    // Lists of files: entries with the place where the bytes are.
+    Derivation {
+        of: &["{f}"],
+        how: How::Digest,
+        told: &[
+            "RUN_INPUT.json#/files/*[stored={f}]/sha256",
+            "RUN_INPUT.json#/inputs/*[stored={f}]/sha256",
+            "RUN_INPUT.json#/stdin[stored={f}]/sha256",
+            "RUN_INPUT.json#/model_io[stored={f}]/sha256",
+            "RUN_OUTPUT.json#/outputs/*[stored={f}]/sha256",
+            "RUN_OUTPUT.json#/stdout[stored={f}]/sha256",
+            "RUN_OUTPUT.json#/stderr[stored={f}]/sha256",
+            "RUN_ENVIRONMENT.json#/engine_files/*[stored={f}]/sha256",
+            "RUN_META.json#/contracts_hashes/{f}",
+        ],
+    },
+    Derivation {
+        of: &["{f}"],
+        how: How::Size,
+        told: &[
+            "RUN_INPUT.json#/files/*[stored={f}]/bytes",
+            "RUN_INPUT.json#/inputs/*[stored={f}]/bytes",
+            "RUN_INPUT.json#/stdin[stored={f}]/bytes",
+            "RUN_INPUT.json#/model_io[stored={f}]/bytes",
+            "RUN_OUTPUT.json#/outputs/*[stored={f}]/bytes",
+            "RUN_OUTPUT.json#/stdout[stored={f}]/bytes",
+            "RUN_OUTPUT.json#/stderr[stored={f}]/bytes",
+            "RUN_ENVIRONMENT.json#/engine_files/*[stored={f}]/bytes",
+        ],
+    },
+    // The same files in listings of folders, and in the lists of a run that its program described.
+    Derivation {
+        of: &[
+            "RUN_INPUT.json#/files/*[path={p}]/sha256",
+            "RUN_INPUT.json#/inputs/*[path={p}]/sha256",
+            "RUN_OUTPUT.json#/outputs/*[path={p}]/sha256",
+            "RUN_ENVIRONMENT.json#/engine_files/*[path={p}]/sha256",
+            "RUN_INPUT.json#/files/*[path={p}]/bytes",
+            "RUN_INPUT.json#/inputs/*[path={p}]/bytes",
+            "RUN_OUTPUT.json#/outputs/*[path={p}]/bytes",
+            "RUN_ENVIRONMENT.json#/engine_files/*[path={p}]/bytes",
+            "RUN_ENVIRONMENT.json#/listed/*[path={p}]/entries/*[name={p}]/bytes",
+            "RUN_ENVIRONMENT.json#/present/*[path={p}]/bytes",
+        ],
+        how: How::Size,
+        told: &[
+            "RUN_ENVIRONMENT.json#/listed/*[path={p}]/entries/*[name={p}]/bytes",
+            "RUN_ENVIRONMENT.json#/present/*[path={p}]/bytes",
+            "RUN_INPUT.json#/files/*[path={p}]/bytes",
+            "RUN_INPUT.json#/inputs/*[path={p}]/bytes",
+        ],
+    },
+    // Names of files and folders. Those of files in the bundle stay visible as names of these.
+    Derivation {
+        of: &["RUN_INPUT.json#/files/*[path={p}]/path"],
+        how: How::Same,
+        told: &[
+            "RUN_INPUT.json#/inputs/*[path={p}]/path",
+            "RUN_INPUT.json#/links/*[path={p}]/path",
+            "RUN_OUTPUT.json#/outputs/*[path={p}]/path",
+            "RUN_OUTPUT.json#/deleted/*[={p}]",
+            "RUN_OUTPUT.json#/folders/*[={p}]",
+            "RUN_ENVIRONMENT.json#/listed/*[path={p}]/entries/*[name={p}]/name",
+            "RUN_ENVIRONMENT.json#/present/*[path={p}]/path",
+            "RUN_ENVIRONMENT.json#/engine_files/*[path={p}]/path",
+        ],
+    },
+    Derivation {
+        of: &["RUN_ENVIRONMENT.json#/program[={p}]"],
+        how: How::Same,
+        told: &[
+            "RUN_ENVIRONMENT.json#/became[={p}]",
+            "RUN_ENVIRONMENT.json#/files/*[path={p}]/path",
+        ],
+    },
+    // The digest of the command is over lines of digests and names of its files.
+    Derivation {
+        of: &[
+            "RUN_INPUT.json#/argv",
+            "ENGINE_MANIFEST.json#/execution/command",
+            "engine/{f}",
+            "inputs/{f}",
+            "exact/engine/{f}",
+            "exact/inputs/{f}",
+        ],
+        how: How::Digest,
+        told: &["RUN_META.json#/engine_executable_sha256"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json"],
+        how: How::Digest,
+        told: &["RUN_OUTPUT.json#/inputs_hash"],
+    },
+    Derivation {
+        of: &["RUN_OUTPUT.json"],
+        how: How::Digest,
+        told: &["RUN_OUTPUT.json#/outputs_hash"],
+    },
+    // Lists in the order of what is withheld of them.
+    Derivation {
+        of: &["RUN_INPUT.json#/files/*/path"],
+        how: How::Sorted,
+        told: &["RUN_INPUT.json#/files"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/inputs/*/path"],
+        how: How::Sorted,
+        told: &["RUN_INPUT.json#/inputs"],
+    },
+    Derivation {
+        of: &["RUN_INPUT.json#/links/*/path"],
+        how: How::Sorted,
+        told: &["RUN_INPUT.json#/links"],
+    },
+    Derivation {
+        of: &["RUN_OUTPUT.json#/outputs/*/path"],
+        how: How::Sorted,
+        told: &["RUN_OUTPUT.json#/outputs"],
+    },
+    Derivation {
+        of: &["RUN_OUTPUT.json#/deleted/*"],
+        how: How::Sorted,
+        told: &["RUN_OUTPUT.json#/deleted"],
+    },
+    Derivation {
+        of: &["RUN_OUTPUT.json#/folders/*"],
+        how: How::Sorted,
+        told: &["RUN_OUTPUT.json#/folders"],
+    },
+    Derivation {
+        of: &["RUN_CONTEXT_STRIPPED.json#/stripped/*"],
+        how: How::Sorted,
+        told: &["RUN_CONTEXT_STRIPPED.json#/stripped"],
+    },
+    Derivation {
+        of: &["RUN_ENVIRONMENT.json#/present/*/path"],
+        how: How::Sorted,
+        told: &["RUN_ENVIRONMENT.json#/present"],
+    },
+    Derivation {
+        of: &[
+            "RUN_ENVIRONMENT.json#/listed/*/path",
+            "RUN_ENVIRONMENT.json#/listed/*/entries/*/name",
+        ],
+        how: How::Sorted,
+        told: &["RUN_ENVIRONMENT.json#/listed"],
+    },
+    Derivation {
+        of: &["RUN_ENVIRONMENT.json#/files/*/path"],
+        how: How::Sorted,
+        told: &["RUN_ENVIRONMENT.json#/files"],
+    },
+    Derivation {
+        of: &["RUN_ENVIRONMENT.json#/engine_files/*/path"],
+        how: How::Sorted,
+        told: &["RUN_ENVIRONMENT.json#/engine_files"],
+    },
+    // A metric is the last value of its series.
+    Derivation {
+        of: &["RUN_OUTPUT.json#/series/{m}"],
+        how: How::Computed,
+        told: &["RUN_OUTPUT.json#/metrics/{m}"],
+    },
+    Derivation {
+        of: &["RUN_OUTPUT.json#/metrics/{m}"],
+        how: How::Repeated,
+        told: &["RUN_OUTPUT.json#/series/{m}"],
+    },
+];

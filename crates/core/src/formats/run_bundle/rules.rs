@@ -5,6 +5,7 @@ pub use super::rules_documents::{allowed_engines, coupling_faults};
 use super::{
     rules_agreement as agreement, rules_documents as documents, rules_environment as environment,
     rules_files as files, rules_meta as meta, rules_models as models, rules_recorded as recorded,
+    rules_shape as shape,
 };
 use crate::formats::Format;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -40,7 +41,7 @@ const fn info(
 }
 
 /// The rules of a run bundle.
-pub static RULES: [Rule<RunBundle>; 17] = [
+pub static RULES: [Rule<RunBundle>; 20] = [
     Rule {
         info: info(
             "RB1",
@@ -170,7 +171,9 @@ pub static RULES: [Rule<RunBundle>; 17] = [
             "run_id, engine_code, engine_version, sealed_at (UTC, YYYY-MM-DDTHH:MM:SSZ), \
              canonicalization JCS_RFC8785, hash_algo sha256, core_orchestrator_version and \
              contracts_hashes with all five contracts are there. Engine code and version are the \
-             same in RUN_META.json, ENGINE_MANIFEST.json and RUN_OUTPUT.json.",
+             same in RUN_META.json, ENGINE_MANIFEST.json and RUN_OUTPUT.json. A manifest has \
+             engine_code RECORDED_COMMAND and `\"execution\":{\"recorded\":true}` together, or \
+             neither.",
         ),
         gate: |view| match view.manifest {
             Doc::Broken(_) => Gate::Ready,
@@ -184,8 +187,9 @@ pub static RULES: [Rule<RunBundle>; 17] = [
             "004 ARTIFACT_INDEX.json",
             "the index is complete",
             "ARTIFACT_INDEX.json is {\"artifacts\":[…]} or a bare list; every entry has \
-             artifact_name, relative_path, sha256, content_type and a known role; no path comes \
-             twice; every file of SHA256SUMS.txt but the index itself has an entry.",
+             artifact_name, relative_path, sha256, content_type and a known role, which is the \
+             role of its path if the format knows the place; no path comes twice; every file of \
+             SHA256SUMS.txt but the index itself has an entry.",
         ),
         gate: |view| match (view.listed, view.index_fault) {
             (None, None) => Gate::NotRun("there is no index"),
@@ -250,12 +254,15 @@ pub static RULES: [Rule<RunBundle>; 17] = [
                 "what a run states twice agrees",
                 "Of a recorded command: execution.command of the manifest is argv; there is an \
                  exit_status or a signal, and `failed` says whether the status is not 0; parameters \
-                 and variables that were given are those that RUN_ENVIRONMENT.json has, where \
-                 `locale` is LC_ALL and `timezone` is TZ. Of a run that its own program described: \
-                 `files` and engine_files are the same, and it failed where it has an `error`. Of \
+                 are the variables RUNSEAL_PARAM_* that were given, and these those that \
+                 RUN_ENVIRONMENT.json has, where `locale` is LC_ALL and `timezone` is TZ; the gaps \
+                 name what no recording sees, and a sandbox that is not of namespaces. Of a run \
+                 that its own program described: RUN_OUTPUT.json and the level of observation say \
+                 `declared`, `files` and engine_files are the same, and it failed where it has an `error`. Of \
                  every run with RUN_ENVIRONMENT.json: no file of the machine is listed twice, and \
                  engine_executable_sha256 is over the files of the command, where the bundle lists \
-                 all that it can be over.",
+                 all that it can be over. Of a redactable run: REDACTION.json is a commitment that covers \
+                 the files of the bundle, each as its kind, and REDACTION_SALT.json holds a salt.",
             )
         },
         gate: agreement::states_twice,
@@ -288,6 +295,50 @@ pub static RULES: [Rule<RunBundle>; 17] = [
         },
         gate: |_| Gate::Ready,
         check: files::check_covered_integers,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB18",
+                "docs/formats/run-bundle.md, What was read and written",
+                "input and output of a recorded command have their members",
+                "RUN_INPUT.json and RUN_OUTPUT.json of a recorded command have the members that the \
+                 page lists, each of its type, and no others, whatever the schemas in the bundle \
+                 allow: a replay compares these members.",
+            )
+        },
+        gate: shape::is_recorded,
+        check: shape::check_members,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Form,
+            ..info(
+                "RB19",
+                "docs/formats/run-bundle.md, Files",
+                "every file is in a known place",
+                "Each file is at a place that the format has for this kind of run. A file elsewhere \
+                 is never shown as an input, an output or a log, and a replay names it as unused.",
+            )
+        },
+        gate: |_| Gate::Ready,
+        check: files::check_places,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB20",
+                "docs/formats/run-bundle.md, Files",
+                "no folder is empty",
+                "Every folder holds a file. The sums list files, so the name of an empty folder could be \
+                 added to a sealed bundle. Folders that a command left empty are named in \
+                 RUN_OUTPUT.json.",
+            )
+        },
+        gate: |_| Gate::Ready,
+        check: files::check_folders,
     },
 ];
 

@@ -6,21 +6,29 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::facts::RunBundleView;
+use super::facts::{Doc, EntryFact, FileFact, RunBundleView};
 use super::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT};
+use super::reading::{RunKind, is_marker};
 use super::recorded::{
-    ENGINE_LIST, INPUT_LISTS, PARAMETER_PREFIX, is_declared, parse_listed_files,
+    ENGINE_LIST, INPUT_LISTS, NEVER_SEEN, PARAMETER_PREFIX, parse_gaps, parse_listed_files,
 };
+use super::redactable::REDACTABLE;
 use super::rules_recorded::is_recorded_view;
 use crate::canon::{Dialect, Kind, Node, canonical_bytes};
 use crate::digest::{Digest, Hasher};
+use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
 /// Asked of recorded commands, of runs that their own program described, and of any run that says
 /// what it used of its machine.
 pub(super) fn states_twice(view: &RunBundleView<'_>) -> Gate {
-    let states = view.environment.root().is_some() || is_recorded_view(view) || is_described(view);
+    let has = |doc: &Doc<'_>| !matches!(doc, Doc::Absent);
+    let is_redactable = has(&view.redaction) || has(&view.redaction_salt);
+    let states = view.environment.root().is_some()
+        || is_recorded_view(view)
+        || is_described(view)
+        || is_redactable;
     match states {
         true => Gate::Ready,
         false => {
@@ -30,7 +38,7 @@ pub(super) fn states_twice(view: &RunBundleView<'_>) -> Gate {
 }
 
 fn is_described(view: &RunBundleView<'_>) -> bool {
-    view.manifest.root().is_some_and(is_declared)
+    view.kind() == RunKind::Declared
 }
 
 pub(super) fn check_agreement(view: &RunBundleView<'_>, findings: &mut Findings) {
@@ -38,11 +46,41 @@ pub(super) fn check_agreement(view: &RunBundleView<'_>, findings: &mut Findings)
         check_command(view, findings);
         check_ending(view, findings);
         check_variables(view, findings);
+        check_gaps(view, findings);
     } else if is_described(view) {
         check_described(view, findings);
     }
     check_machine(view, findings);
     check_executable(view, findings);
+    check_commitment(view, findings);
+}
+
+/// The commitment of a redactable bundle covers the files that the bundle has.
+fn check_commitment(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let (commitment, salt) = match (view.redaction, view.redaction_salt) {
+        (Doc::Absent, Doc::Absent) => return,
+        // RB5 tells what is broken.
+        (Doc::Broken(_), _) | (_, Doc::Broken(_)) => return,
+        (Doc::Absent, Doc::Read(_)) => {
+            return findings.add(REDACTION_SALT, "there is no REDACTION.json");
+        }
+        (Doc::Read(commitment), salt) => (commitment.to_value(), salt.root()),
+    };
+    let salt = salt.map(|salt| salt.to_value());
+    let salt = salt.as_ref().and_then(|salt| salt.get("salt"));
+    let files = view.facts.entries.iter().filter_map(|(path, entry)| {
+        let EntryFact::File(file) = entry else {
+            return None;
+        };
+        let size = match file {
+            FileFact::Bytes { bytes, .. } => Some(*bytes),
+            _ => None,
+        };
+        Some((path, size))
+    });
+    for fault in REDACTABLE.find_faults(&commitment, salt, files) {
+        findings.add(REDACTION, fault);
+    }
 }
 
 /// The command of the manifest is the one of the input.
@@ -52,6 +90,13 @@ fn check_command(view: &RunBundleView<'_>, findings: &mut Findings) {
     };
     let said = manifest.get("execution").and_then(|it| it.get("command"));
     let argv = input.get("argv");
+    let execution = manifest.get("execution");
+    if view.hides(said)
+        || view.hides(argv)
+        || execution.is_some_and(|it| said.is_none() && view.hides(Some(it)))
+    {
+        return;
+    }
     if shown(said) != shown(argv) {
         findings.add_difference(
             MANIFEST,
@@ -76,6 +121,13 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(output) = view.output.root() else {
         return;
     };
+    // Every copy shows them (RD5).
+    if ["exit_status", "signal", "failed"]
+        .into_iter()
+        .any(|name| view.hides(output.get(name)))
+    {
+        return;
+    }
     let is_there = |name: &str| output.get(name).is_some_and(|node| !node.is_null());
     let (status, signal) = (is_there("exit_status"), is_there("signal"));
     if status == signal {
@@ -105,14 +157,57 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
+/// A recording names what it never sees, and a command that was less isolated says so among its gaps.
+fn check_gaps(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let Some(environment) = view.environment.root() else {
+        return;
+    };
+    if view.hides(environment.get("observation")) || view.hides(environment.get("sandbox")) {
+        return;
+    }
+    let gaps = parse_gaps(environment);
+    let has = |kind: &str| gaps.iter().any(|gap| gap.kind == kind);
+    let level = environment
+        .get("sandbox")
+        .and_then(|sandbox| sandbox.get("level")?.as_str());
+    let is_weaker = level.is_some_and(|level| level != "namespaces");
+    for (kind, is_needed) in [(NEVER_SEEN, true), ("sandbox", is_weaker)] {
+        if is_needed && !has(kind) {
+            let fault = format!("`observation.gaps` has none of the kind `{kind}`");
+            findings.add(RUN_ENVIRONMENT, fault);
+        }
+    }
+}
+
 /// Parameters and variables that were given are those that the command had.
 fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(input) = view.input.root() else {
         return;
     };
-    let given = texts(input.get("environment"));
-    for (name, value) in texts(input.get("parameters")) {
+    let (said, named) = (input.get("environment"), input.get("parameters"));
+    let given = texts(said);
+    let parameters = texts(named);
+    // Withheld as a whole, or under this name.
+    let hides = |object: Option<Node<'_>>, name: &str| {
+        view.hides(object.filter(|object| is_marker(*object)))
+            || view.hides(object.and_then(|object| object.get(name)))
+    };
+    for variable in given.keys() {
+        let name = variable.strip_prefix(PARAMETER_PREFIX);
+        if name.is_some_and(|name| hides(named, name)) {
+            continue;
+        }
+        if name.is_some_and(|name| !parameters.contains_key(name)) {
+            let variable = variable.escape_debug();
+            let fault = format!("`environment` has `{variable}`, which is not in `parameters`");
+            findings.add(RUN_INPUT, fault);
+        }
+    }
+    for (name, value) in parameters {
         let variable = format!("{PARAMETER_PREFIX}{name}");
+        if hides(said, &variable) {
+            continue;
+        }
         differ(
             (RUN_INPUT, "environment"),
             &variable,
@@ -124,13 +219,17 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(environment) = view.environment.root() else {
         return;
     };
-    let had = texts(environment.get("variables"));
-    for (name, value) in &given {
+    let variables = environment.get("variables");
+    let had = texts(variables);
+    for (name, value) in given.iter().filter(|(name, _)| !hides(variables, name)) {
         let place = (RUN_ENVIRONMENT, "variables");
         differ(place, name, value, had.get(name), findings);
     }
     for (member, variable) in [("locale", "LC_ALL"), ("timezone", "TZ")] {
         let said = environment.get(member).and_then(|node| node.as_str());
+        if hides(variables, variable) {
+            continue;
+        }
         let wanted = had.get(variable).map_or("", String::as_str);
         if let Some(said) = said.filter(|said| *said != *wanted) {
             let what = format!("`{member}` is not the variable {variable}");
@@ -169,26 +268,40 @@ fn texts(node: Option<Node<'_>>) -> BTreeMap<String, String> {
 /// failed where it has an error.
 fn check_described(view: &RunBundleView<'_>, findings: &mut Findings) {
     if let Some(output) = view.output.root() {
+        let is_declared = output.get("declared").and_then(|node| node.as_bool());
+        if is_declared != Some(true) {
+            let what = "`declared`, of a run that its own program described";
+            findings.add_difference(RUN_OUTPUT, what, "true", shown(output.get("declared")));
+        }
         let has_error = output.get("error").is_some_and(|node| !node.is_null());
         let said = output.get("failed").and_then(|node| node.as_bool());
-        if said.is_some_and(|said| said != has_error) {
-            let (wanted, found) = match has_error {
-                true => ("true", "false"),
-                false => ("false", "true"),
-            };
+        let is_told = !view.hides(output.get("error")) && !view.hides(output.get("failed"));
+        if is_told && said != Some(has_error) {
             let what = "`failed`, by whether there is an `error`";
-            findings.add_difference(RUN_OUTPUT, what, wanted, found);
+            let found = shown(output.get("failed"));
+            findings.add_difference(RUN_OUTPUT, what, has_error.to_string(), found);
         }
     }
     let (Some(input), Some(environment)) = (view.input.root(), view.environment.root()) else {
         return;
     };
+    let level = environment
+        .get("observation")
+        .and_then(|it| it.get("level"));
+    let is_told = !view.hides(environment.get("observation"));
+    if is_told && level.and_then(|level| level.as_str()).as_deref() != Some("declared") {
+        let what = "`observation.level`, of a run that its own program described";
+        findings.add_difference(RUN_ENVIRONMENT, what, "\"declared\"", shown(level));
+    }
     let listed = |root: Node<'_>, name: &str| -> BTreeSet<(String, String, u64)> {
         let files = parse_listed_files(root, name).into_iter();
         files
             .map(|file| (file.path, file.sha256.to_string(), file.bytes))
             .collect()
     };
+    if view.hides(input.get("files")) || view.hides(environment.get(ENGINE_LIST)) {
+        return;
+    }
     let (named, stored) = (listed(input, "files"), listed(environment, ENGINE_LIST));
     for (path, ..) in named.symmetric_difference(&stored) {
         let path = path.escape_debug();
@@ -224,6 +337,10 @@ fn check_executable(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(declared) = declared.and_then(|node| Digest::parse_hex(&node.as_str()?).ok()) else {
         return;
     };
+    let documents = [view.manifest, view.input, view.environment];
+    if documents.iter().any(|document| view.hides(document.root())) {
+        return;
+    }
     let Some(command) = Executable::read(view, environment) else {
         return;
     };

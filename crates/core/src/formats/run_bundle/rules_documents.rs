@@ -119,9 +119,14 @@ pub(super) fn check_declared_hashes(view: &RunBundleView<'_>, findings: &mut Fin
         return;
     };
     if let Some(input) = view.input.root()
+        && !view.hides(Some(input))
+        && !view.hides(output.get("inputs_hash"))
         && let Ok(actual) = canonical_digest(input, Dialect::Jcs)
     {
         check_declared(output, "inputs_hash", &actual.to_string(), findings);
+    }
+    if view.hides(Some(output)) || view.hides(view.manifest.root()) {
+        return;
     }
     // Without the manifest it is not known what the hash is over.
     let Some(manifest) = view.manifest.root() else {

@@ -2,6 +2,7 @@
 
 use super::facts::{Doc, RunBundleView};
 use super::layout::RUN_ENVIRONMENT;
+use super::reading::is_marker;
 use super::recorded::ENGINE_LIST;
 use crate::canon::{Kind, Node};
 use crate::formats::shape::{
@@ -111,45 +112,60 @@ pub(super) fn check_shape(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(root) = view.environment.root() else {
         return;
     };
-    if !is_fitting(root, "", &ENVIRONMENT, findings) {
+    if !is_fitting(view, root, "", &ENVIRONMENT, findings) {
         return;
     }
     for (name, members) in [("sandbox", &SANDBOX[..]), ("observation", &OBSERVATION[..])] {
         if let Some(object) = root.get(name).filter(|node| node.kind() == Kind::Object) {
-            is_fitting(object, &format!("/{name}"), members, findings);
+            is_fitting(view, object, &format!("/{name}"), members, findings);
         }
     }
     let variables = root.get("variables");
     for (name, value) in variables.into_iter().flat_map(|node| node.members()) {
-        if !value.is_string() {
+        if !value.is_string() && !view.hides(Some(value)) {
             let name = name.to_lossy();
             let fault = format!("/variables: `{}` is no text", name.escape_debug());
             findings.add(RUN_ENVIRONMENT, fault);
         }
     }
     let gaps = root.get("observation").and_then(|node| node.get("gaps"));
-    check_items(gaps, "/observation/gaps", &GAP, findings);
-    check_items(root.get("files"), "/files", &MACHINE_FILE, findings);
-    check_items(root.get("present"), "/present", &PRESENT, findings);
+    check_items(view, gaps, "/observation/gaps", &GAP, findings);
+    check_items(view, root.get("files"), "/files", &MACHINE_FILE, findings);
+    check_items(view, root.get("present"), "/present", &PRESENT, findings);
     let engine_files = root.get(ENGINE_LIST);
-    check_items(engine_files, "/engine_files", &ENGINE_FILE, findings);
-    check_items(root.get("listed"), "/listed", &LISTED, findings);
+    check_items(view, engine_files, "/engine_files", &ENGINE_FILE, findings);
+    check_items(view, root.get("listed"), "/listed", &LISTED, findings);
     let listed = root.get("listed");
     for (at, folder) in listed.into_iter().flat_map(|list| list.items()).enumerate() {
         let place = format!("/listed/{at}/entries");
-        check_items(folder.get("entries"), &place, &ENTRY, findings);
+        check_items(view, folder.get("entries"), &place, &ENTRY, findings);
     }
 }
 
-fn check_items(list: Option<Node<'_>>, place: &str, members: &[Member], findings: &mut Findings) {
+fn check_items(
+    view: &RunBundleView<'_>,
+    list: Option<Node<'_>>,
+    place: &str,
+    members: &[Member],
+    findings: &mut Findings,
+) {
     let items = list.into_iter().flat_map(|list| list.items());
     for (at, item) in items.enumerate() {
-        is_fitting(item, &format!("{place}/{at}"), members, findings);
+        is_fitting(view, item, &format!("{place}/{at}"), members, findings);
     }
 }
 
 /// Whether `node` is an object at all; what of it is not as the table says becomes findings.
-fn is_fitting(node: Node<'_>, place: &str, members: &[Member], findings: &mut Findings) -> bool {
+fn is_fitting(
+    view: &RunBundleView<'_>,
+    node: Node<'_>,
+    place: &str,
+    members: &[Member],
+    findings: &mut Findings,
+) -> bool {
+    if view.hides(Some(node)) && is_marker(node) {
+        return false;
+    }
     if node.kind() != Kind::Object {
         let found = node.kind().with_article();
         let fault = match place {
@@ -161,6 +177,9 @@ fn is_fitting(node: Node<'_>, place: &str, members: &[Member], findings: &mut Fi
     }
     for misfit in find_misfits(node, members) {
         let (name, fault) = (misfit.name, misfit.fault);
+        if view.hides(node.get(name)) {
+            continue;
+        }
         findings.add(RUN_ENVIRONMENT, format!("{place}/{name} {fault}"));
     }
     true

@@ -24,6 +24,12 @@ const READ_BY_A_RULE: [&str; 9] = [
 
 pub(super) fn check_required(view: &RunBundleView<'_>, findings: &mut Findings) {
     for name in REQUIRED {
+        // A copy has no lists of its own; what it withholds was sealed.
+        if view.withholds_of(name)
+            || view.withheld.is_some() && matches!(name, SUMS | ARTIFACT_INDEX)
+        {
+            continue;
+        }
         match view.facts.entries.get(name) {
             Some(EntryFact::File(_)) => {}
             Some(EntryFact::Folder) => findings.add(name, "a folder stands in its place"),
@@ -183,5 +189,31 @@ pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut 
             ARTIFACT_INDEX,
             "the entries are not in the order of their paths",
         );
+    }
+}
+
+pub(super) fn check_places(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let reading = view.reading();
+    for (path, entry) in view.facts.entries.iter() {
+        if matches!(entry, EntryFact::File(_)) && reading.role_of(path).is_none() {
+            findings.add(path, "the format has no place for it in this kind of run");
+        }
+    }
+}
+
+pub(super) fn check_folders(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let entries = &view.facts.entries;
+    let folders = entries
+        .iter()
+        .filter(|(_, entry)| **entry == EntryFact::Folder);
+    for (path, _) in folders {
+        let inside = format!("{path}/");
+        let mut below = entries.iter_from(&inside);
+        if below
+            .next()
+            .is_none_or(|(next, _)| !next.starts_with(&inside))
+        {
+            findings.add(path, "the folder is empty");
+        }
     }
 }

@@ -4,6 +4,7 @@ use super::facts::{Doc, RunBundleView};
 use super::layout::{
     CANONICALIZATION, CONTRACTS, HASH_ALGORITHM, MANIFEST, RUN_META, RUN_OUTPUT, RunId,
 };
+use super::reading::KindClaims;
 use super::time::is_iso_utc;
 use crate::canon::Node;
 use crate::digest::Digest;
@@ -19,6 +20,7 @@ pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Fin
         let actual = view.facts.file(name).and_then(|file| file.sha256());
         // Without one of the two there is nothing to compare; RB10 and RB1 say so.
         if let (Some(declared), Some(actual)) = (declared, actual)
+            && !view.withholds_of(name)
             && *declared != *actual.to_string()
         {
             let what = "the contract's hash is not the one of RUN_META.json";
@@ -30,6 +32,13 @@ pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Fin
 pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
     if let Doc::Broken(reason) = view.manifest {
         findings.add(MANIFEST, format!("no JSON with a canonical form: {reason}"));
+    }
+    let contradiction = view
+        .manifest
+        .root()
+        .and_then(|manifest| KindClaims::of_manifest(manifest).contradiction());
+    if let Some(fault) = contradiction {
+        findings.add(MANIFEST, fault);
     }
     let meta = match view.meta {
         Doc::Absent => return,
@@ -75,13 +84,15 @@ pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
             findings.add_difference(RUN_META, name, wanted, found);
         }
     }
-    check_contracts_are_named(meta, findings);
+    if !view.hides(meta.get("contracts_hashes")) {
+        check_contracts_are_named(meta, findings);
+    }
     let is_digest = |node: Node<'_>| {
         node.as_str()
             .is_some_and(|hex| Digest::parse_hex(&hex).is_ok())
     };
     let executable = meta.get("engine_executable_sha256");
-    if executable.is_some_and(|node| !is_digest(node)) {
+    if executable.is_some_and(|node| !is_digest(node) && !view.hides(Some(node))) {
         findings.add(RUN_META, "`engine_executable_sha256` is no SHA-256");
     }
     check_engine_agrees(view, meta, findings);

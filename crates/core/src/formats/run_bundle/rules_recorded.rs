@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use super::facts::{EntryFact, FileFact, RunBundleView};
 use super::layout::{
-    ARTIFACTS_FOLDER, ENGINE_FOLDER, EXACT_FOLDER, INPUTS_FOLDER, LOGS_FOLDER, MODEL_IO,
-    RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT, STDERR_LOG, STDIN, STDOUT_LOG, is_json, path_of_exact,
-    place_of_stored,
+    ARTIFACTS_FOLDER, ENGINE_FOLDER, INPUTS_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT,
+    RUN_OUTPUT, STDERR_LOG, STDIN, STDOUT_LOG, is_json, path_of_exact, place_of_stored,
 };
+use super::reading::{RunKind, is_listed_place, is_marker};
 use super::recorded::{
-    ENGINE_LIST, INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, folder_of_list, is_recorded,
-    parse_listed_file,
+    ENGINE_LIST, INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, folder_of_list, parse_listed_file,
 };
 use crate::canon::Node;
 use crate::path::SafePath;
@@ -26,7 +25,7 @@ pub(super) fn has_lists(view: &RunBundleView<'_>) -> Gate {
 }
 
 pub(super) fn is_recorded_view(view: &RunBundleView<'_>) -> bool {
-    view.manifest.root().is_some_and(is_recorded)
+    view.kind() == RunKind::Recorded
 }
 
 /// Where the bytes of an entry belong.
@@ -53,6 +52,7 @@ fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Liste
     let mut listed = Vec::new();
     let mut add = |document: &'static str, list: &'static str, belongs: Belongs, node: Node<'_>| {
         match parse_listed_file(node) {
+            None if view.hides(Some(node)) => {}
             Some(file) => listed.push(Listed {
                 document,
                 list,
@@ -124,14 +124,119 @@ pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findin
             check_stored(view, entry, stored, findings);
         }
     }
+    let kind = view.kind();
+    let shown_in_part = ShownInPart::collect(view, findings);
+    named.extend(shown_in_part.named.iter().map(String::as_str));
     for (path, entry) in view.facts.entries.iter() {
         let EntryFact::File(fact) = entry else {
             continue;
         };
-        if !is_listed_place(path, is_recorded_view(view)) || named.contains(path) {
+        if shown_in_part.may_list(path) {
+            continue;
+        }
+        if !is_listed_place(path, kind) || named.contains(path) {
             continue;
         }
         check_canonical_copy(view, path, fact, &named, findings);
+    }
+}
+
+/// The entries of lists of which a redacted copy withholds something; none of a whole bundle.
+#[derive(Default)]
+struct ShownInPart {
+    /// Where such entries say that their bytes are.
+    named: BTreeSet<String>,
+    /// Folders and files that a withheld entry may be about.
+    open: Vec<&'static str>,
+}
+
+impl ShownInPart {
+    /// Compares what is shown of each entry with the file that it names.
+    fn collect(view: &RunBundleView<'_>, findings: &mut Findings) -> Self {
+        let mut found = Self::default();
+        if view.withheld.is_none() {
+            return found;
+        }
+        for (document, root, name, places) in [
+            (
+                RUN_ENVIRONMENT,
+                view.environment.root(),
+                ENGINE_LIST,
+                &[ENGINE_FOLDER][..],
+            ),
+            (RUN_INPUT, view.input.root(), "files", &[ENGINE_FOLDER]),
+            (RUN_INPUT, view.input.root(), "inputs", &[INPUTS_FOLDER]),
+            (RUN_INPUT, view.input.root(), "stdin", &[STDIN]),
+            (RUN_INPUT, view.input.root(), MODEL_IO_MEMBER, &[MODEL_IO]),
+            (
+                RUN_OUTPUT,
+                view.output.root(),
+                "outputs",
+                &[ARTIFACTS_FOLDER],
+            ),
+            (RUN_OUTPUT, view.output.root(), "stdout", &[STDOUT_LOG]),
+            (RUN_OUTPUT, view.output.root(), "stderr", &[STDERR_LOG]),
+        ] {
+            let Some(root) = root else {
+                if view.withholds_of(document) {
+                    found.open.extend(places);
+                }
+                continue;
+            };
+            let member = root.get(name);
+            let list = member.filter(|member| member.as_array().is_some());
+            let single = member.filter(|_| list.is_none());
+            let entries = list.into_iter().flat_map(|list| list.items()).chain(single);
+            if view.hides(Some(root)) && is_marker(root) {
+                found.open.extend(places);
+            }
+            for entry in entries.filter(|entry| view.hides(Some(*entry))) {
+                match entry.get("stored") {
+                    Some(stored) if stored.is_string() => {
+                        let stored = stored.as_lossy_str().unwrap_or_default().into_owned();
+                        compare_size(view, document, entry, &stored, findings);
+                        found.named.insert(stored);
+                    }
+                    // It has bytes in the bundle or not: that is withheld as well.
+                    Some(_) => found.open.extend(places),
+                    None if is_marker(entry) => found.open.extend(places),
+                    None => {}
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether a withheld entry may be the one that lists the file at `path`.
+    fn may_list(&self, path: &str) -> bool {
+        let place = place_of_stored(path);
+        self.open
+            .iter()
+            .any(|open| place == *open || below(place, open).is_some())
+    }
+}
+
+/// The size that an entry shows, of a file that is shown, is the file's.
+fn compare_size(
+    view: &RunBundleView<'_>,
+    document: &str,
+    entry: Node<'_>,
+    stored: &str,
+    findings: &mut Findings,
+) {
+    let said = entry.get("bytes").and_then(|node| node.as_number());
+    let said = said.and_then(|number| u64::try_from(number.to_exact_i64()?).ok());
+    let fact = view
+        .facts
+        .file(stored)
+        .filter(|_| !view.withholds_of(stored));
+    let (Some(said), Some(found)) = (said, fact.and_then(FileFact::bytes)) else {
+        return;
+    };
+    if said != found {
+        let what = format!("it is not as long as {document} says");
+        let (said, found) = (format!("{said} bytes"), format!("{found} bytes"));
+        findings.add_difference(stored, &what, said, found);
     }
 }
 
@@ -196,6 +301,9 @@ fn is_end_of(end: &str, path: &str) -> bool {
 /// What is stored is what the entry says: its digest, and how many bytes there are.
 fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings: &mut Findings) {
     let Listed { document, file, .. } = entry;
+    if view.withholds_of(stored) {
+        return;
+    }
     let shown = file.path.escape_debug();
     let fact = view.facts.file(stored);
     match fact.and_then(FileFact::sha256) {
@@ -228,16 +336,6 @@ fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings
     }
 }
 
-/// Whether every file at a place like `path` has to be in a list.
-fn is_listed_place(path: &str, is_recorded: bool) -> bool {
-    match path.split_once('/').map(|(folder, _)| folder) {
-        Some(ENGINE_FOLDER | INPUTS_FOLDER | LOGS_FOLDER | EXACT_FOLDER) => true,
-        Some(ARTIFACTS_FOLDER) => is_recorded,
-        Some(_) => false,
-        None => is_recorded && path == STDIN,
-    }
-}
-
 /// A file that no list names is the JCS of one whose very bytes are listed, or does not belong here.
 fn check_canonical_copy(
     view: &RunBundleView<'_>,
@@ -254,6 +352,9 @@ fn check_canonical_copy(
     let Some(FileFact::Exact { canonical, .. }) = view.facts.file(&exact) else {
         return;
     };
+    if view.withholds_of(path) {
+        return;
+    }
     if fact.sha256() != canonical.as_deref().copied() {
         findings.add(path, format!("its value is not that of `{exact}`"));
     }

@@ -1,0 +1,121 @@
+//! PK17: the proposal that was executed is the one of this pack's bundle.
+//!
+//! bundle.json is what readers are shown as the goal, evidence.json holds the proposal that a replay executes, and
+//! patch.json what it wrote. Whoever exchanges one of them has to exchange what the others say of it.
+
+use std::collections::BTreeSet;
+
+use super::PackView;
+use super::agreement::{flag, list, member, place, text, texts};
+use crate::canon::{JsonPath, Node};
+use crate::formats::evidence::PROPOSAL;
+use crate::formats::proposal::{ProposalView, SourceBundle, verify_proposal};
+use crate::verify::{Findings, Gate, Place};
+
+const RUN: &str = "run.json";
+const EVIDENCE: &str = "evidence.json";
+const PATCH: &str = "patch.json";
+
+pub(super) fn holds_proposal(view: &PackView<'_>) -> Gate {
+    match proposal_of(view) {
+        Some(_) => Gate::Ready,
+        None => Gate::NotApplicable("the evidence does not hold its proposal"),
+    }
+}
+
+fn proposal_of<'a>(view: &'a PackView<'_>) -> Option<Node<'a>> {
+    view.document(EVIDENCE)?.get(PROPOSAL)
+}
+
+/// PK17.
+pub(super) fn check_proposal(view: &PackView<'_>, findings: &mut Findings) {
+    let Some(proposal) = proposal_of(view) else {
+        return;
+    };
+    check_source(view, proposal, findings);
+    let stated = view
+        .document(EVIDENCE)
+        .and_then(|evidence| member(evidence, &["proposal_id"]));
+    if member(proposal, &["id"]) != stated {
+        findings.add(
+            place(EVIDENCE, &["proposal_id"]),
+            "the proposal has another id",
+        );
+    }
+    check_patch(view, proposal, findings);
+    check_approval(view, proposal, findings);
+}
+
+/// The proposal is valid, and made of bundle.json.
+fn check_source(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings) {
+    let bundle = view.document("bundle.json");
+    let bundle = bundle.and_then(|bundle| {
+        Some(SourceBundle {
+            id: text(bundle, "id")?.into_owned(),
+            hash: view.bundle_hash()?,
+        })
+    });
+    let report = verify_proposal(&ProposalView::new(proposal, bundle.as_ref()), view.level);
+    for finding in report.findings() {
+        let place = finding.path().map(|path| format!(" at {path}"));
+        let (rule, place) = (finding.rule_id, place.unwrap_or_default());
+        let fault = format!("{rule}{place}: {}", finding.message);
+        findings.add(
+            Place::file(EVIDENCE).at(JsonPath::ROOT.then(PROPOSAL)),
+            fault,
+        );
+    }
+}
+
+/// The patch has the files that the proposal writes and deletes, and no others.
+fn check_patch(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings) {
+    let Some(patch) = view.document(PATCH) else {
+        return;
+    };
+    let entry = |node: Node<'_>, op: String, path: &str| {
+        let content = text(node, "content").map(|content| content.into_owned());
+        Some((op, text(node, path)?.into_owned(), content))
+    };
+    let planned = list(proposal, "actions").into_iter().filter_map(|action| {
+        let op = match text(action, "type")?.as_ref() {
+            "create_file" => "create",
+            "modify_file" => "modify",
+            "delete_file" => "delete",
+            _ => return None,
+        };
+        entry(action, op.to_owned(), "target")
+    });
+    let planned: BTreeSet<_> = planned.collect();
+    let patched = list(patch, "operations").into_iter();
+    let patched: BTreeSet<_> = patched
+        .filter_map(|operation| entry(operation, text(operation, "op")?.into_owned(), "path"))
+        .collect();
+    for (_, path, _) in planned.symmetric_difference(&patched) {
+        let path = path.escape_debug();
+        findings.add(
+            place(PATCH, &["operations"]),
+            format!("the proposal does something else with `{path}`"),
+        );
+    }
+}
+
+/// What needs a person's approval is accepted only with the reason that somebody approved.
+fn check_approval(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings) {
+    let decision = view.document(RUN).and_then(|run| run.get("decision"));
+    let Some(decision) = decision.filter(|_| view.lists_files()) else {
+        return;
+    };
+    let is_approved = texts(decision.get("reasons"))
+        .iter()
+        .any(|reason| reason == APPROVED);
+    let needs = flag(proposal, "requires_approval") == Some(true);
+    if needs && flag(decision, "accepted") == Some(true) && !is_approved {
+        findings.add(
+            place(RUN, &["decision", "accepted"]),
+            "the proposal needs approval, and no reason says that somebody gave it",
+        );
+    }
+}
+
+/// The reason that stands for an approval.
+pub const APPROVED: &str = "accept: approved by the caller";

@@ -1,0 +1,173 @@
+//! What a receipt says twice must agree: its outcome with its steps, its steps with its artifacts, its
+//! artifacts with its root hash. Members that are missing or mistyped are RC1's findings and not compared.
+
+use std::collections::BTreeSet;
+
+use super::Receipt;
+use crate::canon::{JsonPath, Node};
+use crate::digest::Digest;
+use crate::formats::job_bundle::facts::ArtifactKey;
+use crate::formats::job_bundle::hashes::compute_root_hash;
+use crate::limits::FINDINGS_A_RULE;
+
+/// A disagreement: where in the receipt, and what.
+pub(super) type Disagreement = (JsonPath, String);
+
+const SUCCESS: &str = "SUCCESS";
+
+/// Adds a disagreement, as long as a rule would list it.
+fn push(found: &mut Vec<Disagreement>, place: JsonPath, message: String) {
+    if found.len() <= FINDINGS_A_RULE {
+        found.push((place, message));
+    }
+}
+
+fn is_success(node: Node<'_>) -> Option<bool> {
+    match &*node.get("outcome")?.as_lossy_str()? {
+        SUCCESS => Some(true),
+        "FAILURE" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether a member is there and not null.
+fn has(node: Node<'_>, member: &str) -> bool {
+    node.get(member).is_some_and(|value| !value.is_null())
+}
+
+/// Where outcomes, results and errors contradict each other.
+pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
+    let mut found = Vec::new();
+    let node = receipt.node;
+    let steps = node.get("steps");
+    let mut failed_steps = 0;
+    for (at, step) in steps
+        .into_iter()
+        .flat_map(|steps| steps.items())
+        .enumerate()
+    {
+        let mut add = |member: &str, message: &str| {
+            let place = JsonPath::ROOT.then("steps").then(at).then(member);
+            push(&mut found, place, message.to_owned());
+        };
+        match is_success(step) {
+            Some(true) if has(step, "error") => {
+                add("error", "a step of outcome SUCCESS has an error")
+            }
+            Some(true) if !has(step, "result") => {
+                add("result", "a step of outcome SUCCESS has no result");
+            }
+            Some(false) => {
+                failed_steps += 1;
+                if !has(step, "error") {
+                    add("error", "a step of outcome FAILURE has no error");
+                }
+                if has(step, "result") {
+                    add("result", "a step of outcome FAILURE has a result");
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut add = |member: &str, message: String| {
+        push(&mut found, JsonPath::ROOT.then(member), message);
+    };
+    match is_success(node) {
+        Some(true) => {
+            if steps.is_none_or(|steps| steps.is_empty()) {
+                let message = "the outcome is SUCCESS, and there is no step that succeeded";
+                add("steps", message.to_owned());
+            }
+            if failed_steps > 0 {
+                let message =
+                    format!("the outcome is SUCCESS, and {failed_steps} of its steps failed");
+                add("outcome", message);
+            }
+            if has(node, "error") {
+                add(
+                    "error",
+                    "a receipt of outcome SUCCESS has an error".to_owned(),
+                );
+            }
+        }
+        Some(false) if failed_steps == 0 && !has(node, "error") => {
+            let message = "the outcome is FAILURE, and neither an error nor a step says why";
+            add("outcome", message.to_owned());
+        }
+        _ => {}
+    }
+    found
+}
+
+/// Content and size, as both lists state them.
+type Content = (Digest, u64);
+
+fn content(node: Node<'_>, hash: &str) -> Option<Content> {
+    let digest = Digest::parse_hex(&node.get(hash)?.as_lossy_str()?).ok()?;
+    let bytes = node.get("bytes")?.as_number()?.as_integer()?;
+    Some((digest, bytes.to_u64()?))
+}
+
+/// Where artifacts are not what the steps gave, or the root hash is not that of the artifacts.
+pub(super) fn compare_artifacts(receipt: &Receipt<'_>) -> Vec<Disagreement> {
+    let mut found = Vec::new();
+    let items = |member: &str| {
+        receipt
+            .node
+            .get(member)
+            .into_iter()
+            .flat_map(|list| list.items())
+    };
+    let results: BTreeSet<_> = items("steps")
+        .filter_map(|step| content(step.get("result")?, "content_hash"))
+        .collect();
+    let artifacts: Vec<_> = items("artifacts")
+        .map(|artifact| content(artifact, "sha256"))
+        .collect();
+    let kept: BTreeSet<_> = artifacts.iter().flatten().collect();
+    for (at, artifact) in artifacts.iter().enumerate() {
+        if artifact
+            .as_ref()
+            .is_some_and(|content| !results.contains(content))
+        {
+            let place = JsonPath::ROOT.then("artifacts").then(at);
+            push(
+                &mut found,
+                place,
+                "no step has this content as its result".to_owned(),
+            );
+        }
+    }
+    for (at, step) in items("steps").enumerate() {
+        let result = step
+            .get("result")
+            .and_then(|result| content(result, "content_hash"));
+        if result.is_some_and(|content| !kept.contains(&content)) {
+            let place = JsonPath::ROOT.then("steps").then(at).then("result");
+            push(&mut found, place, "no artifact has this content".to_owned());
+        }
+    }
+    let pairs: Option<Vec<_>> = items("artifacts").map(pair).collect();
+    let stated = receipt
+        .node
+        .get("root_hash")
+        .and_then(|root| root.as_lossy_str());
+    let stated = stated.and_then(|root| Digest::parse_hex(&root).ok());
+    if let (Some(pairs), Some(stated)) = (pairs, stated) {
+        let computed = compute_root_hash(pairs);
+        if computed != stated {
+            let message = format!("the root hash of the artifacts is `{computed}`");
+            push(&mut found, JsonPath::ROOT.then("root_hash"), message);
+        }
+    }
+    found
+}
+
+fn pair(artifact: Node<'_>) -> Option<(ArtifactKey, Digest)> {
+    let id = artifact.get("artifact_id")?.as_lossy_str()?;
+    let digest = artifact.get("sha256")?.as_lossy_str()?;
+    Some((
+        ArtifactKey::parse(id.as_bytes())?,
+        Digest::parse_hex(&digest).ok()?,
+    ))
+}

@@ -1,0 +1,124 @@
+//! The rules of a run bundle on what a redacted copy shows of one.
+//!
+//! Each rule compares what is shown and leaves out what is withheld, so it finds only what no value in the withheld
+//! places could put right.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{
+    Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, SchemaVerdict, StoredJson,
+};
+use super::layout::{
+    COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA, RUN_ENVIRONMENT,
+    RUN_INPUT, RUN_META, RUN_OUTPUT, UPSTREAM_FOLDER, is_json,
+};
+use super::reading::has_marker;
+use super::rules::verify_run_bundle;
+use crate::canon::{Dialect, Document, ReadOptions, canonical_bytes, parse_document};
+use crate::formats::redacted::RedactedView;
+use crate::verify::{Finding, Level};
+
+/// The documents that these rules read.
+pub(super) const READ: [&str; 9] = [
+    MANIFEST,
+    INPUT_SCHEMA,
+    OUTPUT_SCHEMA,
+    COUPLING_RULES,
+    RUN_INPUT,
+    RUN_OUTPUT,
+    INPUT_ARTIFACT_INDEX,
+    RUN_META,
+    RUN_ENVIRONMENT,
+];
+
+/// What is wrong with what `copy` shows.
+pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
+    let withheld = copy.touched();
+    let texts: BTreeMap<&str, Vec<u8>> = READ
+        .into_iter()
+        .filter_map(|name| {
+            let document = copy.shown.get(name)?.document.as_ref()?;
+            Some((name, canonical_bytes(document, Dialect::Jcs).ok()?))
+        })
+        .collect();
+    let options = ReadOptions::default();
+    let documents: BTreeMap<&str, Document<'_>> = texts
+        .iter()
+        .filter_map(|(name, text)| Some((*name, parse_document(text, &options).ok()?)))
+        .collect();
+    let doc = |name: &str| {
+        let document = documents.get(name);
+        document.map_or(Doc::Absent, |document| Doc::Read(document.root()))
+    };
+    // What is not told of a schema or of coupling rules could allow anything.
+    let whole = |name: &str| match doc(name) {
+        Doc::Read(root) if has_marker(root) => Doc::Absent,
+        doc => doc,
+    };
+    let entries = copy.shown.iter().filter_map(|(path, file)| {
+        let (sha256, bytes) = file.content?;
+        let fact = match is_json(path) {
+            true => FileFact::Json {
+                sha256,
+                bytes,
+                stored: StoredJson::Canonically,
+                forbidden: Box::default(),
+            },
+            false => FileFact::Bytes { sha256, bytes },
+        };
+        Some((path, EntryFact::File(fact)))
+    });
+    let facts = RunBundleFacts {
+        entries: entries.collect(),
+    };
+    let verdict = SchemaVerdict::NotChecked;
+    let view = RunBundleView {
+        facts: &facts,
+        sums: None,
+        listed: None,
+        index_fault: None,
+        manifest: doc(MANIFEST),
+        input_schema: whole(INPUT_SCHEMA),
+        output_schema: whole(OUTPUT_SCHEMA),
+        coupling: whole(COUPLING_RULES),
+        input: doc(RUN_INPUT),
+        output: doc(RUN_OUTPUT),
+        input_index: doc(INPUT_ARTIFACT_INDEX),
+        meta: doc(RUN_META),
+        environment: doc(RUN_ENVIRONMENT),
+        model_io: Doc::Absent,
+        redaction: Doc::Absent,
+        redaction_salt: Doc::Absent,
+        bodies: None,
+        input_verdict: &verdict,
+        output_verdict: &verdict,
+        withheld: Some(&withheld),
+    };
+    let hides_coupling = hides_coupling(&view, &withheld);
+    let report = verify_run_bundle(&view, Level::Integrity);
+    let findings = report.findings().iter();
+    findings
+        .filter(|finding| match finding.rule_id {
+            // Bodies of models' answers have other names in copies.
+            "RB14" => false,
+            "RB9" => !hides_coupling,
+            _ => true,
+        })
+        .cloned()
+        .collect()
+}
+
+/// Whether something that says what came from other engines is withheld.
+fn hides_coupling(view: &RunBundleView<'_>, withheld: &BTreeSet<String>) -> bool {
+    let hides_list = |doc: Doc<'_>| {
+        let list = doc.root().and_then(|root| root.get("input_artifact_index"));
+        view.hides(list) || view.hides(doc.root().filter(|root| super::reading::is_marker(*root)))
+    };
+    let upstream = format!("{UPSTREAM_FOLDER}/");
+    hides_list(view.input)
+        || hides_list(view.output)
+        || withheld.iter().any(|path| {
+            matches!(path.as_str(), INPUT_ARTIFACT_INDEX | COUPLING_RULES)
+                || path.starts_with(&upstream)
+        })
+}
