@@ -1,5 +1,5 @@
-//! The laws that reading and writing canonical JSON, reading archives and judging by JSON Schemas
-//! keep, whatever the bytes.
+//! The laws that reading and writing canonical JSON, reading archives, judging by JSON Schemas and
+//! checking signatures, recording messages and replaying keep, whatever the bytes.
 //!
 //! Each law takes any bytes and panics where it does not hold. The property tests beside this
 //! file and the fuzz targets under `fuzz/` run the same functions, so that what a fuzzer finds
@@ -12,8 +12,11 @@
 )]
 
 pub mod archives;
+pub mod messages;
+pub mod replay;
 pub mod schemas;
 pub mod targets;
+pub mod trust;
 
 use runseal_core::canon::{
     CanonError, Dialect, Document, JsonError, Kind, Node, ReadOptions, Value, canonical_bytes,

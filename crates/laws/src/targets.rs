@@ -6,21 +6,31 @@ use runseal_archive::Container;
 use runseal_core::canon::Dialect;
 
 use crate::archives::{check_archive, check_gzip, check_zstd_decoders};
+use crate::messages::{check_http, check_mcp};
+use crate::replay::check_replay;
 use crate::schemas::check_schema;
+use crate::trust::{check_policy, check_proof, check_signature_file, check_timestamp};
 use crate::{check_dialect, check_reader, check_spelling};
 
 /// A target's name and what it does.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by name.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 16] = [
+    ("envelope", check_signature_file),
     ("gz", gz),
+    ("http", check_http),
     ("jcs", jcs),
     ("job", job),
     ("kernel", kernel),
+    ("mcp", check_mcp),
+    ("policy", check_policy),
+    ("proof", check_proof),
     ("reader", check_reader),
+    ("replay", check_replay),
     ("schema", check_schema),
     ("tar", tar),
+    ("timestamp", check_timestamp),
     ("zip", zip),
     ("zst", zst),
 ];

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
+use runseal_core::formats::redacted::documents::REDACTION;
 
 use crate::predicate::Facts;
 
@@ -87,6 +88,12 @@ pub fn read_facts<'a>(
     };
     Facts {
         format: format.name().to_owned(),
+        original: match format {
+            Format::Redacted => {
+                get(REDACTION).and_then(|commitment| text_at(commitment, &["format"]))
+            }
+            _ => None,
+        },
         ids: collect(ids),
         roots: collect(roots),
         outcome: ended_as.map(str::to_owned),

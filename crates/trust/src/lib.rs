@@ -8,7 +8,10 @@
 //! says), whether it is signed ([`check`]), and whether a policy trusts who signed ([`policy`]).
 
 pub mod action;
+pub mod budget;
 pub mod check;
+pub mod claim;
+pub mod copies;
 pub mod dirhash;
 pub mod dsse;
 pub mod encoding;

@@ -6,11 +6,34 @@ pub const MAX_SIGNATURE_FILE_BYTES: u64 = 16 << 20;
 /// Lines of one signature file that are looked at.
 pub const MAX_SIGNATURE_LINES: usize = 1_000;
 
-/// Signatures of one envelope: each costs a verification with every known key.
+/// Signatures of one envelope: each may cost a check with every known key.
 pub const MAX_ENVELOPE_SIGNATURES: usize = 64;
+
+/// Different signatures beside one unit that are looked at.
+pub const MAX_SIGNATURES: usize = 256;
+
+/// Checks of signatures for one unit: 64,000 signatures fit into a small archive, and each could be
+/// tried with every key of the policy.
+pub const MAX_CHECKS_A_UNIT: u32 = 1_000;
+
+/// Checks of signatures for everything in one file: an archive may hold thousands of units.
+pub const MAX_CHECKS_A_FILE: u32 = 20_000;
+
+/// Checks of signatures for a chain of policies.
+pub const MAX_CHECKS_A_CHAIN: u32 = 20_000;
 
 /// Tokens on one signature.
 pub const MAX_TIMESTAMPS: usize = 16;
+
+/// The longest type of a predicate, and the longest name, meaning or time that a signer states: each signature
+/// of an envelope repeats them.
+pub const MAX_STATED_BYTES: usize = 1_000;
+
+/// Subjects of a statement that are named in an answer.
+pub const MAX_NAMED_SUBJECTS: usize = 16;
+
+/// Counter-signed envelopes that one statement names.
+pub const MAX_PREVIOUS: usize = 64;
 
 /// Subjects of one statement that are compared.
 pub const MAX_SUBJECTS: usize = 100_000;
@@ -36,11 +59,15 @@ pub const MAX_CHAIN: usize = 1_024;
 /// The longest answer of a time stamping authority.
 pub const MAX_TOKEN_BYTES: u64 = 1 << 20;
 
-/// Certificates that are looked at between a token and its root.
+/// Certificates of one token that are looked at, and the longest path from one to its root.
 pub const MAX_CERTIFICATES: usize = 16;
 
 /// The costliest scrypt that a key file may ask for: 2^20 rounds of 8 blocks are one gigabyte.
 pub const MAX_SCRYPT_LOG_N: u8 = 20;
 
-/// The costliest bcrypt that a key file may ask for.
-pub const MAX_BCRYPT_ROUNDS: u32 = 4_096;
+/// The costliest bcrypt that a key file may ask for. `ssh-keygen` writes 16 or 24 rounds, and people
+/// who ask for more take 100; 4,000 rounds take minutes.
+pub const MAX_BCRYPT_ROUNDS: u32 = 256;
+
+/// The costliest PBKDF2 that a key file may ask for: ten times what is advised today.
+pub const MAX_PBKDF2_ROUNDS: u32 = 10_000_000;

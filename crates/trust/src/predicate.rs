@@ -9,6 +9,8 @@ use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
 
 use crate::keys::PublicKey;
+use crate::limits::{MAX_PREVIOUS, MAX_STATED_BYTES};
+use crate::statement::Subject;
 
 /// Our predicate.
 pub const RUN_PREDICATE: &str = "https://runseal.dev/attestation/run/v1";
@@ -24,6 +26,8 @@ pub const SLSA_BUILD_TYPE: &str = "https://runseal.dev/slsa/run/v1";
 pub struct Facts {
     /// The format's name.
     pub format: String,
+    /// The format of what was sealed, if this is a redacted copy of it.
+    pub original: Option<String>,
     /// Ids that the thing has: run_id, bundle_id, engine_code and the like.
     pub ids: BTreeMap<String, String>,
     /// Digests that the thing states of its parts.
@@ -58,6 +62,8 @@ pub struct Signing {
     pub signed_at: Option<String>,
     /// The envelopes that this one counter-signs.
     pub previous: Vec<Digest>,
+    /// What a redacted copy was made from, as the signer's statement about that names it.
+    pub original: Option<Subject>,
 }
 
 fn text_object(members: &BTreeMap<String, String>) -> Value {
@@ -116,6 +122,9 @@ pub fn run_predicate(
         let previous = previous.map(|digest| Value::object([("sha256", digest.to_string())]));
         predicate.insert("previous", Value::array(previous));
     }
+    if let Some(original) = &signing.original {
+        predicate.insert("original", original.to_value());
+    }
     predicate
 }
 
@@ -168,12 +177,18 @@ pub fn read_signing(predicate_type: &str, predicate: &Value) -> (Signing, Option
     if predicate_type != RUN_PREDICATE {
         return (Signing::default(), None);
     }
-    let text =
-        |value: &Value, member: &str| value.get(member).and_then(Value::as_str).map(str::to_owned);
+    let text = |value: &Value, member: &str| {
+        let text = value.get(member).and_then(Value::as_str);
+        text.map(str::to_owned)
+    };
+    let stated = |value: &Value, member: &str| {
+        text(value, member).filter(|text| text.len() <= MAX_STATED_BYTES)
+    };
     let signer = predicate.get("signer");
     let previous = match predicate.get("previous") {
         Some(Value::Array(list)) => list
             .iter()
+            .take(MAX_PREVIOUS)
             .filter_map(|link| Digest::parse_hex(link.get("sha256")?.as_str()?).ok())
             .collect(),
         _ => Vec::new(),
@@ -182,10 +197,11 @@ pub fn read_signing(predicate_type: &str, predicate: &Value) -> (Signing, Option
         .and_then(|signer| text(signer, "public_key"))
         .and_then(|key| PublicKey::parse(&key).ok());
     let signing = Signing {
-        name: signer.and_then(|signer| text(signer, "name")),
-        meaning: text(predicate, "meaning"),
-        signed_at: text(predicate, "signed_at"),
+        name: signer.and_then(|signer| stated(signer, "name")),
+        meaning: stated(predicate, "meaning"),
+        signed_at: stated(predicate, "signed_at"),
         previous,
+        original: predicate.get("original").and_then(Subject::from_value),
     };
     (signing, key)
 }
@@ -194,6 +210,7 @@ pub fn read_signing(predicate_type: &str, predicate: &Value) -> (Signing, Option
 mod tests {
     use super::*;
     use crate::keys::{PrivateKey, Signer as _};
+    use crate::statement::Target;
 
     #[test]
     fn predicate_says_what_it_was_given() {
@@ -203,6 +220,9 @@ mod tests {
             meaning: Some("reviewer".to_owned()),
             signed_at: Some("2026-01-01T00:00:00Z".to_owned()),
             previous: vec![Digest::of(b"x")],
+            original: Target::of_file("r", "SHA256SUMS.txt", vec![])
+                .subjects()
+                .pop(),
         };
         let (facts, verification) = (Facts::default(), Verification::default());
         let value = run_predicate(&facts, &verification, &signing, key.public_key());

@@ -1,13 +1,14 @@
 //! in-toto statements: what is signed, by digest, and what is said about it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use thiserror::Error;
 
 use crate::dirhash::{compute_dir_hash, listing};
-use crate::limits::{MAX_LISTED_FILES, MAX_SUBJECTS};
+use crate::limits::{MAX_LISTED_FILES, MAX_STATED_BYTES, MAX_SUBJECTS};
+use crate::predicate::RUN_PREDICATE;
 
 /// The type of the statements that are read and written.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
@@ -15,7 +16,7 @@ pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 /// The older type, which is read as well.
 const STATEMENT_TYPE_0: &str = "https://in-toto.io/Statement/v0.1";
 
-const SHA256: &str = "sha256";
+pub(crate) const SHA256: &str = "sha256";
 const DIR_HASH: &str = "dirHash1";
 /// What the heading of in-toto's page calls it.
 const DIR_HASH_HEADING: &str = "dirHash";
@@ -30,7 +31,7 @@ pub enum StatementError {
     #[error("the payload is no in-toto statement: `_type` is not `{STATEMENT_TYPE}`")]
     Type,
     /// Members are missing or mistyped.
-    #[error("the statement's `{0}` is missing or of another type")]
+    #[error("the statement's `{0}` is missing, too long or of another type")]
     Member(&'static str),
     /// A subject without a digest could be anything.
     #[error("subject {0} of the statement has no digest")]
@@ -43,7 +44,7 @@ pub enum StatementError {
 /// What a statement is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// A name for people; nothing is matched by it.
+    /// A name for people. Only the commitment and the list of a redacted copy are told by it.
     pub name: String,
     /// Digests by algorithm, as lower-case hex.
     pub digest: BTreeMap<String, String>,
@@ -65,8 +66,11 @@ pub struct Target {
     /// The list of what a redacted copy withholds. It is no part of what was sealed: a statement
     /// about the bundle holds for the copy without it, and one that names it holds for this list only.
     pub withheld: Option<(String, Digest)>,
-    /// The archive that it came in.
+    /// The archive that it came in, if nothing else is in there.
     pub archive: Option<(String, Digest)>,
+    /// The archive that it lies in beside other things. Nobody who signed that one signed this, and
+    /// whoever denies that one denies this.
+    pub container: Option<Digest>,
     /// The bytes that signatures without a statement (SSHSIG, minisign) are over: the file, or
     /// the folder's listing.
     pub plain: Vec<u8>,
@@ -90,6 +94,14 @@ impl Target {
             plain: listing(&files).into_bytes(),
             files: Some(files),
             ..Self::default()
+        }
+    }
+
+    /// Says which archive it came in. Beside other things that archive does not stand for it.
+    pub fn set_archive(&mut self, archive: (String, Digest), is_beside_others: bool) {
+        match is_beside_others {
+            true => self.container = Some(archive.1),
+            false => self.archive = Some(archive),
         }
     }
 
@@ -129,19 +141,43 @@ impl Target {
         subjects
     }
 
+    /// Its digests as statements write them.
+    pub fn digests(&self) -> TargetDigests<'_> {
+        let text = |(_, digest): &(String, Digest)| digest.to_string();
+        TargetDigests {
+            target: self,
+            file: self.file.as_ref().map(text),
+            archive: self.archive.as_ref().map(text),
+            folder: self
+                .files
+                .as_ref()
+                .map(|files| compute_dir_hash(files).to_string()),
+        }
+    }
+}
+
+/// The digests of a target, computed once however many subjects are compared with them.
+#[derive(Debug)]
+pub struct TargetDigests<'a> {
+    target: &'a Target,
+    file: Option<String>,
+    archive: Option<String>,
+    folder: Option<String>,
+}
+
+impl TargetDigests<'_> {
     /// Whether a subject is this very thing. One digest must be equal and none of those that are
     /// known may differ.
     fn is_subject(&self, subject: &Subject) -> bool {
-        let known_files = [&self.file, &self.archive];
         let mut equal = false;
         for (algorithm, digest) in &subject.digest {
             let matches = match algorithm.as_str() {
-                SHA256 => known_files
+                SHA256 => [&self.file, &self.archive]
                     .into_iter()
                     .flatten()
-                    .any(|(_, known)| known.to_string() == *digest),
-                DIR_HASH | DIR_HASH_HEADING => match &self.files {
-                    Some(files) => compute_dir_hash(files).to_string() == *digest,
+                    .any(|known| known == digest),
+                DIR_HASH | DIR_HASH_HEADING => match &self.folder {
+                    Some(folder) => folder == digest,
                     None => continue,
                 },
                 _ => continue,
@@ -153,6 +189,34 @@ impl Target {
         }
         equal
     }
+
+    /// The digest of the commitment, if this is a redacted copy.
+    pub(crate) fn commitment(&self) -> Option<&str> {
+        let file = self.file.as_deref();
+        file.filter(|_| self.target.withheld.is_some())
+    }
+
+    /// Whether a subject is the archive that a target came in.
+    fn is_archive(&self, subject: &Subject) -> bool {
+        self.archive.is_some() && subject.digest.get(SHA256) == self.archive.as_ref()
+    }
+
+    /// Whether a subject is the list of what this copy withholds; `None` if it is about something else.
+    fn is_list(&self, subject: &Subject) -> Option<bool> {
+        let (name, digest) = self.target.withheld.as_ref()?;
+        (*name == subject.name).then(|| subject.digest.get(SHA256) == Some(&digest.to_string()))
+    }
+}
+
+/// How a statement relates to a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Relation<'a> {
+    /// It is about the whole of it; the names of the subjects that are.
+    Whole(Vec<&'a str>),
+    /// It is about a folder that the target is a file of; the names of the subjects that are.
+    Part(Vec<&'a str>),
+    /// It is about something else.
+    Other,
 }
 
 /// A statement that was read.
@@ -189,7 +253,9 @@ impl Statement {
             .map(parse_subject)
             .collect::<Result<_, _>>()?;
         let predicate_type = root.get("predicateType").and_then(|kind| kind.as_str());
-        let predicate_type = predicate_type.ok_or(StatementError::Member("predicateType"))?;
+        let predicate_type = predicate_type
+            .filter(|kind| kind.len() <= MAX_STATED_BYTES)
+            .ok_or(StatementError::Member("predicateType"))?;
         let predicate = root
             .get("predicate")
             .map_or(Value::Null, |node| node.to_value());
@@ -202,14 +268,7 @@ impl Statement {
 
     /// The payload: canonical JSON.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StatementError> {
-        let subjects = self.subjects.iter().map(|subject| {
-            let digests = subject.digest.iter();
-            let digest = digests.map(|(key, value)| (key.as_str().into(), value.as_str().into()));
-            Value::object([
-                ("name", Value::from(subject.name.as_str())),
-                ("digest", Value::Object(digest.collect())),
-            ])
-        });
+        let subjects = self.subjects.iter().map(Subject::to_value);
         let value = Value::object([
             ("_type", Value::from(STATEMENT_TYPE)),
             ("subject", Value::array(subjects)),
@@ -220,30 +279,141 @@ impl Statement {
             .map_err(|error| StatementError::Json(error.to_string()))
     }
 
-    /// The names of the subjects that are `target`; empty where it is about something else, which a
-    /// copy with another list of what is withheld is.
-    pub fn matching_subjects(&self, target: &Target) -> Vec<&str> {
-        let list = |subject: &Subject| {
-            let (name, digest) = target.withheld.as_ref()?;
-            let is_equal = || subject.digest.get(SHA256) == Some(&digest.to_string());
-            (*name == subject.name).then(is_equal)
-        };
+    /// How it relates to a target. A file that a statement lists beside the folder is a part of that
+    /// folder; a copy with another list of what is withheld is something else.
+    pub fn relation(&self, target: &TargetDigests<'_>) -> Relation<'_> {
         let mut subjects = self.subjects.iter();
-        let is_of_another = subjects.any(|subject| list(subject) == Some(false));
         // The list alone does not stand for what was sealed.
-        if is_of_another
-            || !self
-                .subjects
-                .iter()
-                .any(|subject| target.is_subject(subject))
-        {
-            return Vec::new();
+        if subjects.any(|subject| target.is_list(subject) == Some(false)) {
+            return Relation::Other;
         }
-        let matching = self
+        let matching: Vec<_> = self
             .subjects
             .iter()
-            .filter(|subject| target.is_subject(subject) || list(subject) == Some(true));
-        matching.map(|subject| subject.name.as_str()).collect()
+            .filter(|subject| target.is_subject(subject))
+            .collect();
+        let names_folder = self.subjects.iter().any(Subject::is_folder);
+        let is_of_copy = target
+            .commitment()
+            .is_some_and(|digest| self.origin(digest).is_some());
+        let is_copy = target.target.withheld.is_some();
+        let is_whole = |subject: &&Subject| match is_copy {
+            true => is_of_copy || !names_folder && target.is_archive(subject),
+            false => {
+                !names_folder
+                    || subject.is_folder()
+                    || target.is_archive(subject) && self.is_before_folder(subject)
+            }
+        };
+        if matching.is_empty() {
+            return Relation::Other;
+        }
+        if !matching.iter().any(is_whole) {
+            return Relation::Part(matching.iter().map(|subject| &*subject.name).collect());
+        }
+        let subjects = self.subjects.iter();
+        let named = subjects.filter(|subject| {
+            target.is_subject(subject) && is_whole(subject) || target.is_list(subject) == Some(true)
+        });
+        Relation::Whole(named.map(|subject| &*subject.name).collect())
+    }
+
+    /// Whether its own subject is the whole of a target: the folder that it names, or else its first subject,
+    /// which comes second if a chain of actions comes first. Readers of a redacted copy find it by the
+    /// commitment, which is named beside its own subject.
+    pub fn is_primarily_about(&self, target: &TargetDigests<'_>, has_chain: bool) -> bool {
+        if let Some(commitment) = target.commitment() {
+            let first = self.subjects.first();
+            return matches!(self.relation(target), Relation::Whole(_))
+                && (self.origin(commitment).is_some()
+                    || first.is_some_and(|first| target.is_archive(first)));
+        }
+        let mut folders = self.subjects.iter().filter(|subject| subject.is_folder());
+        let own = match (folders.next(), folders.next()) {
+            (Some(folder), None) => Some(folder),
+            (Some(_), Some(_)) => None,
+            (None, _) => self.subjects.get(usize::from(has_chain)),
+        };
+        own.is_some_and(|own| target.is_subject(own))
+    }
+
+    /// Whether a subject of it comes before the folder that it names, if any. What comes after is a file of it.
+    pub(crate) fn is_before_folder(&self, subject: &Subject) -> bool {
+        let mut before = self.subjects.iter().take_while(|one| !one.is_folder());
+        before.any(|one| std::ptr::eq(one, subject))
+    }
+
+    /// The digests that it names and that policies can deny.
+    pub fn named_digests(&self) -> impl Iterator<Item = Digest> {
+        let repeated = self.predicate.get("original");
+        let repeated = repeated.filter(|_| self.predicate_type == RUN_PREDICATE);
+        let repeated = repeated.and_then(Subject::from_value);
+        let repeated: Vec<_> = repeated.iter().flat_map(Subject::digests).collect();
+        let own = self.subjects.iter().flat_map(Subject::digests);
+        own.chain(repeated)
+    }
+
+    /// The subjects that are nothing of this target: not the whole, no file of it, not its archive, not
+    /// its commitment.
+    pub fn foreign_subjects(&self, digests: &TargetDigests<'_>) -> Vec<&Subject> {
+        let target = digests.target;
+        let files = target.files.iter().flat_map(BTreeMap::values);
+        let more = [&target.redaction, &target.withheld].into_iter().flatten();
+        let parts: BTreeSet<String> = files
+            .chain(more.map(|(_, digest)| digest))
+            .map(Digest::to_string)
+            .collect();
+        let is_part = |subject: &Subject| {
+            subject
+                .digest
+                .get(SHA256)
+                .is_some_and(|digest| parts.contains(digest))
+        };
+        let subjects = self.subjects.iter();
+        subjects
+            .filter(|subject| !digests.is_subject(subject) && !is_part(subject))
+            .collect()
+    }
+}
+
+impl Subject {
+    /// Reads a subject that a predicate repeats.
+    pub(crate) fn from_value(value: &Value) -> Option<Self> {
+        let Some(Value::Object(members)) = value.get("digest") else {
+            return None;
+        };
+        let digest = members.iter().map(|(algorithm, digest)| {
+            let digest = Digest::parse_hex(digest.as_str()?).ok()?;
+            Some((algorithm.as_str()?.to_owned(), digest.to_string()))
+        });
+        let digest: BTreeMap<_, _> = digest.collect::<Option<_>>()?;
+        let is_known = digest.contains_key(SHA256) || digest.contains_key(DIR_HASH);
+        let name = value.get("name").and_then(Value::as_str);
+        is_known.then(|| Self {
+            name: name.unwrap_or_default().to_owned(),
+            digest,
+        })
+    }
+
+    /// The subject as JSON.
+    pub(crate) fn to_value(&self) -> Value {
+        let digests = self.digest.iter();
+        let digest = digests.map(|(key, value)| (key.as_str().into(), value.as_str().into()));
+        Value::object([
+            ("name", Value::from(self.name.as_str())),
+            ("digest", Value::Object(digest.collect())),
+        ])
+    }
+
+    /// The digests that policies can deny.
+    pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> {
+        let known = [SHA256, DIR_HASH, DIR_HASH_HEADING].into_iter();
+        known.filter_map(|algorithm| Digest::parse_hex(self.digest.get(algorithm)?).ok())
+    }
+
+    /// Whether it is a folder, by in-toto's directory hash.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.digest.contains_key(DIR_HASH) || self.digest.contains_key(DIR_HASH_HEADING)
     }
 }
 
@@ -294,7 +464,10 @@ mod tests {
             let statement = statement_about(&target);
             let read = Statement::parse(&statement.to_bytes().unwrap()).unwrap();
             assert_eq!(read, statement);
-            assert_eq!(read.matching_subjects(&target).len(), 1);
+            let Relation::Whole(names) = read.relation(&target.digests()) else {
+                panic!("{read:?}")
+            };
+            assert_eq!(names.len(), 1);
         }
     }
 
@@ -303,14 +476,24 @@ mod tests {
         let target = folder(&[("a", "1"), ("b", "2")]);
         let mut statement = statement_about(&target);
         statement.subjects.remove(0);
-        assert_eq!(statement.matching_subjects(&target), Vec::<&str>::new());
+        assert_eq!(statement.relation(&target.digests()), Relation::Other);
+    }
+
+    #[test]
+    fn file_of_a_signed_folder_is_a_part_of_it() {
+        let statement = statement_about(&folder(&[("a", "1"), ("b", "2")]));
+        let alone = Target::of_file("alone", "alone", b"1".to_vec());
+        assert_eq!(
+            statement.relation(&alone.digests()),
+            Relation::Part(vec!["a"])
+        );
     }
 
     #[test]
     fn folder_with_a_file_more_is_another_folder() {
         let statement = statement_about(&folder(&[("a", "1")]));
         let more = folder(&[("a", "1"), ("b", "2")]);
-        assert!(statement.matching_subjects(&more).is_empty());
+        assert_eq!(statement.relation(&more.digests()), Relation::Other);
     }
 
     #[test]
@@ -320,7 +503,7 @@ mod tests {
         statement.subjects[0]
             .digest
             .insert("sha256".to_owned(), "0".repeat(64));
-        assert!(statement.matching_subjects(&target).is_empty());
+        assert_eq!(statement.relation(&target.digests()), Relation::Other);
     }
 
     #[test]

@@ -3,12 +3,13 @@
 
 use runseal_core::canon::Value;
 use runseal_core::verify::authenticity::SignedState;
-use runseal_trust::check::{Checked, Found, Known, check_signatures, read_signatures};
+use runseal_trust::budget::Budget;
+use runseal_trust::check::{About, Checked, Found, Known, read_signatures};
 use runseal_trust::dsse::{Envelope, IN_TOTO};
 use runseal_trust::encoding::{encode_base64, encode_hex};
 use runseal_trust::keys::{PrivateKey, PublicKey, Signer as _, minisign, ssh, sshsig};
 use runseal_trust::policy::{
-    ChainError, Decision, Policy, Question, decide, follow_chain, read_chain, sign_policy,
+    ChainError, Decision, Place, Policy, Question, decide, follow_chain, read_chain, sign_policy,
 };
 use runseal_trust::predicate::{Facts, RUN_PREDICATE, Signing, Verification, run_predicate};
 use runseal_trust::sigstore::encode_keyed_bundle;
@@ -30,12 +31,35 @@ fn other_target() -> Target {
     Target::of_file("run_2", "SHA256SUMS.txt", b"sums of another\n".to_vec())
 }
 
+fn facts() -> Facts {
+    Facts {
+        format: "run-bundle".to_owned(),
+        ..Facts::default()
+    }
+}
+
+fn verification() -> Verification {
+    Verification {
+        verdict: "valid".to_owned(),
+        ..Verification::default()
+    }
+}
+
+/// Checks signatures as of a run bundle, with the budget of one unit.
+fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<Checked> {
+    let about = About {
+        target,
+        facts: &facts(),
+    };
+    runseal_trust::check::check_signatures(found, about, known, &mut Budget::of_unit())
+}
+
 fn statement(target: &Target, key: &PrivateKey, meaning: &str) -> Vec<u8> {
     let signing = Signing {
         meaning: Some(meaning.to_owned()),
         ..Signing::default()
     };
-    let (facts, verification) = (Facts::default(), Verification::default());
+    let (facts, verification) = (facts(), verification());
     let predicate = run_predicate(&facts, &verification, &signing, key.public_key());
     let statement = Statement {
         subjects: target.subjects(),
@@ -87,7 +111,7 @@ fn judge(policy: &str, found: &[Found], target: &Target, now: i64) -> (Vec<Check
     let checked = check_signatures(found, target, &known);
     let question = Question {
         format: "run-bundle".to_owned(),
-        path: "runs/run_1".to_owned(),
+        place: Place::below("runs/run_1"),
         is_intact: true,
         now,
         ..Question::default()
@@ -546,14 +570,14 @@ fn old_policy_reaches_the_newest_one_through_the_chain() {
     .join(&b'\n');
     for start in [&first, &second] {
         let links = read_chain(&chain).unwrap();
-        let newest = follow_chain(&Policy::parse(start).unwrap(), links)
+        let newest = follow_chain(&Policy::parse(start).unwrap(), links, 0)
             .unwrap()
             .unwrap();
         assert_eq!(newest.policy.version, 3);
     }
     let links = read_chain(&chain).unwrap();
     assert!(
-        follow_chain(&Policy::parse(&third).unwrap(), links)
+        follow_chain(&Policy::parse(&third).unwrap(), links, 0)
             .unwrap()
             .is_none()
     );
@@ -567,14 +591,15 @@ fn key_that_was_rotated_out_changes_and_signs_nothing() {
     let third = rooted(3, &[("ada", &ada)], 1);
     let chain = [link(&second, &[&ada, &bob]), link(&third, &[&ada])].join(&b'\n');
     let start = Policy::parse(&first).unwrap();
-    let error = follow_chain(&start, read_chain(&chain).unwrap()).unwrap_err();
+    let error = follow_chain(&start, read_chain(&chain).unwrap(), 0).unwrap_err();
     assert_eq!(
         error,
         ChainError::Threshold {
             version: 3,
             root: 2,
             have: 0,
-            need: 1
+            need: 1,
+            because: None,
         }
     );
     // Under the second version ada's signature is a stranger's.
@@ -595,7 +620,8 @@ fn policy_downgrade_is_refused() {
     let second = rooted(2, &[("ada", &ada), ("bob", &bob)], 2);
     let weaker = rooted(3, &[("ada", &ada)], 1);
     let start = Policy::parse(&first).unwrap();
-    let follow = |lines: &[Vec<u8>]| follow_chain(&start, read_chain(&lines.join(&b'\n')).unwrap());
+    let follow =
+        |lines: &[Vec<u8>]| follow_chain(&start, read_chain(&lines.join(&b'\n')).unwrap(), 0);
     // One of two is too few, even where the new root asks for one.
     assert!(matches!(
         follow(&[link(&second, &[&ada, &bob]), link(&weaker, &[&ada])]),
@@ -640,7 +666,7 @@ fn chain_signature_of_one_key_counts_once() {
     envelope.signatures.push(again);
     let links = read_chain(&envelope.to_line()).unwrap();
     assert!(matches!(
-        follow_chain(&Policy::parse(&first).unwrap(), links),
+        follow_chain(&Policy::parse(&first).unwrap(), links, 0),
         Err(ChainError::Threshold {
             have: 1,
             need: 2,
@@ -655,7 +681,7 @@ fn policy_without_root_cannot_be_changed() {
     let first = policy_of(&[("ada", pem(&ada))], 1);
     let second = rooted(2, &[("ada", &ada)], 1);
     let links = read_chain(&link(&second, &[&ada])).unwrap();
-    let error = follow_chain(&Policy::parse(&first).unwrap(), links).unwrap_err();
+    let error = follow_chain(&Policy::parse(&first).unwrap(), links, 0).unwrap_err();
     assert_eq!(error, ChainError::NoRoot(1));
 }
 
@@ -669,7 +695,7 @@ fn counter_signature_of_something_that_is_not_here_is_told() {
         previous: vec![first.digest()],
         ..Signing::default()
     };
-    let (facts, verification) = (Facts::default(), Verification::default());
+    let (facts, verification) = (facts(), verification());
     let statement = Statement {
         subjects: target().subjects(),
         predicate_type: RUN_PREDICATE.to_owned(),
@@ -705,12 +731,7 @@ fn links_that_claim_each_other_end() {
         let statement = Statement {
             subjects: target().subjects(),
             predicate_type: RUN_PREDICATE.to_owned(),
-            predicate: run_predicate(
-                &Facts::default(),
-                &Verification::default(),
-                &signing,
-                keys[at].public_key(),
-            ),
+            predicate: run_predicate(&facts(), &verification(), &signing, keys[at].public_key()),
         };
         Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), &keys[at]).unwrap()
     });

@@ -4,7 +4,9 @@
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_trust::check::Known;
 use runseal_trust::keys::{PrivateKey, Signer as _, ssh};
-use runseal_trust::policy::{Policy, Question, decide, from_receipt_policy, parse_allowed_signers};
+use runseal_trust::policy::{
+    Place, Policy, Question, decide, from_receipt_policy, parse_allowed_signers,
+};
 use runseal_trust::statement::Target;
 
 fn key(seed: u8) -> String {
@@ -114,9 +116,10 @@ fn rule_decides_only_what_its_selectors_fit() {
     let policy = Policy::parse(&good()).unwrap();
     let question = Question {
         format: "run-bundle".to_owned(),
+        original: None,
         engine: Some("acme.pricing".to_owned()),
         outcome: Some("accepted".to_owned()),
-        path: "prod/eu/run_1".to_owned(),
+        place: Place::below("prod/eu/run_1"),
         is_intact: true,
         now: 0,
     };
@@ -131,7 +134,7 @@ fn rule_decides_only_what_its_selectors_fit() {
         |q: &mut Question| q.engine = Some("other".to_owned()),
         |q: &mut Question| q.engine = None,
         |q: &mut Question| q.outcome = Some("rejected".to_owned()),
-        |q: &mut Question| q.path = "test/run_1".to_owned(),
+        |q: &mut Question| q.place = Place::below("test/run_1"),
     ] {
         let mut changed = question.clone();
         change(&mut changed);
@@ -163,6 +166,8 @@ fn allowed_signers_of_ssh_are_read() {
     );
     assert_eq!(signers[0].from, Some(1_767_225_600_000));
     assert_eq!(signers[0].until, Some(1_798_761_600_000));
+    let excluded = format!("eve namespaces=\"!runseal,*\" {}\n", key(4));
+    assert_eq!(parse_allowed_signers(&excluded, 1).unwrap(), []);
     for (line, said) in [
         (
             format!("ada cert-authority {}", key(1)),
@@ -171,6 +176,33 @@ fn allowed_signers_of_ssh_are_read() {
         (format!("ada verify-required {}", key(1)), "unknown option"),
         (key(1), "expected"),
         (format!("ada valid-after=\"soon\" {}", key(1)), "is no time"),
+        (format!("!ada,* {}", key(1)), "`!ada` is a pattern"),
+        (format!("*@example.com {}", key(1)), "is a pattern"),
+        (format!("ada,b?b {}", key(1)), "`b?b` is a pattern"),
+        (format!("ada, {}", key(1)), "is a pattern"),
+        (
+            format!("ada namespaces=runseal {}", key(1)),
+            "expected `namespaces=",
+        ),
+        (
+            format!("ada namespaces {}", key(1)),
+            "expected `namespaces=",
+        ),
+        (
+            format!("ada namespaces=\"git\",namespaces=\"runseal\" {}", key(1)),
+            "`namespaces` appears twice",
+        ),
+        (
+            format!("ada namespaces=\"runseal\", {}", key(1)),
+            "unknown option ``",
+        ),
+        (
+            format!(
+                "ada valid-after=\"20270101Z\",valid-before=\"20260101Z\" {}",
+                key(1)
+            ),
+            "is not before",
+        ),
     ] {
         let error = parse_allowed_signers(&line, 7).unwrap_err();
         assert_eq!(error.line, 7);

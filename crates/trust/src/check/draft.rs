@@ -1,8 +1,11 @@
 //! A signature on its way to a verdict.
 
+use std::sync::Arc;
+
+use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::{SignatureNote, SignedState, TimeNote};
 
-use super::{Checked, Known, Signatory};
+use super::{Checked, Checking, Signatory};
 use crate::predicate::Signing;
 use crate::timestamp::Token;
 
@@ -11,6 +14,9 @@ use crate::timestamp::Token;
 pub(super) struct Draft {
     pub(super) note: SignatureNote,
     pub(super) signing: Signing,
+    pub(super) predicate: Option<String>,
+    pub(super) named: Arc<[Digest]>,
+    pub(super) names_original: bool,
 }
 
 impl Draft {
@@ -30,6 +36,9 @@ impl Draft {
                 detail: None,
             },
             signing: Signing::default(),
+            predicate: None,
+            named: Arc::default(),
+            names_original: false,
         }
     }
 
@@ -39,6 +48,9 @@ impl Draft {
         Checked {
             note: self.note,
             signatory: None,
+            predicate: self.predicate,
+            named: self.named,
+            names_original: self.names_original,
             signing: self.signing,
             proven_times: Vec::new(),
         }
@@ -52,10 +64,11 @@ impl Draft {
     pub(super) fn holds(
         mut self,
         signatory: Signatory,
-        known: &Known,
+        checking: &mut Checking<'_>,
         tokens: &[Vec<u8>],
         sig: &[u8],
     ) -> Checked {
+        let known = checking.known;
         let name = match &signatory {
             Signatory::Key(key) => {
                 self.note.key = Some(key.id().to_string());
@@ -76,7 +89,7 @@ impl Draft {
         } else {
             SignedState::Signed
         };
-        let proven_times = self.check_times(known, tokens, sig);
+        let proven_times = self.check_times(checking, tokens, sig);
         Checked {
             signatory: Some(signatory),
             proven_times,
@@ -84,7 +97,13 @@ impl Draft {
         }
     }
 
-    fn check_times(&mut self, known: &Known, tokens: &[Vec<u8>], sig: &[u8]) -> Vec<i64> {
+    fn check_times(
+        &mut self,
+        checking: &mut Checking<'_>,
+        tokens: &[Vec<u8>],
+        sig: &[u8],
+    ) -> Vec<i64> {
+        let known = checking.known;
         let mut proven = Vec::new();
         for bytes in tokens {
             let (time, result) = match Token::parse(bytes) {
@@ -93,7 +112,7 @@ impl Draft {
                     (token.claimed_time_text(), Err(fault))
                 }
                 Ok(token) => {
-                    let result = token.verify(sig, &known.anchors);
+                    let result = token.verify(sig, &known.anchors, checking.budget);
                     if result.is_ok() {
                         proven.push(token.claimed_time());
                     }

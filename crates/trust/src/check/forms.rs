@@ -1,16 +1,69 @@
 //! The check of each form: DSSE, SSHSIG, minisign.
 
+use std::sync::Arc;
+
+use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::SignedState;
 
 use super::draft::Draft;
-use super::{Checked, Known, Signatory};
-use crate::action::{ACTION_PREDICATE, check_written_action};
+use super::{Checked, Checking, Signatory};
+use crate::budget::Exhausted;
+use crate::claim::{Claim, read_claim};
+use crate::copies::Origin;
 use crate::dsse::{Envelope, EnvelopeSignature, IN_TOTO};
+use crate::keys::PublicKey;
 use crate::keys::minisign::MinisignSignature;
 use crate::keys::sshsig::{self, SshSignature};
-use crate::keys::{KeyId, PublicKey};
-use crate::predicate::read_signing;
-use crate::statement::{Statement, StatementError, Target};
+use crate::limits::{MAX_NAMED_SUBJECTS, MAX_STATED_BYTES};
+use crate::predicate::{RUN_PREDICATE, Signing, read_signing};
+use crate::statement::{Relation, Statement, StatementError, Target};
+
+/// An envelope whose payload was read, once for all its signatures.
+pub(super) struct OpenEnvelope<'a> {
+    envelope: &'a Envelope,
+    message: Vec<u8>,
+    digest: Digest,
+    statement: Result<Statement, StatementError>,
+    named: Arc<[Digest]>,
+    signing: Signing,
+    brought: Option<PublicKey>,
+}
+
+impl<'a> OpenEnvelope<'a> {
+    pub(super) fn new(envelope: &'a Envelope) -> Self {
+        let statement = match envelope.payload_type.as_str() {
+            IN_TOTO => Statement::parse(&envelope.payload),
+            _ => Err(StatementError::Type),
+        };
+        let (signing, brought) = match &statement {
+            Ok(statement) => read_signing(&statement.predicate_type, &statement.predicate),
+            Err(_) => Default::default(),
+        };
+        let named = match &statement {
+            Ok(statement) => statement.named_digests().collect(),
+            Err(_) => Arc::default(),
+        };
+        let message = envelope.signed_bytes();
+        Self {
+            named,
+            envelope,
+            digest: Digest::of(&message),
+            message,
+            statement,
+            signing,
+            brought,
+        }
+    }
+
+    /// What tells one of its signatures from all others, wherever they are.
+    pub(super) fn digest_of(&self, signature: &EnvelopeSignature) -> Digest {
+        let mut text = self.digest.to_string().into_bytes();
+        for part in std::iter::once(&signature.sig).chain(&signature.timestamps) {
+            text.extend(Digest::of(part).as_bytes());
+        }
+        Digest::of(&text)
+    }
+}
 
 /// Which key made a signature, among those that are known and one that it brings along.
 enum Maker {
@@ -19,142 +72,193 @@ enum Maker {
     Unknown,
 }
 
-fn find_maker(
-    holds: impl Fn(&PublicKey) -> bool,
-    brought: Option<&PublicKey>,
-    hint: impl Fn(&KeyId) -> bool,
-    known: &Known,
-) -> Maker {
-    if let Some((key, _)) = known.find(&holds) {
-        return Maker::Found(key.clone());
-    }
-    match brought {
-        Some(key) if holds(key) => Maker::Found(key.clone()),
-        Some(_) => Maker::Broken,
-        // The hint chooses a word here, never a key.
-        None if known.keys().iter().any(|(key, _)| hint(&key.id())) => Maker::Broken,
-        None => Maker::Unknown,
-    }
-}
-
 const NOT_ITS_KEYS: &str = "it is not its key's over these bytes";
 
-pub(super) fn check_envelope(
-    mut draft: Draft,
-    envelope: &Envelope,
-    signature: &EnvelopeSignature,
-    target: &Target,
-    known: &Known,
-) -> Checked {
-    let message = envelope.signed_bytes();
-    let statement = match envelope.payload_type.as_str() {
-        IN_TOTO => Statement::parse(&envelope.payload),
-        _ => Err(StatementError::Type),
-    };
-    let brought = match &statement {
-        Ok(statement) => {
-            let (signing, key) = read_signing(&statement.predicate_type, &statement.predicate);
-            draft.note.name = signing.name.clone();
-            draft.note.meaning = signing.meaning.clone();
-            draft.note.signed_at = signing.signed_at.clone();
-            draft.signing = signing;
-            key
+impl Checking<'_> {
+    /// Tries the key that the signature hints at, then the one it brings along, then all others. What it
+    /// says chooses the order and a word, never whether a key counts.
+    fn find_maker(
+        &mut self,
+        open: &OpenEnvelope<'_>,
+        signature: &EnvelopeSignature,
+    ) -> Result<Maker, Exhausted> {
+        let bytes = open.message.len();
+        let holds = |key: &PublicKey| key.verifies(&open.message, &signature.sig);
+        let hinted = signature.keyid.as_deref();
+        let hinted = hinted.and_then(|id| self.key_with_id(id));
+        let brought = open.brought.as_ref();
+        for key in hinted
+            .into_iter()
+            .chain(brought.filter(|key| Some(*key) != hinted))
+        {
+            self.budget.pay_signature(bytes)?;
+            if holds(key) {
+                return Ok(Maker::Found(key.clone()));
+            }
         }
-        Err(_) => None,
-    };
-    draft.note.key = signature.keyid.clone();
-    let holds = |key: &PublicKey| key.verifies(&message, &signature.sig);
-    let hint = |id: &KeyId| signature.keyid.as_deref() == Some(id.to_string().as_str());
-    // An envelope of several signatures brings the key of its first signer only.
-    let is_only = envelope.signatures.len() == 1;
-    let key = match find_maker(
-        holds,
-        brought.as_ref().filter(|key| is_only || holds(key)),
-        hint,
-        known,
-    ) {
-        Maker::Found(key) => key,
-        Maker::Broken => return draft.broken(NOT_ITS_KEYS.to_owned()),
-        Maker::Unknown => return draft.end(SignedState::UnknownKey, None),
-    };
-    draft.note.key = Some(key.id().to_string());
-    let statement = match statement {
-        Ok(statement) => statement,
-        Err(error) => return draft.end(SignedState::OtherSubject, Some(error.to_string())),
-    };
-    let over = statement.matching_subjects(target);
-    if over.is_empty() {
-        let names = statement
-            .subjects
-            .iter()
-            .take(3)
-            .map(|subject| subject.name.clone());
-        draft.note.over = names.collect();
-        return draft.end(SignedState::OtherSubject, None);
+        if let Some(key) = self.find_known(bytes, holds)? {
+            return Ok(Maker::Found(key.clone()));
+        }
+        // An envelope of several signatures brings the key of its first signer only.
+        let is_only = open.envelope.signatures.len() == 1;
+        match hinted.is_some() || brought.is_some() && is_only {
+            true => Ok(Maker::Broken),
+            false => Ok(Maker::Unknown),
+        }
     }
-    draft.note.over = over.into_iter().map(str::to_owned).collect();
-    let mut checked = draft.holds(
-        Signatory::Key(key),
-        known,
-        &signature.timestamps,
-        &signature.sig,
-    );
-    if statement.predicate_type == ACTION_PREDICATE
-        && let Err(fault) = check_written_action(&envelope.payload)
-    {
-        checked.note.detail = Some(format!("what it says is no ai-agent-action: {fault}"));
+
+    pub(super) fn check_envelope(
+        &mut self,
+        mut draft: Draft,
+        open: &OpenEnvelope<'_>,
+        signature: &EnvelopeSignature,
+    ) -> Result<Checked, Exhausted> {
+        draft.note.name.clone_from(&open.signing.name);
+        draft.note.meaning.clone_from(&open.signing.meaning);
+        draft.note.signed_at.clone_from(&open.signing.signed_at);
+        draft.signing.clone_from(&open.signing);
+        draft.note.key.clone_from(&signature.keyid);
+        draft.named = Arc::clone(&open.named);
+        let key = match self.find_maker(open, signature)? {
+            Maker::Found(key) => key,
+            Maker::Broken => return Ok(draft.broken(NOT_ITS_KEYS.to_owned())),
+            Maker::Unknown => return Ok(draft.end(SignedState::UnknownKey, None)),
+        };
+        draft.note.key = Some(key.id().to_string());
+        if let Some(name) = self.known.name_of(&key) {
+            (draft.note.is_known, draft.note.name) = (true, Some(name.to_owned()));
+        }
+        let statement = match &open.statement {
+            Ok(statement) => statement,
+            Err(error) => {
+                let fault = Some(error.to_string());
+                return Ok(draft.end(SignedState::OtherSubject, fault));
+            }
+        };
+        let draft = match self.read_statement(draft, statement, &open.envelope.payload) {
+            Ok(draft) => draft,
+            Err(ended) => return Ok(*ended),
+        };
+        let (tokens, sig) = (&signature.timestamps, &signature.sig);
+        Ok(draft.holds(Signatory::Key(key), self, tokens, sig))
     }
-    checked
+
+    /// What a statement says of the target, for a signature that is its key's. A statement that is about
+    /// something else, or speaks against the target, ends the check.
+    pub(super) fn read_statement(
+        &self,
+        mut draft: Draft,
+        statement: &Statement,
+        payload: &[u8],
+    ) -> Result<Draft, Box<Checked>> {
+        draft.predicate = Some(statement.predicate_type.clone());
+        let names = |names: Vec<&str>| {
+            let names = names.into_iter().take(MAX_NAMED_SUBJECTS);
+            names.map(shortened).collect()
+        };
+        match statement.relation(&self.digests) {
+            Relation::Whole(over) => draft.note.over = names(over),
+            Relation::Part(over) => {
+                draft.note.over = names(over);
+                let format = statement.predicate.get("format").and_then(|f| f.as_str());
+                let format = format.unwrap_or("folder").escape_debug().to_string();
+                let fault = format!("it is part of a signed {format}, and not signed by itself");
+                return Err(Box::new(draft.end(SignedState::OtherSubject, Some(fault))));
+            }
+            Relation::Other => {
+                let subjects = statement.subjects.iter().take(3);
+                draft.note.over = subjects.map(|subject| shortened(&subject.name)).collect();
+                return Err(Box::new(draft.end(SignedState::OtherSubject, None)));
+            }
+        }
+        // Our own predicate describes one thing, which is its statement's own subject.
+        if statement.predicate_type == RUN_PREDICATE
+            && !statement.is_primarily_about(&self.digests, false)
+        {
+            let fault = "it names this beside its own subject".to_owned();
+            return Err(Box::new(draft.end(SignedState::OtherSubject, Some(fault))));
+        }
+        if let Some(commitment) = self.digests.commitment() {
+            draft.names_original = statement.original_of(commitment).is_some();
+            let facts = self.about.facts;
+            // The place of the commitment says what was signed, and the predicate must say the same.
+            let format = match statement.origin(commitment) {
+                Some(Origin::Original(_)) => facts.original.as_deref(),
+                _ => Some(facts.format.as_str()),
+            };
+            let said = statement.predicate.get("format").and_then(|f| f.as_str());
+            if statement.predicate_type == RUN_PREDICATE && said != format {
+                let fault = "its subjects are not those of the format that it states".to_owned();
+                return Err(Box::new(draft.end(SignedState::OtherSubject, Some(fault))));
+            }
+        }
+        match read_claim(statement, payload, self.about.facts) {
+            Claim::For => Ok(draft),
+            Claim::Against(why) => Err(Box::new(draft.end(SignedState::Rejected, Some(why)))),
+            Claim::Mismatch(why) => Err(Box::new(draft.end(SignedState::OtherSubject, Some(why)))),
+        }
+    }
+
+    pub(super) fn check_ssh(
+        &mut self,
+        mut draft: Draft,
+        signature: &SshSignature,
+    ) -> Result<Checked, Exhausted> {
+        draft.note.form = "ssh";
+        draft.note.key = Some(signature.key.id().to_string());
+        if signature.namespace() != sshsig::NAMESPACE {
+            let fault = format!(
+                "its namespace is `{}`, not `{}`",
+                signature.namespace().escape_debug(),
+                sshsig::NAMESPACE
+            );
+            return Ok(draft.end(SignedState::OtherSubject, Some(fault)));
+        }
+        let plain = &self.about.target.plain;
+        self.budget.pay_signature(plain.len())?;
+        if !signature.verifies(plain) {
+            // The message is not in the signature: damage and another message look alike.
+            let fault =
+                "it is not its key's over these bytes: it is damaged, or over something else";
+            return Ok(draft.broken(fault.to_owned()));
+        }
+        draft.note.over = vec![plain_name(self.about.target)];
+        Ok(draft.holds(Signatory::Key(signature.key.clone()), self, &[], &[]))
+    }
+
+    pub(super) fn check_minisign(
+        &mut self,
+        mut draft: Draft,
+        signature: &MinisignSignature,
+    ) -> Result<Checked, Exhausted> {
+        draft.note.form = "minisign";
+        draft.note.key = Some(signature.id.to_string());
+        self.budget.pay_signature(self.about.target.plain.len())?;
+        let message = signature.message(&self.about.target.plain);
+        match self.find_known(message.len(), |key| {
+            signature.verifies_message(key, &message)
+        })? {
+            Some(key) => {
+                draft.note.over = vec![plain_name(self.about.target)];
+                let key = key.clone();
+                Ok(draft.holds(Signatory::Key(key), self, &[], &[]))
+            }
+            // A signature of minisign's does not bring its key.
+            None => Ok(draft.end(
+                SignedState::UnknownKey,
+                Some(
+                    "or by a known key over something else: minisign does not tell them apart"
+                        .to_owned(),
+                ),
+            )),
+        }
+    }
 }
 
-pub(super) fn check_ssh(
-    mut draft: Draft,
-    signature: &SshSignature,
-    target: &Target,
-    known: &Known,
-) -> Checked {
-    draft.note.form = "ssh";
-    draft.note.key = Some(signature.key.id().to_string());
-    if signature.namespace() != sshsig::NAMESPACE {
-        let fault = format!(
-            "its namespace is `{}`, not `{}`",
-            signature.namespace().escape_debug(),
-            sshsig::NAMESPACE
-        );
-        return draft.end(SignedState::OtherSubject, Some(fault));
-    }
-    if !signature.verifies(&target.plain) {
-        // The message is not in the signature: damage and another message look alike.
-        let fault = "it is not its key's over these bytes: it is damaged, or over something else";
-        return draft.broken(fault.to_owned());
-    }
-    draft.note.over = vec![plain_name(target)];
-    draft.holds(Signatory::Key(signature.key.clone()), known, &[], &[])
-}
-
-pub(super) fn check_minisign(
-    mut draft: Draft,
-    signature: &MinisignSignature,
-    target: &Target,
-    known: &Known,
-) -> Checked {
-    draft.note.form = "minisign";
-    draft.note.key = Some(signature.id.to_string());
-    match known.find(|key| signature.verifies(key, &target.plain)) {
-        Some((key, _)) => {
-            draft.note.over = vec![plain_name(target)];
-            let key = key.clone();
-            draft.holds(Signatory::Key(key), known, &[], &[])
-        }
-        // A signature of minisign's does not bring its key.
-        None => draft.end(
-            SignedState::UnknownKey,
-            Some(
-                "or by a known key over something else: minisign does not tell them apart"
-                    .to_owned(),
-            ),
-        ),
-    }
+/// A name as answers have it.
+fn shortened(name: &str) -> String {
+    let end = name.floor_char_boundary(MAX_STATED_BYTES);
+    name[..end].to_owned()
 }
 
 pub(super) fn plain_name(target: &Target) -> String {

@@ -9,20 +9,23 @@ mod forms;
 mod read;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::{Authenticity, SignatureNote, SignedState};
 
+use crate::action::{ACTION_PREDICATE, check_written_action};
+use crate::budget::{Budget, Exhausted};
 use crate::dsse::Envelope;
-use crate::keys::PublicKey;
-use crate::predicate::Signing;
+use crate::keys::{KeyId, PublicKey};
+use crate::limits::MAX_SIGNATURES;
+use crate::predicate::{Facts, Signing};
 use crate::sigstore::{Content, TrustedRoot};
-use crate::statement::{Statement, Target};
+use crate::statement::{Statement, Target, TargetDigests};
 use crate::timestamp::Anchors;
 
-use bundle::check_bundle;
 use draft::Draft;
-use forms::{check_envelope, check_minisign, check_ssh};
+use forms::OpenEnvelope;
 
 pub use read::{Found, FoundSignature, SignatureFileError, read_signatures};
 
@@ -40,13 +43,6 @@ pub struct Known {
 impl Known {
     fn keys(&self) -> &[(PublicKey, String)] {
         self.keys.as_deref().unwrap_or_default()
-    }
-
-    /// The first known key for which `holds` is true, with its name.
-    fn find(&self, holds: impl Fn(&PublicKey) -> bool) -> Option<(&PublicKey, &str)> {
-        let mut keys = self.keys().iter();
-        let (key, name) = keys.find(|(key, _)| holds(key))?;
-        Some((key, name))
     }
 
     fn name_of(&self, key: &PublicKey) -> Option<&str> {
@@ -72,6 +68,12 @@ pub struct Checked {
     pub note: SignatureNote,
     /// Who it is from, where it holds and is over the target.
     pub signatory: Option<Signatory>,
+    /// The type of the predicate that was signed; none if the signature is over the bytes alone.
+    pub predicate: Option<String>,
+    /// Every digest that the signed statement names, whether it is the target's or not.
+    pub named: Arc<[Digest]>,
+    /// Whether the statement says what a redacted copy was made from.
+    pub names_original: bool,
     /// What its signer says of it.
     pub signing: Signing,
     /// Times in milliseconds since 1970 that somebody else than the signer vouches for.
@@ -83,109 +85,230 @@ pub fn is_proved(checked: &Checked) -> bool {
     checked.note.state == SignedState::Signed && checked.signatory.is_some()
 }
 
-/// Checks every signature that was found.
-pub fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<Checked> {
-    let envelopes: BTreeSet<Digest> = found
-        .iter()
-        .filter_map(|found| match &found.signature {
-            FoundSignature::Envelope(envelope) => Some(envelope.digest()),
-            FoundSignature::Bundle(bundle) => match &bundle.content {
-                Content::Envelope(envelope) => Some(envelope.digest()),
-                Content::Message { .. } => None,
-            },
-            _ => None,
-        })
-        .collect();
-    let mut checked = Vec::new();
-    for Found { place, signature } in found {
-        let mut draft = Draft::new(place);
-        match signature {
+/// What signatures are checked against.
+#[derive(Clone, Copy, Debug)]
+pub struct About<'a> {
+    /// The digests that stand for it.
+    pub target: &'a Target,
+    /// What judging it found.
+    pub facts: &'a Facts,
+}
+
+/// What every check needs.
+struct Checking<'a> {
+    about: About<'a>,
+    digests: TargetDigests<'a>,
+    known: &'a Known,
+    ids: Vec<KeyId>,
+    budget: &'a mut Budget,
+}
+
+impl<'a> Checking<'a> {
+    fn new(about: About<'a>, known: &'a Known, budget: &'a mut Budget) -> Self {
+        Self {
+            about,
+            digests: about.target.digests(),
+            known,
+            ids: known.keys().iter().map(|(key, _)| key.id()).collect(),
+            budget,
+        }
+    }
+
+    /// The known key with this id.
+    fn key_with_id(&self, id: &str) -> Option<&'a PublicKey> {
+        let at = self.ids.iter().position(|known| known.to_string() == id)?;
+        self.known.keys().get(at).map(|(key, _)| key)
+    }
+
+    /// The first known key for which `holds` is true. Each one that is tried is paid for with a check
+    /// over `bytes` bytes.
+    fn find_known(
+        &mut self,
+        bytes: usize,
+        holds: impl Fn(&PublicKey) -> bool,
+    ) -> Result<Option<&'a PublicKey>, Exhausted> {
+        for (key, _) in self.known.keys() {
+            self.budget.pay_signature(bytes)?;
+            if holds(key) {
+                return Ok(Some(key));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The signatures of one file or line, one after the other. `seen` are those that were checked before.
+    fn check_found(
+        &mut self,
+        found: &Found,
+        seen: &mut BTreeSet<Digest>,
+        checked: &mut Vec<Checked>,
+    ) -> Result<(), Exhausted> {
+        let mut draft = Draft::new(&found.place);
+        let one = match &found.signature {
             FoundSignature::Damaged(form, fault) => {
                 draft.note.form = form;
-                checked.push(draft.broken(fault.clone()));
+                draft.broken(fault.clone())
             }
             FoundSignature::Unread(form, why) => {
                 draft.note.form = form;
-                checked.push(draft.end(SignedState::CannotTell, Some(why.clone())));
+                draft.end(SignedState::CannotTell, Some(why.clone()))
             }
-            FoundSignature::Ssh(signature) => {
-                checked.push(check_ssh(draft, signature, target, known));
-            }
-            FoundSignature::Minisign(signature) => {
-                checked.push(check_minisign(draft, signature, target, known));
-            }
+            FoundSignature::Ssh(signature) => self.check_ssh(draft, signature)?,
+            FoundSignature::Minisign(signature) => self.check_minisign(draft, signature)?,
             FoundSignature::Bundle(bundle) => {
                 draft.note.form = "sigstore";
-                checked.push(check_bundle(draft, bundle, target, known));
+                match seen.insert(Digest::of(bundle.text.as_bytes())) {
+                    true => self.check_bundle(draft, bundle)?,
+                    false => return Ok(()),
+                }
+            }
+            FoundSignature::Envelope(envelope) if envelope.signatures.is_empty() => {
+                draft.broken("the envelope has no signature".to_owned())
             }
             FoundSignature::Envelope(envelope) => {
-                if envelope.signatures.is_empty() {
-                    draft.note.form = "dsse";
-                    checked.push(
-                        draft
-                            .clone()
-                            .broken("the envelope has no signature".to_owned()),
-                    );
-                }
+                let open = OpenEnvelope::new(envelope);
                 for signature in &envelope.signatures {
-                    let mut draft = draft.clone();
-                    draft.note.form = "dsse";
-                    checked.push(check_envelope(draft, envelope, signature, target, known));
+                    if seen.insert(open.digest_of(signature)) {
+                        let one = self.check_envelope(draft.clone(), &open, signature)?;
+                        push(checked, one)?;
+                    }
                 }
+                return Ok(());
             }
+        };
+        push(checked, one)
+    }
+}
+
+fn push(checked: &mut Vec<Checked>, one: Checked) -> Result<(), Exhausted> {
+    checked.push(one);
+    match checked.len() > MAX_SIGNATURES {
+        true => Err(Exhausted::Signatures),
+        false => Ok(()),
+    }
+}
+
+/// Checks every signature that was found, each different one once. If the budget ends before, the last
+/// one says so.
+pub fn check_signatures(
+    found: &[Found],
+    about: About<'_>,
+    known: &Known,
+    budget: &mut Budget,
+) -> Vec<Checked> {
+    let mut checking = Checking::new(about, known, budget);
+    let (mut seen, mut checked) = (BTreeSet::new(), Vec::new());
+    for one in found {
+        if let Err(end) = checking.check_found(one, &mut seen, &mut checked) {
+            checked.truncate(MAX_SIGNATURES);
+            let rest = Draft::new(&one.place);
+            checked.push(rest.end(SignedState::CannotTell, Some(end.to_string())));
+            break;
         }
     }
-    for one in &mut checked {
-        let missing = one
-            .signing
-            .previous
-            .iter()
-            .filter(|link| !envelopes.contains(link));
-        if missing.count() > 0 && one.note.detail.is_none() {
-            one.note.detail = Some("counter-signs a signature that is not here".to_owned());
+    let envelopes = found
+        .iter()
+        .filter_map(|found| envelope_in(&found.signature));
+    add_remarks(&mut checked, envelopes, about.target);
+    checked
+}
+
+/// Remarks on counter-signatures of what is not here, and on lists that nobody signed.
+fn add_remarks<'a>(
+    checked: &mut [Checked],
+    envelopes: impl Iterator<Item = &'a Envelope>,
+    target: &Target,
+) {
+    let is_counted = |one: &Checked| !one.signing.previous.is_empty();
+    if checked.iter().any(is_counted) {
+        let envelopes: BTreeSet<Digest> = envelopes.map(Envelope::digest).collect();
+        for one in checked.iter_mut() {
+            let mut previous = one.signing.previous.iter();
+            if previous.any(|link| !envelopes.contains(link)) && one.note.detail.is_none() {
+                one.note.detail = Some("counter-signs a signature that is not here".to_owned());
+            }
         }
     }
     if let Some((list, _)) = &target.withheld {
-        for one in &mut checked {
+        for one in checked {
             let is_silent = one.signatory.is_some() && !one.note.over.contains(list);
             if is_silent && one.note.detail.is_none() {
                 one.note.detail = Some("the list of what is withheld is not signed".to_owned());
             }
         }
     }
-    checked
 }
 
-/// A statement that was found, and why it is not taken for one about the target, where it is not.
-pub type FoundStatement<'a> = (&'a Found, &'a Envelope, Option<&'static str>);
+/// The envelope of a signature, where it is one.
+fn envelope_in(signature: &FoundSignature) -> Option<&Envelope> {
+    match signature {
+        FoundSignature::Envelope(envelope) => Some(envelope),
+        FoundSignature::Bundle(bundle) => match &bundle.content {
+            Content::Envelope(envelope) => Some(envelope),
+            Content::Message { .. } => None,
+        },
+        _ => None,
+    }
+}
 
-/// The statements among what was found. One counts that names `target` and whose first signature, which
-/// stands for it in logs, is not broken; whether its key is known is for policies to ask.
+/// A statement that was found.
+#[derive(Debug)]
+pub struct FoundStatement<'a> {
+    /// Where it was found.
+    pub place: &'a str,
+    /// The statement with its signatures.
+    pub envelope: &'a Envelope,
+    /// Why it is not taken for one about the target.
+    pub fault: Option<&'static str>,
+    /// Whether it names something that is nothing of the target.
+    pub names_more: bool,
+}
+
+/// The statements among what was found. One counts whose own subject is the whole of the target, and whose
+/// first signature, which stands for it in logs, is not broken; whether its key is known is for policies
+/// to ask.
 pub fn find_statements<'a>(
     found: &'a [Found],
-    target: &Target,
+    about: About<'_>,
     known: &Known,
+    budget: &mut Budget,
 ) -> Vec<FoundStatement<'a>> {
+    let digests = about.target.digests();
     let mut statements = Vec::new();
     for one in found {
-        let envelope = match &one.signature {
-            FoundSignature::Envelope(envelope) => envelope,
-            FoundSignature::Bundle(bundle) => match &bundle.content {
-                Content::Envelope(envelope) => envelope,
-                Content::Message { .. } => continue,
-            },
-            _ => continue,
+        let Some(envelope) = envelope_in(&one.signature) else {
+            continue;
         };
-        let names_target = Statement::parse(&envelope.payload)
-            .is_ok_and(|statement| !statement.matching_subjects(target).is_empty());
-        let checked = check_signatures(std::slice::from_ref(one), target, known);
-        let state = checked.first().map(|checked| checked.note.state);
-        let fault = match state {
-            _ if !names_target => Some("the statement is about something else"),
-            Some(SignedState::Signed | SignedState::UnknownKey) => None,
-            _ => Some("the statement's signature does not hold"),
+        let statement = Statement::parse(&envelope.payload).ok();
+        let chain = statement.as_ref().is_some_and(|statement| {
+            statement.predicate_type == ACTION_PREDICATE
+                && check_written_action(&envelope.payload).is_ok()
+        });
+        let is_own = statement
+            .as_ref()
+            .is_some_and(|statement| statement.is_primarily_about(&digests, chain));
+        let fault = match is_own {
+            false => Some("the statement is about something else"),
+            true => {
+                let checked = check_signatures(std::slice::from_ref(one), about, known, budget);
+                match checked.first().map(|checked| checked.note.state) {
+                    Some(SignedState::Signed | SignedState::Rejected | SignedState::UnknownKey) => {
+                        None
+                    }
+                    Some(SignedState::OtherSubject) => {
+                        Some("the statement is about something else")
+                    }
+                    _ => Some("the statement's signature does not hold"),
+                }
+            }
         };
-        statements.push((one, envelope, fault));
+        let names_more = statement.is_some_and(|statement| statement.names_more(&digests, chain));
+        statements.push(FoundStatement {
+            place: &one.place,
+            envelope,
+            fault,
+            names_more,
+        });
     }
     statements
 }

@@ -1,5 +1,6 @@
 //! minisign's encodings: keys, and signatures that `minisign -V` checks.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use blake2::{Blake2b512, Digest as _};
@@ -140,8 +141,15 @@ fn derive_stream(
         };
         (log_n, u32::try_from(lanes).unwrap_or(u32::MAX))
     };
-    if log_n > u32::from(MAX_SCRYPT_LOG_N) || lanes > 16 {
-        return Err(KeyError::TooCostly("a gigabyte of memory"));
+    // The work is that of the largest memory, once: lanes are passes over it one after the other.
+    let work = 1u64
+        .checked_shl(log_n)
+        .unwrap_or(u64::MAX)
+        .saturating_mul(lanes.max(1).into());
+    if log_n > u32::from(MAX_SCRYPT_LOG_N) || work > 1 << MAX_SCRYPT_LOG_N {
+        return Err(KeyError::TooCostly(
+            "one pass of scrypt over a gigabyte of memory",
+        ));
     }
     let parameters = u8::try_from(log_n)
         .ok()
@@ -279,16 +287,23 @@ impl MinisignSignature {
         })
     }
 
-    /// Whether both signatures are `key`'s, the first over `message`.
-    pub fn verifies(&self, key: &PublicKey, message: &[u8]) -> bool {
-        if key.algorithm() != Algorithm::Ed25519 {
-            return false;
+    /// What is signed of `plain`: its hash, or with old signatures the bytes themselves.
+    pub fn message<'a>(&self, plain: &'a [u8]) -> Cow<'a, [u8]> {
+        match self.is_prehashed {
+            true => Cow::Owned(Blake2b512::digest(plain).to_vec()),
+            false => Cow::Borrowed(plain),
         }
-        let first = match self.is_prehashed {
-            true => key.verifies(&Blake2b512::digest(message), &self.signature),
-            false => key.verifies(message, &self.signature),
-        };
+    }
+
+    /// Whether both signatures are `key`'s, the first over `plain`.
+    pub fn verifies(&self, key: &PublicKey, plain: &[u8]) -> bool {
+        self.verifies_message(key, &self.message(plain))
+    }
+
+    /// The same for the message that [`Self::message`] gives, which is computed once for many keys.
+    pub fn verifies_message(&self, key: &PublicKey, message: &[u8]) -> bool {
+        let is_known = key.algorithm() == Algorithm::Ed25519;
         let commented = [&self.signature[..], self.comment.as_bytes()].concat();
-        first && key.verifies(&commented, &self.global)
+        is_known && key.verifies(message, &self.signature) && key.verifies(&commented, &self.global)
     }
 }

@@ -12,6 +12,7 @@ use runseal_core::digest::decode_lower_hex;
 use super::public::name_of_algorithm;
 use super::{KeyError, PublicKey, SignError, Signer, minisign, ssh};
 use crate::encoding::decode_armour;
+use crate::limits::{MAX_PBKDF2_ROUNDS, MAX_SCRYPT_LOG_N};
 
 #[derive(Clone)]
 enum Secret {
@@ -219,14 +220,16 @@ fn check_cost(info: &EncryptedPrivateKeyInfoRef<'_>) -> Result<(), KeyError> {
         let memory = u128::from(scrypt.cost_parameter)
             * u128::from(scrypt.block_size)
             * u128::from(scrypt.parallelization);
-        if memory > 8 << crate::limits::MAX_SCRYPT_LOG_N {
-            return Err(KeyError::TooCostly("a gigabyte of memory"));
+        if memory > 8 << MAX_SCRYPT_LOG_N {
+            return Err(KeyError::TooCostly(
+                "one pass of scrypt over a gigabyte of memory",
+            ));
         }
     }
     if let Some(pbkdf2) = parameters.kdf.pbkdf2()
-        && pbkdf2.iteration_count > 100_000_000
+        && pbkdf2.iteration_count > MAX_PBKDF2_ROUNDS
     {
-        return Err(KeyError::TooCostly("a hundred million rounds"));
+        return Err(KeyError::TooCostly("ten million rounds of PBKDF2"));
     }
     Ok(())
 }

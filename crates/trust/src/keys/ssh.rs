@@ -203,7 +203,9 @@ fn apply_cipher(
     rounds: u32,
 ) -> Result<(), KeyError> {
     if rounds > MAX_BCRYPT_ROUNDS {
-        return Err(KeyError::TooCostly("4096 rounds"));
+        return Err(KeyError::TooCostly(
+            "256 rounds of bcrypt; `ssh-keygen -p -a 100 -f FILE` writes it with fewer",
+        ));
     }
     let mut derived = Zeroizing::new([0; 48]);
     bcrypt_pbkdf::bcrypt_pbkdf(passphrase, salt, rounds, derived.as_mut_slice())

@@ -183,3 +183,43 @@ fn agent_answer_that_is_no_signature_is_none() {
         );
     }
 }
+
+/// The same file, asking for another number of bcrypt rounds.
+fn with_rounds(file: &str, rounds: u32) -> String {
+    let label = "OPENSSH PRIVATE KEY";
+    let mut blob = crate::encoding::decode_armour(file, label).unwrap();
+    let written = [&[9; 16][..], &24u32.to_be_bytes()].concat();
+    let mut places = blob.windows(written.len());
+    let at = places.position(|bytes| bytes == written).unwrap() + 16;
+    blob[at..at + 4].copy_from_slice(&rounds.to_be_bytes());
+    crate::encoding::encode_armour(&blob, label, 70)
+}
+
+#[test]
+fn key_file_that_asks_for_hours_is_refused_before_any_work() {
+    let [key, _] = both();
+    let passphrase = Some(b"x".as_slice());
+    let file = ssh::encode_private(&key, passphrase, "me", &[9; 20]).unwrap();
+    assert!(PrivateKey::parse(with_rounds(&file, 24).as_bytes(), passphrase).is_ok());
+    for rounds in [257, 4_000, u32::MAX] {
+        let costly = with_rounds(&file, rounds);
+        let error = PrivateKey::parse(costly.as_bytes(), passphrase).unwrap_err();
+        assert!(matches!(error, KeyError::TooCostly(_)), "{rounds}: {error}");
+        assert!(
+            error.to_string().contains("ssh-keygen -p -a 100"),
+            "{error}"
+        );
+    }
+    // A key of minisign's with sixteen passes over a gigabyte.
+    let id = MinisignId([1; 8]);
+    let plain = minisign::encode_private(&key, id, None, &[1; 32]).unwrap();
+    let body = plain.lines().nth(1).unwrap();
+    let mut body = crate::encoding::decode_base64(body).unwrap();
+    body[2..4].copy_from_slice(b"Sc");
+    body[38..46].copy_from_slice(&(33_554_432u64 * 16).to_le_bytes());
+    body[46..54].copy_from_slice(&(1u64 << 30).to_le_bytes());
+    let body = crate::encoding::encode_base64(&body);
+    let costly = format!("untrusted comment: x\n{body}\n");
+    let error = PrivateKey::parse(costly.as_bytes(), passphrase).unwrap_err();
+    assert!(matches!(error, KeyError::TooCostly(_)), "{error}");
+}

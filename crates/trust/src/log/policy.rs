@@ -190,16 +190,26 @@ impl LogPolicy {
     }
 
     /// Whether a member, a witness or a group, has seen it. Groups hold members named before
-    /// them, so this ends.
-    fn has_seen(&self, member: &str, seen: &BTreeMap<&str, u64>) -> bool {
-        match self.groups.get(member) {
-            None => seen.contains_key(member),
-            Some(group) => {
-                let members = group.members.iter();
-                let count = members.filter(|member| self.has_seen(member, seen)).count();
-                count >= group.threshold
-            }
+    /// them, so this ends; each group is asked once.
+    fn has_seen<'a>(
+        &'a self,
+        member: &'a str,
+        seen: &BTreeMap<&str, u64>,
+        asked: &mut BTreeMap<&'a str, bool>,
+    ) -> bool {
+        let Some(group) = self.groups.get(member) else {
+            return seen.contains_key(member);
+        };
+        if let Some(known) = asked.get(member) {
+            return *known;
         }
+        let members = group.members.iter();
+        let count = members
+            .filter(|member| self.has_seen(member, seen, asked))
+            .count();
+        let has_seen = count >= group.threshold;
+        asked.insert(member, has_seen);
+        has_seen
     }
 
     /// What a note says, if it is signed as the policy asks.
@@ -227,7 +237,7 @@ impl LogPolicy {
             }
         }
         if let Some(quorum) = &self.quorum
-            && !self.has_seen(quorum, &seen)
+            && !self.has_seen(quorum, &seen, &mut BTreeMap::new())
         {
             return Err(RefusedCheckpoint::NoQuorum(quorum.clone()));
         }
@@ -310,6 +320,18 @@ mod tests {
             policy.accept(&note),
             Err(RefusedCheckpoint::Note(NoteError::Broken(_)))
         ));
+    }
+
+    #[test]
+    fn groups_of_groups_are_each_asked_once() {
+        let mut text = policy_text().replace("quorum two\n", "");
+        text.push_str("group g0 any w2 w3\ngroup g1 any g0 w3\n");
+        for at in 2..100 {
+            text.push_str(&format!("group g{at} all g{} g{}\n", at - 1, at - 2));
+        }
+        text.push_str("quorum g99\n");
+        let refused = LogPolicy::parse(&text).unwrap().accept(&note());
+        assert_eq!(refused, Err(RefusedCheckpoint::NoQuorum("g99".to_owned())));
     }
 
     #[test]

@@ -4,10 +4,13 @@
 
 use thiserror::Error;
 
+use super::decide::{check_time, time_of};
 use super::{Policy, PolicyError, Requirement};
-use crate::dsse::Envelope;
-use crate::keys::{SignError, Signer};
+use crate::budget::{Budget, Exhausted};
+use crate::dsse::{Envelope, EnvelopeSignature};
+use crate::keys::{PublicKey, SignError, Signer};
 use crate::limits::{MAX_CHAIN, MAX_POLICY_BYTES};
+use crate::timestamp::{Anchors, Token};
 
 /// The payload type of a policy in the chain.
 pub const CHAIN_PAYLOAD: &str = "application/vnd.runseal.trust-policy.v1+toml";
@@ -44,7 +47,8 @@ pub enum ChainError {
     NoRoot(u64),
     /// Fewer keys signed it than the version before demands.
     #[error(
-        "version {version} is signed by {have} of the {need} needed by the root of version {root}"
+        "version {version} is signed by {have} of the {need} needed by the root of version {root}{}",
+        .because.as_ref().map(|because| format!(": {because}")).unwrap_or_default()
     )]
     Threshold {
         /// The version that is to be believed.
@@ -55,7 +59,12 @@ pub enum ChainError {
         have: usize,
         /// How many keys have to sign.
         need: usize,
+        /// Why a signature of the root does not count.
+        because: Option<String>,
     },
+    /// Too many signatures would have to be checked.
+    #[error(transparent)]
+    Budget(#[from] Exhausted),
     /// The chain is longer than any honest one.
     #[error("the chain is longer than {MAX_CHAIN} versions")]
     TooLong,
@@ -126,15 +135,21 @@ pub fn read_chain(bytes: &[u8]) -> Result<Vec<Link>, ChainError> {
 }
 
 /// Goes from a policy that is believed to the newest one that the chain proves; versions up to
-/// its own are passed over. Gives nothing where the chain has no newer one.
+/// its own are passed over. Gives nothing where the chain has no newer one. Signers of a root count as
+/// they do for anything else: `now`, or at the time that an authority of the same policy stamped.
 ///
 /// # Errors
 /// When the next version is missing, or not signed by both roots.
-pub fn follow_chain(start: &Policy, links: Vec<Link>) -> Result<Option<Link>, ChainError> {
+pub fn follow_chain(
+    start: &Policy,
+    links: Vec<Link>,
+    now: i64,
+) -> Result<Option<Link>, ChainError> {
+    let mut budget = Budget::of_chain();
     let mut newest: Option<Link> = None;
     for link in links {
         let current = newest.as_ref().map_or(start, |link| &link.policy);
-        let (actual, expected) = (link.policy.version, current.version + 1);
+        let (actual, expected) = (link.policy.version, current.version.saturating_add(1));
         if actual <= start.version && newest.is_none() {
             continue;
         }
@@ -144,26 +159,59 @@ pub fn follow_chain(start: &Policy, links: Vec<Link>) -> Result<Option<Link>, Ch
         for signed_by in [current, &link.policy] {
             let root = signed_by.root.as_ref();
             let root = root.ok_or(ChainError::NoRoot(signed_by.version))?;
-            check_threshold(signed_by, root, &link)?;
+            check_threshold(signed_by, root, &link, now, &mut budget)?;
         }
         newest = Some(link);
     }
     Ok(newest)
 }
 
-fn check_threshold(policy: &Policy, root: &Requirement, link: &Link) -> Result<(), ChainError> {
+/// Why a key may not change a policy now; none if it may.
+pub fn not_of_root(policy: &Policy, key: &PublicKey, now: i64) -> Option<String> {
+    let version = policy.version;
+    if policy.denied_keys.contains_key(&key.id()) {
+        return Some(format!("version {version} denies the key"));
+    }
+    let root = policy.root.as_ref()?;
+    let mut signers = root.signers.iter().filter_map(|name| policy.signer(name));
+    match signers.find(|signer| signer.keys.contains(key)) {
+        None => Some(format!("the key is not in the root of version {version}")),
+        Some(signer) => check_time(signer, now, "now")
+            .err()
+            .map(|because| format!("{because}, in version {version}")),
+    }
+}
+
+fn check_threshold(
+    policy: &Policy,
+    root: &Requirement,
+    link: &Link,
+    now: i64,
+    budget: &mut Budget,
+) -> Result<(), ChainError> {
     let message = link.envelope.signed_bytes();
-    let signed = |name: &&String| {
-        policy.signer(name).is_some_and(|signer| {
-            let mut keys = signer.keys.iter();
-            keys.any(|key| {
-                let is_denied = policy.denied_keys.contains_key(&key.id());
-                let mut signatures = link.envelope.signatures.iter();
-                !is_denied && signatures.any(|signature| key.verifies(&message, &signature.sig))
-            })
-        })
-    };
-    let have = root.signers.iter().filter(signed).count();
+    let (mut have, mut because) = (0, None);
+    for signer in root.signers.iter().filter_map(|name| policy.signer(name)) {
+        let mut counts = false;
+        for key in &signer.keys {
+            if policy.denied_keys.contains_key(&key.id()) {
+                continue;
+            }
+            for signature in &link.envelope.signatures {
+                budget.pay_signature(message.len())?;
+                if counts || !key.verifies(&message, &signature.sig) {
+                    continue;
+                }
+                let proven = stamped(signature, &policy.anchors, budget);
+                let (time, whose) = time_of(&proven, now);
+                match check_time(signer, time, whose) {
+                    Ok(()) => counts = true,
+                    Err(fault) => because = Some(fault),
+                }
+            }
+        }
+        have += usize::from(counts);
+    }
     if have >= root.threshold {
         return Ok(());
     }
@@ -172,5 +220,16 @@ fn check_threshold(policy: &Policy, root: &Requirement, link: &Link) -> Result<(
         root: policy.version,
         have,
         need: root.threshold,
+        because,
     })
+}
+
+/// The times that authorities vouch for.
+fn stamped(signature: &EnvelopeSignature, anchors: &Anchors, budget: &mut Budget) -> Vec<i64> {
+    let tokens = signature.timestamps.iter();
+    let tokens = tokens.filter_map(|token| Token::parse(token).ok());
+    tokens
+        .filter(|token| token.verify(&signature.sig, anchors, budget).is_ok())
+        .map(|token| token.claimed_time())
+        .collect()
 }

@@ -3,28 +3,37 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::digest::Digest;
+use runseal_core::formats::Format;
 use runseal_core::timestamp::format_utc;
 use runseal_core::verify::authenticity::TrustNote;
 
 use super::glob::matches;
-use super::{Policy, Requirement, Rule, Signer};
+use super::place::Fit;
+use super::{PLAIN, Place, Policy, Requirement, Rule, Signer};
 use crate::check::{Checked, Signatory, is_proved};
+use crate::predicate::RUN_PREDICATE;
 use crate::statement::Target;
 
 /// Why something that breaks its format's rules is not trusted.
 const NOT_INTACT: &str = "it is not intact, so no signature covers it";
+
+/// Why a signature on a redacted copy does not count if digests are denied.
+const NO_ORIGINAL: &str = "its statement does not name what the copy was made from, \
+                           which `[deny] digests` may deny";
 
 /// What is asked about.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// The format's name.
     pub format: String,
+    /// The format of what was sealed, if this is a redacted copy of it.
+    pub original: Option<String>,
     /// The engine's code, where there is one.
     pub engine: Option<String>,
     /// How the run ended, where the format says.
     pub outcome: Option<String>,
-    /// The path as it was named.
-    pub path: String,
+    /// Where it is.
+    pub place: Place,
     /// Whether every rule of the format holds.
     pub is_intact: bool,
     /// Now, in milliseconds since 1970: for keys that expire and signatures without a timestamp.
@@ -89,26 +98,31 @@ pub fn decide(
         let when = format_utc(time).unwrap_or_default();
         return refuse(Some(line), format!("the policy expired {when}"), steps);
     }
-    if let Some((digest, line)) = denied_digest(policy, target) {
+    if let Some((digest, line)) = denied_digest(policy, target, signatures) {
         return refuse(Some(line), format!("the digest {digest} is denied"), steps);
     }
     if !question.is_intact {
         return refuse(None, NOT_INTACT.to_owned(), steps);
     }
-    let rule = policy
-        .rules
-        .iter()
-        .find(|rule| match mismatch(rule, question) {
-            None => true,
-            Some(because) => {
-                let text = format!("{} does not apply: {because}", shown(rule));
-                steps.push(Step {
-                    line: rule.line,
-                    text,
-                });
-                false
+    let mut rule = None;
+    for candidate in &policy.rules {
+        let text = match mismatch(candidate, question, target.withheld.is_some()) {
+            Fit::Yes => {
+                rule = Some(candidate);
+                break;
             }
+            Fit::No(because) => format!("{} does not apply: {because}", shown(candidate)),
+            // A laxer rule further down must not decide in its place.
+            Fit::Unclear(why) => {
+                let reason = format!("{} cannot be applied: {why}", shown(candidate));
+                return refuse(Some(candidate.line), reason, steps);
+            }
+        };
+        steps.push(Step {
+            line: candidate.line,
+            text,
         });
+    }
     let Some(rule) = rule else {
         return refuse(None, "no rule of the policy is for this".to_owned(), steps);
     };
@@ -116,10 +130,15 @@ pub fn decide(
         line: rule.line,
         text: format!("{} applies", shown(rule)),
     });
+    let needs_original = target.withheld.is_some() && !policy.denied_digests.is_empty();
+    let signatures: Vec<_> = signatures
+        .iter()
+        .map(|one| (one, needs_original && !one.names_original))
+        .collect();
     let mut reasons = Vec::new();
     let mut failed = None;
     for requirement in &rule.requirements {
-        let (met, reason) = meets(policy, requirement, question, signatures, &mut steps);
+        let (met, reason) = meets(policy, requirement, question, &signatures, &mut steps);
         if !met && failed.is_none() {
             failed = Some((requirement.line, reason.clone()));
         }
@@ -145,31 +164,68 @@ fn shown(rule: &Rule) -> String {
     }
 }
 
-fn denied_digest(policy: &Policy, target: &Target) -> Option<(Digest, usize)> {
+/// A digest of the target that is denied. The statement by which a signature counts for a redacted copy
+/// names what the copy was made from: the copy is denied with it.
+fn denied_digest(
+    policy: &Policy,
+    target: &Target,
+    signatures: &[Checked],
+) -> Option<(Digest, usize)> {
+    if policy.denied_digests.is_empty() {
+        return None;
+    }
     let folder = target.files.as_ref().map(crate::dirhash::compute_dir_hash);
-    let single = [&target.file, &target.archive];
+    let single = [
+        &target.file,
+        &target.archive,
+        &target.redaction,
+        &target.withheld,
+    ];
     let single = single.into_iter().flatten().map(|(_, digest)| *digest);
     let files = target
         .files
         .iter()
         .flat_map(|files| files.values().copied());
-    single.chain(folder).chain(files).find_map(|digest| {
-        let line = policy.denied_digests.get(&digest)?;
-        Some((digest, *line))
-    })
+    let is_copy = target.withheld.is_some();
+    let proved = signatures
+        .iter()
+        .filter(|one| is_copy && one.signatory.is_some());
+    let originals = proved.flat_map(|one| one.named.iter().copied());
+    single
+        .chain(target.container)
+        .chain(folder)
+        .chain(files)
+        .chain(originals)
+        .find_map(|digest| {
+            let line = policy.denied_digests.get(&digest)?;
+            Some((digest, *line))
+        })
 }
 
-/// Why a rule is not for this; none where it is.
-fn mismatch(rule: &Rule, question: &Question) -> Option<String> {
-    if !rule.formats.is_empty() && !rule.formats.contains(&question.format) {
-        return Some(format!("it is a {}", question.format));
+/// Whether a rule is for this. A rule for something is for its redacted copies too: withholding a part of it must
+/// not lead to a laxer rule.
+fn mismatch(rule: &Rule, question: &Question, is_copy: bool) -> Fit {
+    let original = question.original.as_ref().filter(|_| is_copy);
+    let mut formats = [Some(&question.format), original].into_iter().flatten();
+    if !rule.formats.is_empty() && !formats.any(|format| rule.formats.contains(format)) {
+        return match (is_copy, original) {
+            (false, _) => Fit::No(format!("it is a {}", question.format)),
+            (true, Some(original)) => {
+                let original = original.escape_debug();
+                Fit::No(format!("it is a {} of a {original}", question.format))
+            }
+            (true, None) => Fit::Unclear("the format of what was sealed is not known".to_owned()),
+        };
+    }
+    let may_have_engine = original.is_none_or(|original| original == Format::RunBundle.name());
+    if is_copy && may_have_engine && !rule.engines.is_empty() && question.engine.is_none() {
+        return Fit::Unclear("the copy does not show its engine".to_owned());
     }
     let selectors = [
         ("engine", &rule.engines, question.engine.as_deref()),
         ("outcome", &rule.outcomes, question.outcome.as_deref()),
-        ("path", &rule.paths, Some(question.path.as_str())),
     ];
-    selectors.into_iter().find_map(|(what, patterns, actual)| {
+    let other = selectors.into_iter().find_map(|(what, patterns, actual)| {
         if patterns.is_empty() {
             return None;
         }
@@ -178,22 +234,31 @@ fn mismatch(rule: &Rule, question: &Question) -> Option<String> {
             Some(actual) if patterns.iter().any(|pattern| matches(pattern, actual)) => None,
             Some(actual) => Some(format!("its {what} is `{}`", actual.escape_debug())),
         }
-    })
+    });
+    match other {
+        Some(because) => Fit::No(because),
+        None if rule.paths.is_empty() => Fit::Yes,
+        None => question.place.fits(&rule.paths),
+    }
 }
 
 fn meets(
     policy: &Policy,
     requirement: &Requirement,
     question: &Question,
-    signatures: &[Checked],
+    signatures: &[(&Checked, bool)],
     steps: &mut Vec<Step>,
 ) -> (bool, String) {
     // Signers, not signatures: a name counts once however often and with however many keys.
     let mut counted: BTreeSet<&str> = BTreeSet::new();
     let mut refused: BTreeMap<String, String> = BTreeMap::new();
-    for signature in signatures {
+    for (signature, lacks_original) in signatures {
         let place = &signature.note.place;
-        match counts(policy, requirement, question, signature) {
+        let counted_by = match lacks_original {
+            true if is_proved(signature) => Err((None, NO_ORIGINAL.to_owned())),
+            _ => counts(policy, requirement, question, signature),
+        };
+        match counted_by {
             Ok(signer) => {
                 steps.push(Step {
                     line: signer.line,
@@ -267,7 +332,9 @@ fn counts<'p>(
         );
         return Err((None, because));
     }
-    check_time(signer, signature, question.now)?;
+    let (time, whose) = time_of(&signature.proven_times, question.now);
+    check_time(signer, time, whose).map_err(|because| (Some(signer.line), because))?;
+    check_predicate(requirement, signature)?;
     let said = signature.signing.meaning.as_deref();
     let means = requirement
         .meanings
@@ -283,26 +350,48 @@ fn counts<'p>(
     Ok(signer)
 }
 
-/// The signer's word about time counts for nothing: an authority's does, and otherwise now.
-fn check_time(signer: &Signer, signature: &Checked, now: i64) -> Result<(), NotCounted> {
-    let (time, whose) = match signature.proven_times.iter().min() {
+/// Without a list of predicates, our own counts, and signatures that carry none.
+fn check_predicate(requirement: &Requirement, signature: &Checked) -> Result<(), NotCounted> {
+    let kind = signature.predicate.as_deref();
+    let named = &requirement.predicates;
+    let is_accepted = match named.is_empty() {
+        true => kind.is_none_or(|kind| kind == RUN_PREDICATE),
+        false => named.iter().any(|named| named == kind.unwrap_or(PLAIN)),
+    };
+    if is_accepted {
+        return Ok(());
+    }
+    let because = match kind {
+        Some(kind) => format!(
+            "it states `{}`, which is not among the `predicates` of the rule",
+            kind.escape_debug()
+        ),
+        None => format!("it carries no statement, and `{PLAIN}` is not among the `predicates`"),
+    };
+    Err((None, because))
+}
+
+/// The time of a signature and whose word that is. The signer's counts for nothing: an authority's does, and
+/// otherwise now.
+pub(super) fn time_of(proven: &[i64], now: i64) -> (i64, &'static str) {
+    match proven.iter().min() {
         Some(time) => (*time, "when it was stamped"),
         None => (now, "now"),
-    };
+    }
+}
+
+/// Whether a signer counts at a time; if not, why.
+pub(super) fn check_time(signer: &Signer, time: i64, whose: &str) -> Result<(), String> {
     let shown = |time| format_utc(time).unwrap_or_default();
+    let name = signer.name.escape_debug();
     match (signer.from, signer.until) {
         (Some(from), _) if time < from => {
-            let because = format!("`{}` counts from {}, not {whose}", signer.name, shown(from));
-            Err((Some(signer.line), because))
+            Err(format!("`{name}` counts from {}, not {whose}", shown(from)))
         }
-        (_, Some(until)) if time >= until => {
-            let because = format!(
-                "`{}` counted until {}, not {whose}",
-                signer.name,
-                shown(until)
-            );
-            Err((Some(signer.line), because))
-        }
+        (_, Some(until)) if time >= until => Err(format!(
+            "`{name}` counted until {}, not {whose}",
+            shown(until)
+        )),
         _ => Ok(()),
     }
 }

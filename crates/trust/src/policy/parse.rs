@@ -12,12 +12,16 @@ use toml::value::Datetime;
 
 use super::parse_allowed_signers;
 use super::text::{DenyText, FileText, RuleText, SignerText};
+use crate::claim::is_refusal;
 use crate::keys::{KeyId, PublicKey};
 use crate::limits::{MAX_POLICY_BYTES, MAX_RULES, MAX_SIGNERS};
 use crate::timestamp::Anchors;
 
 /// The version of the file's format.
 const FORMAT_VERSION: u32 = 1;
+
+/// The word for signatures without a statement, among the types of predicates.
+pub const PLAIN: &str = "plain";
 
 /// Why a text is no policy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -71,6 +75,9 @@ pub struct Requirement {
     pub threshold: usize,
     /// What their signatures must mean; anything where empty.
     pub meanings: Vec<String>,
+    /// The types of predicates that count, and [`PLAIN`] for signatures without a statement. Where empty,
+    /// our own predicate and signatures without a statement.
+    pub predicates: Vec<String>,
     /// Whether an authority must vouch for the time.
     pub needs_timestamp: bool,
     /// The line that it stands in.
@@ -88,7 +95,7 @@ pub struct Rule {
     pub engines: Vec<String>,
     /// Patterns for the outcome.
     pub outcomes: Vec<String>,
-    /// Patterns for the path as it was named.
+    /// Patterns for where it is.
     pub paths: Vec<String>,
     /// All of these must be met.
     pub requirements: Vec<Requirement>,
@@ -188,9 +195,39 @@ impl Lines<'_> {
             signers: names.into_iter().collect(),
             threshold: count,
             meanings: Vec::new(),
+            predicates: Vec::new(),
             needs_timestamp: false,
             line,
         })
+    }
+
+    fn meanings(&self, written: &[Spanned<String>]) -> Result<Vec<String>, PolicyError> {
+        let meanings = written.iter().map(|meaning| {
+            let text = meaning.get_ref();
+            match is_refusal(text) {
+                true => {
+                    let shown = text.escape_debug();
+                    let fault = format!("`{shown}` refuses what is signed and never counts");
+                    Err(PolicyError::new(self.of(meaning), fault))
+                }
+                false => Ok(text.clone()),
+            }
+        });
+        meanings.collect()
+    }
+
+    fn predicates(&self, written: &[Spanned<String>]) -> Result<Vec<String>, PolicyError> {
+        let predicates = written.iter().map(|kind| {
+            let text = kind.get_ref();
+            match text == PLAIN || text.contains("://") {
+                true => Ok(text.clone()),
+                false => {
+                    let fault = format!("expected the URI of a predicate's type, or `{PLAIN}`");
+                    Err(PolicyError::new(self.of(kind), fault))
+                }
+            }
+        });
+        predicates.collect()
     }
 }
 
@@ -227,7 +264,7 @@ impl Policy {
             None => None,
             Some(root) => {
                 let (text, line) = (root.get_ref(), lines.of(root));
-                if !text.meanings.is_empty() || text.timestamp {
+                if !text.meanings.is_empty() || !text.predicates.is_empty() || text.timestamp {
                     let fault = "the root takes `signers` and `threshold` alone";
                     return Err(PolicyError::new(line, fault));
                 }
@@ -388,13 +425,15 @@ fn read_rules(
             formats.push(name.clone());
         }
         let mut first = lines.requirement(line, &text.signers, &text.threshold, known)?;
-        first.meanings.clone_from(&text.meanings);
+        first.meanings = lines.meanings(&text.meanings)?;
+        first.predicates = lines.predicates(&text.predicates)?;
         first.needs_timestamp = text.timestamp;
         let mut requirements = vec![first];
         for also in &text.also {
             let (more, line) = (also.get_ref(), lines.of(also));
             let mut next = lines.requirement(line, &more.signers, &more.threshold, known)?;
-            next.meanings.clone_from(&more.meanings);
+            next.meanings = lines.meanings(&more.meanings)?;
+            next.predicates = lines.predicates(&more.predicates)?;
             next.needs_timestamp = more.timestamp || text.timestamp;
             requirements.push(next);
         }

@@ -1,4 +1,8 @@
 //! OpenSSH's allowed signers: `principals [options] keytype base64 [comment]`, a line each.
+//!
+//! Lines are read as `ssh-keygen -Y verify` reads them. What has no meaning here is refused: patterns as
+//! principals, because rules name people and no pattern is one; certificate authorities; options that are
+//! not known.
 
 use runseal_core::timestamp::parse_utc;
 
@@ -55,46 +59,113 @@ fn parse_line(text: &str) -> Result<Option<AllowedSigner>, String> {
         .collect::<Vec<_>>()
         .join(" ");
     let key = ssh::parse_public_line(&key).map_err(|error| error.to_string())?;
-    let name = first
-        .trim_matches('"')
-        .split(',')
-        .next()
-        .unwrap_or_default();
     let mut signer = AllowedSigner {
-        name: name.to_owned(),
+        name: parse_principals(first)?.to_owned(),
         key,
         from: None,
         until: None,
     };
     let options = if at == 2 { words[1] } else { "" };
-    for option in split_options(options) {
-        let (key, value) = option.split_once('=').unwrap_or((option, ""));
-        let value = value.trim_matches('"');
-        match key.to_ascii_lowercase().as_str() {
-            "namespaces" => {
-                let mut patterns = value.split(',');
-                if !patterns.any(|pattern| super::glob::matches(pattern, sshsig::NAMESPACE)) {
-                    return Ok(None);
-                }
-            }
-            "valid-after" => signer.from = Some(parse_time(value)?),
-            "valid-before" => signer.until = Some(parse_time(value)?),
+    let is_ours = parse_options(options, &mut signer)?;
+    Ok(is_ours.then_some(signer))
+}
+
+/// The first of the principals. All of them must be names: a pattern is nobody that a rule could name.
+fn parse_principals(word: &str) -> Result<&str, String> {
+    let inside = word
+        .strip_prefix('"')
+        .and_then(|word| word.strip_suffix('"'));
+    let list = inside.unwrap_or(word);
+    if list.contains('"') {
+        return Err("a quote within the principals".to_owned());
+    }
+    let mut names = list.split(',');
+    if let Some(pattern) = names.find(|name| name.is_empty() || name.contains(['!', '*', '?'])) {
+        return Err(format!(
+            "`{}` is a pattern, and a policy names its signers: expected the name of a principal",
+            pattern.escape_debug()
+        ));
+    }
+    Ok(list.split(',').next().unwrap_or_default())
+}
+
+/// Reads the options into `signer`; gives whether the line is for our namespace.
+fn parse_options(options: &str, signer: &mut AllowedSigner) -> Result<bool, String> {
+    let mut namespaces = None;
+    if options.is_empty() {
+        return Ok(true);
+    }
+    for option in split_outside_quotes(options, |character| character == ',') {
+        let (name, value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (option, None),
+        };
+        let name = name.to_ascii_lowercase();
+        let shown = option.escape_debug();
+        let quoted = || {
+            let value = value.and_then(|value| value.strip_prefix('"')?.strip_suffix('"'));
+            let value = value.filter(|value| !value.contains(['"', '\\']));
+            value.ok_or_else(|| format!("expected `{name}=\"…\"`, actual `{shown}`"))
+        };
+        let is_new = match name.as_str() {
+            "namespaces" => namespaces.replace(quoted()?).is_none(),
+            "valid-after" => signer.from.replace(parse_time(quoted()?)?).is_none(),
+            "valid-before" => signer.until.replace(parse_time(quoted()?)?).is_none(),
             "cert-authority" => {
                 return Err("certificate authorities of SSH are not known here".to_owned());
             }
-            other => return Err(format!("unknown option `{}`", other.escape_debug())),
+            _ => return Err(format!("unknown option `{shown}`")),
+        };
+        if !is_new {
+            return Err(format!("the option `{name}` appears twice"));
         }
     }
-    Ok(Some(signer))
+    if let (Some(from), Some(until)) = (signer.from, signer.until)
+        && from >= until
+    {
+        return Err("`valid-after` is not before `valid-before`".to_owned());
+    }
+    Ok(namespaces.is_none_or(|list| matches_list(list, sshsig::NAMESPACE)))
+}
+
+/// OpenSSH's pattern lists: any pattern must match, and none with `!` in front may.
+fn matches_list(list: &str, text: &str) -> bool {
+    let mut is_matched = false;
+    for pattern in list.split(',') {
+        match pattern.strip_prefix('!') {
+            Some(pattern) if matches_pattern(pattern, text) => return false,
+            Some(_) => {}
+            None => is_matched |= matches_pattern(pattern, text),
+        }
+    }
+    is_matched
+}
+
+/// OpenSSH's patterns: `*` is any text, `?` any character, and letters are told from capitals.
+fn matches_pattern(pattern: &str, text: &str) -> bool {
+    // Which lengths of the text the pattern so far can end at.
+    let mut reached = vec![false; text.len() + 1];
+    reached[0] = true;
+    for wanted in pattern.bytes() {
+        let mut next = vec![false; text.len() + 1];
+        for length in 0..=text.len() {
+            let before = length.checked_sub(1);
+            next[length] = match wanted {
+                b'*' => reached[length] || before.is_some_and(|before| next[before]),
+                wanted => before.is_some_and(|before| {
+                    reached[before] && (wanted == b'?' || text.as_bytes()[before] == wanted)
+                }),
+            };
+        }
+        reached = next;
+    }
+    reached[text.len()]
 }
 
 /// Words that spaces part, where quotes keep spaces together.
 fn split_words(text: &str) -> Vec<&str> {
-    split_outside_quotes(text, |character| character == ' ' || character == '\t')
-}
-
-fn split_options(text: &str) -> Vec<&str> {
-    split_outside_quotes(text, |character| character == ',')
+    let words = split_outside_quotes(text, |character| character == ' ' || character == '\t');
+    words.into_iter().filter(|word| !word.is_empty()).collect()
 }
 
 fn split_outside_quotes(text: &str, parts: impl Fn(char) -> bool) -> Vec<&str> {
@@ -103,7 +174,7 @@ fn split_outside_quotes(text: &str, parts: impl Fn(char) -> bool) -> Vec<&str> {
         is_quoted ^= character == '"';
         !is_quoted && parts(character)
     });
-    split.filter(|word| !word.is_empty()).collect()
+    split.collect()
 }
 
 /// `YYYYMMDD[HHMM[SS]][Z]`; taken as UTC, which a verdict that is the same everywhere needs.
@@ -125,4 +196,34 @@ fn parse_time(text: &str) -> Result<i64, String> {
         part(12, 14)
     );
     parse_utc(&written).ok_or_else(fault)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches_list;
+
+    #[test]
+    fn pattern_lists_are_those_of_openssh() {
+        // Each was asked of `ssh-keygen -Y verify -n runseal` as well.
+        for (list, expected) in [
+            ("runseal", true),
+            ("git,runseal", true),
+            ("*", true),
+            ("run*", true),
+            ("r?nseal", true),
+            ("*seal*", true),
+            ("!git,*", true),
+            ("!runseal,*", false),
+            ("*,!runseal", false),
+            ("!run*,runseal", false),
+            ("!git", false),
+            ("Runseal", false),
+            ("runsea", false),
+            ("runseal ", false),
+            ("?runseal", false),
+            ("", false),
+        ] {
+            assert_eq!(matches_list(list, "runseal"), expected, "{list}");
+        }
+    }
 }

@@ -52,7 +52,9 @@ pub(super) struct RuleText {
     pub(super) signers: Vec<Spanned<String>>,
     pub(super) threshold: Option<Spanned<usize>>,
     #[serde(default)]
-    pub(super) meanings: Vec<String>,
+    pub(super) meanings: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) predicates: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) timestamp: bool,
     #[serde(default)]
@@ -65,7 +67,9 @@ pub(super) struct RequirementText {
     pub(super) signers: Vec<Spanned<String>>,
     pub(super) threshold: Option<Spanned<usize>>,
     #[serde(default)]
-    pub(super) meanings: Vec<String>,
+    pub(super) meanings: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub(super) predicates: Vec<Spanned<String>>,
     #[serde(default)]
     pub(super) timestamp: bool,
 }

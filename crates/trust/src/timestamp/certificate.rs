@@ -11,6 +11,7 @@ use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage};
 
 use super::der::{Reader, single, tag};
 use super::token::TimeError;
+use crate::budget::{Budget, Exhausted};
 use crate::limits::MAX_CERTIFICATES;
 
 /// A hash that signatures may be over.
@@ -141,18 +142,23 @@ impl Held {
         (from..=until).contains(&seconds)
     }
 
-    fn is_issued_by(&self, issuer: &Self) -> bool {
+    /// Whether `issuer` signed it. Names are compared first; only what may be true is paid for.
+    fn is_issued_by(&self, issuer: &Self, budget: &mut Budget) -> Result<bool, Exhausted> {
         let (mine, theirs) = (
             self.parsed.tbs_certificate(),
             issuer.parsed.tbs_certificate(),
         );
         let algorithm = self.parsed.signature_algorithm();
         let hash = hash_of_signature(&algorithm.oid.to_string(), None);
-        mine.issuer() == theirs.subject()
-            && algorithm == mine.signature()
-            && self.parsed.signature().as_bytes().is_some_and(|signature| {
-                hash.is_some_and(|hash| verifies(&issuer.key, hash, &self.signed, signature))
-            })
+        let signature = self.parsed.signature().as_bytes();
+        let (Some(hash), Some(signature)) = (hash, signature) else {
+            return Ok(false);
+        };
+        if mine.issuer() != theirs.subject() || algorithm != mine.signature() {
+            return Ok(false);
+        }
+        budget.pay_signature(self.signed.len())?;
+        Ok(verifies(&issuer.key, hash, &self.signed, signature))
     }
 
     /// Whether it may issue certificates, with `below` certificates of authorities under it.
@@ -267,58 +273,47 @@ impl Anchors {
         &self.certificates
     }
 
-    /// Follows issuers from `leaf` to a root, all valid at `seconds`.
+    /// Follows issuers from `leaf` to a root, all valid at `seconds`. Certificates are visited in the order
+    /// of their distance from the leaf, each once: a longer way to the same certificate allows no more.
     pub(super) fn check_path(
         &self,
         leaf: &Held,
         others: &[Held],
         seconds: u64,
+        budget: &mut Budget,
     ) -> Result<(), TimeError> {
-        let known: Vec<&Held> = self.certificates.iter().chain(others).collect();
-        let mut path = vec![leaf];
+        let mut waiting: Vec<&Held> = self.certificates.iter().chain(others).collect();
+        waiting.retain(|held| held.der != leaf.der);
         let mut saw_expired = false;
-        if self.reaches_root(&mut path, &known, seconds, &mut saw_expired) {
-            Ok(())
-        } else if saw_expired {
-            Err(TimeError::OutsideValidity)
-        } else {
-            Err(TimeError::UnknownAuthority(leaf.subject()))
-        }
-    }
-
-    fn reaches_root<'a>(
-        &self,
-        path: &mut Vec<&'a Held>,
-        known: &[&'a Held],
-        seconds: u64,
-        saw_expired: &mut bool,
-    ) -> bool {
-        let Some(last) = path.last().copied() else {
-            return false;
-        };
-        if !last.is_valid_at(seconds) {
-            *saw_expired = true;
-            return false;
-        }
-        // A root is given by the policy and issued itself; a leaf alone is never its own root.
-        let is_given = self.certificates.iter().any(|given| given.der == last.der);
-        if is_given && path.len() > 1 && last.is_issued_by(last) {
-            return true;
-        }
-        if path.len() > MAX_CERTIFICATES {
-            return false;
-        }
-        for issuer in known {
-            let is_new = path.iter().all(|earlier| earlier.der != issuer.der);
-            if is_new && issuer.may_issue(path.len() - 1) && last.is_issued_by(issuer) {
-                path.push(issuer);
-                if self.reaches_root(path, known, seconds, saw_expired) {
-                    return true;
+        let mut level = vec![leaf];
+        // How many certificates of authorities are below the next one.
+        for below in 0..=MAX_CERTIFICATES {
+            let mut next = Vec::new();
+            for held in level {
+                if !held.is_valid_at(seconds) {
+                    saw_expired = true;
+                    continue;
                 }
-                path.pop();
+                // A root is given by the policy and issued itself; a leaf alone is never its own root.
+                let is_given = self.certificates.iter().any(|given| given.der == held.der);
+                if below > 0 && is_given && held.is_issued_by(held, budget)? {
+                    return Ok(());
+                }
+                let mut left = Vec::new();
+                for issuer in waiting {
+                    match issuer.may_issue(below) && held.is_issued_by(issuer, budget)? {
+                        true => next.push(issuer),
+                        false => left.push(issuer),
+                    }
+                }
+                waiting = left;
             }
+            level = next;
         }
-        false
+        Err(match saw_expired {
+            true => TimeError::OutsideValidity,
+            false => TimeError::UnknownAuthority(leaf.subject()),
+        })
     }
 }
 

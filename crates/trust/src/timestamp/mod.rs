@@ -8,6 +8,8 @@
 mod certificate;
 mod der;
 mod request;
+#[cfg(test)]
+mod tests;
 mod token;
 
 pub use certificate::{Anchors, AnchorsError};

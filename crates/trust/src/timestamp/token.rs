@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use super::certificate::{Anchors, HashAlgorithm, Held, hash_of_signature, parse_set, verifies};
 use super::der::{Element, Reader, encode, single, tag};
+use crate::budget::{Budget, Exhausted};
 
 const SIGNED_DATA: &str = "1.2.840.113549.1.7.2";
 const TST_INFO: &str = "1.2.840.113549.1.9.16.1.4";
@@ -45,6 +46,9 @@ pub enum TimeError {
     /// Its algorithms are not known, or no longer safe.
     #[error("the token uses an algorithm that is not accepted")]
     Algorithm,
+    /// Too many checks would be needed.
+    #[error(transparent)]
+    Budget(#[from] Exhausted),
 }
 
 /// A token that was read; nothing is believed yet.
@@ -120,7 +124,12 @@ impl Token {
     ///
     /// # Errors
     /// With the first thing that does not hold.
-    pub fn verify(&self, signature: &[u8], anchors: &Anchors) -> Result<String, TimeError> {
+    pub fn verify(
+        &self,
+        signature: &[u8],
+        anchors: &Anchors,
+        budget: &mut Budget,
+    ) -> Result<String, TimeError> {
         if !self.is_over(signature) {
             return Err(TimeError::OtherData);
         }
@@ -139,6 +148,7 @@ impl Token {
         let signed = encode(tag::SET, parts.attributes.value);
         let hash = hash_of_signature(&parts.algorithm, Some(parts.digest));
         let hash = hash.ok_or(TimeError::Algorithm)?;
+        budget.pay_signature(signed.len())?;
         if !verifies(leaf.key(), hash, &signed, parts.signature) {
             return Err(TimeError::Broken);
         }
@@ -147,7 +157,7 @@ impl Token {
         }
         let seconds = u64::try_from(self.time.div_euclid(1000));
         let seconds = seconds.map_err(|_| TimeError::OutsideValidity)?;
-        anchors.check_path(leaf, &parts.certificates, seconds)?;
+        anchors.check_path(leaf, &parts.certificates, seconds, budget)?;
         Ok(leaf.subject())
     }
 }

@@ -1,0 +1,128 @@
+//! Where something is, as the `paths` of a policy see it.
+//!
+//! A path is compared by the place that it leads to, never by its spelling on a command line. Relative
+//! patterns are for what is below the policy's folder, patterns with `/` or a scheme at their beginning for
+//! whole paths and addresses. What is in an archive is where the archive is: names inside were chosen by
+//! whoever made it, and choose no rule.
+
+use super::glob::matches;
+
+/// Where something is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The path from the policy's folder, without `.`, `..` and links; none if it is not below that folder.
+    pub relative: Option<String>,
+    /// The whole path or address, without `.`, `..` and links; none if it has none.
+    pub absolute: Option<String>,
+    /// The name inside the archive, if it is in one.
+    pub inside: Option<String>,
+}
+
+/// Whether a rule or a pattern is for something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    Yes,
+    /// It is not; why.
+    No(String),
+    /// It cannot be told; why.
+    Unclear(String),
+}
+
+impl Place {
+    /// What is at this path below the policy's folder.
+    pub fn below(relative: &str) -> Self {
+        Self {
+            relative: Some(relative.to_owned()),
+            ..Self::default()
+        }
+    }
+
+    /// Whether any of these patterns is for it. One that cannot be applied is never passed over.
+    pub(super) fn fits(&self, patterns: &[String]) -> Fit {
+        let mut all = Fit::No(format!("its path is `{}`", self.shown().escape_debug()));
+        for pattern in patterns {
+            match self.fits_one(pattern) {
+                Fit::Yes => return Fit::Yes,
+                Fit::Unclear(why) => all = Fit::Unclear(why),
+                Fit::No(_) => {}
+            }
+        }
+        all
+    }
+
+    fn fits_one(&self, pattern: &str) -> Fit {
+        let is_whole = pattern.starts_with('/') || pattern.contains("://");
+        let shown = pattern.escape_debug();
+        let outer = match (is_whole, &self.relative, &self.absolute) {
+            (false, Some(relative), _) => relative,
+            (true, _, Some(absolute)) => absolute,
+            (false, None, _) => {
+                return Fit::Unclear(format!(
+                    "it is not below the policy's folder, to which `{shown}` is relative"
+                ));
+            }
+            (true, _, None) => {
+                return Fit::Unclear(format!("its whole path, for `{shown}`, is not known"));
+            }
+        };
+        if matches(pattern, outer) {
+            return Fit::Yes;
+        }
+        let Some(inside) = &self.inside else {
+            return Fit::No(String::new());
+        };
+        let spelled = [
+            inside.clone(),
+            format!("{outer}/{inside}"),
+            format!("{outer}!/{inside}"),
+        ];
+        match spelled.iter().any(|path| matches(pattern, path)) {
+            true => Fit::Unclear(format!(
+                "its name inside an archive fits `{shown}`, and such names choose no rule: unpack it"
+            )),
+            false => Fit::No(String::new()),
+        }
+    }
+
+    /// The place as reasons show it.
+    fn shown(&self) -> &str {
+        let outer = self.relative.as_deref().or(self.absolute.as_deref());
+        outer.unwrap_or("not known")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pattern_that_cannot_be_applied_is_not_passed_over() {
+        let below = Place::below("prod/r");
+        let fits = |place: &Place, pattern: &str| place.fits(&[pattern.to_owned()]);
+        assert_eq!(fits(&below, "prod/**"), Fit::Yes);
+        assert!(matches!(fits(&below, "test/**"), Fit::No(_)));
+        assert!(matches!(fits(&below, "/srv/prod/**"), Fit::Unclear(_)));
+        let outside = Place {
+            absolute: Some("/srv/prod/r".to_owned()),
+            ..Place::default()
+        };
+        assert!(matches!(fits(&outside, "prod/**"), Fit::Unclear(_)));
+        assert_eq!(fits(&outside, "/srv/prod/**"), Fit::Yes);
+        assert!(matches!(fits(&outside, "/srv/test/**"), Fit::No(_)));
+    }
+
+    #[test]
+    fn name_inside_an_archive_chooses_no_rule() {
+        let inside = Place {
+            relative: Some("in/a.zip".to_owned()),
+            inside: Some("prod/r".to_owned()),
+            ..Place::default()
+        };
+        let fits = |pattern: &str| inside.fits(&[pattern.to_owned()]);
+        assert_eq!(fits("in/**"), Fit::Yes);
+        assert!(matches!(fits("other/**"), Fit::No(_)));
+        for pattern in ["prod/**", "**/r", "in/a.zip!/prod/r", "in/a.zip/**"] {
+            assert!(matches!(fits(pattern), Fit::Unclear(_)), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Work that strangers ask for is counted, and ends.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use runseal_core::canon::Value;
+use runseal_core::verify::authenticity::SignedState;
+use runseal_trust::budget::Budget;
+use runseal_trust::check::{About, Checked, Found, Known, check_signatures, read_signatures};
+use runseal_trust::dsse::{Envelope, EnvelopeSignature, IN_TOTO};
+use runseal_trust::keys::{PrivateKey, Signer as _};
+use runseal_trust::limits::{MAX_CHECKS_A_UNIT, MAX_SIGNATURES};
+use runseal_trust::predicate::Facts;
+use runseal_trust::statement::{Statement, Target};
+
+fn key(seed: u16) -> PrivateKey {
+    let mut bytes = [7; 32];
+    bytes[..2].copy_from_slice(&seed.to_be_bytes());
+    PrivateKey::from_ed25519_seed(&bytes).unwrap()
+}
+
+fn target() -> Target {
+    Target::of_file("run_1", "SHA256SUMS.txt", b"sums\n".to_vec())
+}
+
+fn envelope(signer: &PrivateKey, predicate: &str) -> Envelope {
+    let statement = Statement {
+        subjects: target().subjects(),
+        predicate_type: "https://example.com/p/v1".to_owned(),
+        predicate: Value::from(predicate),
+    };
+    Envelope::sign(IN_TOTO, statement.to_bytes().unwrap(), signer).unwrap()
+}
+
+fn known(count: u16) -> Known {
+    let keys = (0..count).map(|seed| (key(seed).public_key().clone(), format!("k{seed}")));
+    Known {
+        keys: Some(keys.collect()),
+        ..Known::default()
+    }
+}
+
+fn check(lines: &[Envelope], known: &Known) -> (Vec<Checked>, u32) {
+    let lines: Vec<_> = lines.iter().map(Envelope::to_line).collect();
+    let found: Vec<Found> = read_signatures("x.intoto.jsonl", &lines.join(&b'\n')).unwrap();
+    let (target, facts, mut budget) = (target(), Facts::default(), Budget::of_unit());
+    let about = About {
+        target: &target,
+        facts: &facts,
+    };
+    let checked = check_signatures(&found, about, known, &mut budget);
+    (checked, budget.spent())
+}
+
+/// An envelope with signatures of nobody's, each different from all others.
+fn junk(line: u32, signatures: u32) -> Envelope {
+    let mut envelope = envelope(&key(999), &line.to_string());
+    envelope.signatures = (0..signatures)
+        .map(|at| {
+            let mut sig = envelope.signatures[0].sig.clone();
+            sig[..4].copy_from_slice(&(line * 64 + at).to_be_bytes());
+            EnvelopeSignature {
+                keyid: None,
+                sig,
+                timestamps: Vec::new(),
+            }
+        })
+        .collect();
+    envelope
+}
+
+#[test]
+fn signatures_beyond_the_budget_are_not_checked_and_said_so() {
+    let lines: Vec<_> = (0..40).map(|line| junk(line, 64)).collect();
+    let (checked, spent) = check(&lines, &known(10));
+    assert_eq!(spent, MAX_CHECKS_A_UNIT);
+    let last = checked.last().unwrap();
+    assert_eq!(last.note.state, SignedState::CannotTell);
+    let detail = last.note.detail.as_deref().unwrap();
+    assert!(detail.contains("more than 1000 checks"), "{detail}");
+    // The same again is the same again.
+    let (again, _) = check(&lines, &known(10));
+    assert_eq!(checked.len(), again.len());
+}
+
+#[test]
+fn signatures_are_counted_even_where_no_key_is_known() {
+    let lines: Vec<_> = (0..40).map(|line| junk(line, 64)).collect();
+    let (checked, spent) = check(&lines, &Known::default());
+    assert_eq!((checked.len(), spent), (MAX_SIGNATURES + 1, 0));
+    let detail = checked.last().unwrap().note.detail.as_deref().unwrap();
+    assert!(detail.contains("more than 256 signatures"), "{detail}");
+}
+
+#[test]
+fn signature_repeated_is_checked_once() {
+    let line = junk(1, 8);
+    let mut twice = line.clone();
+    twice.signatures.extend(line.signatures.clone());
+    let lines = vec![twice; 100];
+    let (checked, spent) = check(&lines, &known(3));
+    assert_eq!((checked.len(), spent), (8, 24));
+}
+
+#[test]
+fn honest_signature_costs_one_check_however_many_keys_are_known() {
+    let known = known(500);
+    for seed in [0, 250, 499] {
+        let (checked, spent) = check(&[envelope(&key(seed), "")], &known);
+        assert_eq!(checked[0].note.state, SignedState::Signed);
+        assert_eq!(spent, 1);
+    }
+    // A wrong hint costs more and hides nothing.
+    let mut misled = envelope(&key(499), "");
+    misled.signatures[0].keyid = Some(key(3).public_key().id().to_string());
+    let (checked, _) = check(&[misled], &known);
+    assert_eq!(checked[0].note.state, SignedState::Signed);
+}
+
+#[test]
+fn long_statement_costs_what_it_takes_to_hash() {
+    let long = envelope(&key(900), &"x".repeat(8 << 20));
+    let (checked, spent) = check(&[long], &known(100));
+    assert_eq!(spent, MAX_CHECKS_A_UNIT);
+    assert_eq!(checked[0].note.state, SignedState::CannotTell);
+}
+
+#[test]
+fn what_a_statement_says_at_length_is_not_repeated_for_each_signature() {
+    use runseal_trust::predicate::RUN_PREDICATE;
+    let long = "x".repeat(100_000);
+    let mut subjects = target().subjects();
+    subjects[0].name = long.clone();
+    let subjects = vec![subjects[0].clone(); 40];
+    let statement = Statement {
+        subjects,
+        predicate_type: RUN_PREDICATE.to_owned(),
+        predicate: Value::object([("meaning", long)]),
+    };
+    let payload = statement.to_bytes().unwrap();
+    let envelope = Envelope::sign(IN_TOTO, payload, &key(0)).unwrap();
+    let (checked, _) = check(&[envelope], &known(1));
+    let note = &checked[0].note;
+    assert_eq!(note.meaning, None);
+    let shown: usize = note.over.iter().map(String::len).sum();
+    assert!(shown <= 16_000, "{shown}");
+}
