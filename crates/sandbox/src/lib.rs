@@ -17,6 +17,8 @@
 //! lists them safely, the caller decides), it keeps no records and reads no policy files.
 //! SECURITY.md has the threat model.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod advice;
 mod cancel;
 mod error;
@@ -54,7 +56,7 @@ pub use observation::{
 #[cfg(unix)]
 pub use outcome::Recorded;
 pub use outcome::{Captured, Ending, Enforcement, Enforcer, Limit, Outcome};
-pub use places::check_own_place;
+pub use places::{check_own_place, is_system_place};
 pub use spec::{
     FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Layered, Mount, OnFile, OnOutput,
     Spec, Stream,

@@ -56,7 +56,27 @@ fn refused_place(path: &Path, reason: &'static str) -> SpecError {
     }
 }
 
-/// Folders of the system that are shown as they are.
+/// What every sandbox shows of the system, read-only.
+pub(crate) const SYSTEM: [&str; 11] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+];
+
+/// Whether a plain absolute path lies in what every sandbox shows of the system.
+pub fn is_system_place(path: &Path) -> bool {
+    SYSTEM.iter().any(|place| path.starts_with(place))
+}
+
+/// Folders of the system that nothing else can be put into.
 pub(crate) const SYSTEM_PLACES: [&str; 7] = [
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 ];

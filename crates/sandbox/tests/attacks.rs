@@ -25,6 +25,8 @@ mod leftovers;
 mod limits;
 #[path = "attacks/loopback.rs"]
 mod loopback;
+#[path = "attacks/metadata.rs"]
+mod metadata;
 #[path = "attacks/network.rs"]
 mod network;
 #[path = "attacks/probe.rs"]

@@ -69,6 +69,7 @@ impl Group {
         Some((group, entrance))
     }
 
+    #[expect(clippy::disallowed_methods, reason = "files of the kernel")]
     fn set_up(&self, most: u64) -> io::Result<GroupEntrance> {
         let set = |file: &str, value: &str| fs::write(self.path.join(file), value);
         let most = most.to_string();

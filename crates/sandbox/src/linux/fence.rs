@@ -53,6 +53,11 @@ pub(super) fn holds_ports(abi: ABI) -> bool {
     abi >= ABI::V4
 }
 
+/// Whether a version restricts truncating a file by its path.
+pub(super) fn holds_truncation(abi: ABI) -> bool {
+    abi >= ABI::V3
+}
+
 fn create_ruleset(abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)

@@ -21,20 +21,22 @@ use super::command::CommandPlan;
 use super::fence::{self, Fence};
 use super::launch::{self, Launch};
 use super::layered::{LayeredFolder, Stored};
-use super::mounts::SYSTEM;
+use super::metadata::MetadataKeeper;
 use super::observer::Assignment;
 use super::plan::{self, Purpose};
-use super::seccomp::{self, FilterOptions};
+use super::seccomp::{self, FilterOptions, SharedView};
 use super::seen::CopiedFolder;
 use super::storage::Storage;
+use super::usage::Bounds;
 use super::watch::{self, Watched};
 use super::watched_calls::{self, Network};
 use super::{ownership, put_together, system};
 use crate::error::{Layer, Missing, SandboxError};
 use crate::level::Isolation;
 use crate::loopback::Loopback;
-use crate::observation::Gap;
+use crate::observation::{Gap, Observe};
 use crate::outcome::{Ending, Enforcement, Enforcer, Recorded};
+use crate::places::SYSTEM;
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, Spec};
 
 /// Small files of the system that programs look at everywhere.
@@ -77,7 +79,12 @@ pub(super) fn run(
     let began = Instant::now();
     let surroundings = prepare(spec, drop_to, purpose)?;
     let plan = make_plan(spec, level, drop_to, purpose, &surroundings)?;
-    let observation = spec.observe.clone().map(|bounds| {
+    let keeps_metadata = level == Isolation::Landlock && purpose == Purpose::Run;
+    let bounds = match &spec.observe {
+        None if keeps_metadata => Some(Observe::default()),
+        bounds => bounds.clone(),
+    };
+    let observation = bounds.map(|bounds| {
         let mut gaps = Vec::new();
         let moved = surroundings.moved(spec);
         if let (Some(folder), Some(moved)) = (&surroundings.layered, &moved) {
@@ -98,6 +105,8 @@ pub(super) fn run(
                 Isolation::Landlock | Isolation::Full => spec.loopback.as_ref().map(Loopback::port),
             },
             on_file: spec.on_file.clone(),
+            metadata: keeps_metadata
+                .then(|| MetadataKeeper::new(&writable(&surroundings), drop_to)),
         };
         (assignment, gaps)
     });
@@ -109,7 +118,10 @@ pub(super) fn run(
         work: None,
         observation,
     };
-    let ended = launch.go(|wires| supervise(&plan, &wires))?;
+    let mut ended = launch.go(|wires| supervise(&plan, &wires))?;
+    if spec.observe.is_none() {
+        ended.observation = None;
+    }
     let mut ending = launch::judge(spec, ended.limit, &ended.records)?;
     let program = plan.command.executed(&ended.records);
     let program = program.map(|place| match surroundings.moved(spec) {
@@ -148,6 +160,7 @@ impl Surroundings {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "the store is private")]
 fn prepare(
     spec: &Spec,
     drop_to: Option<(u32, u32)>,
@@ -168,9 +181,10 @@ fn prepare(
         });
     };
     let mut folder = LayeredFolder::with_copy(layered, &spec.limits, drop_to)?;
-    if drop_to.is_some() {
-        // The command's user must get through to the copy; other names in it stay unknown.
-        fs::set_permissions(&layered.store, fs::Permissions::from_mode(0o711))
+    if let Some((_, gid)) = drop_to {
+        // The command's user must get through to the copy, and nobody else.
+        std::os::unix::fs::chown(&layered.store, None, Some(gid))
+            .and_then(|()| fs::set_permissions(&layered.store, fs::Permissions::from_mode(0o710)))
             .map_err(system("open the store to the command"))?;
     }
     let private = Stored::make(&layered.store, "tmp", drop_to)?;
@@ -203,23 +217,33 @@ fn make_plan(
     let mut watched = None;
     if level == Isolation::Landlock {
         command.resource_limits = resource_limits(spec, drop_to.is_some());
-        command.fence = Some(make_fence(spec, surroundings, purpose)?);
-        command.may_search = drop_to.is_some() && spec.show.iter().any(|path| is_closed(path));
+        let fence = make_fence(spec, surroundings, purpose)?;
+        let abi = fence.abi;
+        command.fence = Some(fence);
+        let mut shown = spec
+            .show
+            .iter()
+            .chain(spec.mounts.iter().map(|it| &it.host));
+        command.may_search = drop_to.is_some() && shown.any(|path| is_closed(path));
         command.filters = Some(seccomp::compile_filters(FilterOptions {
             unix_sockets: spec.unix_sockets,
             tcp_sockets: spec.has_loopback(),
             nameless_files: false,
             is_observed: spec.observe.is_some(),
+            shared_view: Some(SharedView {
+                truncate: fence::holds_truncation(abi),
+            }),
         })?);
-        let limits = match &surroundings.layered {
-            Some(folder) => folder.limits.clone(),
-            None => spec.limits.clone(),
+        let bounds = match &surroundings.layered {
+            Some(folder) => folder.bounds,
+            None => Bounds::of(&spec.limits),
         };
         watched = (purpose == Purpose::Run).then_some(Watched {
-            limits,
+            limits: spec.limits.clone(),
+            bounds,
             storage: Storage::Disk,
-            // The host's sockets are not the command's; it may make none but pairs.
-            socket_bytes: 0,
+            socket_bytes: plan::socket_bytes(),
+            has_own_network: false,
         });
     }
     command.watched_calls = spec.observe.as_ref().map(|_| {
@@ -232,6 +256,10 @@ fn make_plan(
         };
         watched_calls::program(network, spec.layered.is_some())
     });
+    if level == Isolation::Landlock {
+        let watched = command.watched_calls.take();
+        command.watched_calls = Some(watched_calls::with_metadata(watched));
+    }
     Ok(HostPlan {
         command,
         drop_to,
@@ -279,6 +307,13 @@ fn on_host(spec: &Spec, surroundings: &Surroundings, inside: &Path) -> PathBuf {
     spec.on_host(inside)
 }
 
+/// The folders that the command may write to.
+fn writable(surroundings: &Surroundings) -> Vec<PathBuf> {
+    let private = surroundings.private.iter().map(Stored::path);
+    let work = std::iter::once(surroundings.work.as_path());
+    work.chain(private).map(Path::to_owned).collect()
+}
+
 fn make_fence(
     spec: &Spec,
     surroundings: &Surroundings,
@@ -293,16 +328,10 @@ fn make_fence(
     readable.extend(spec.mounts.iter().map(|mount| mount.host.clone()));
     readable.extend(spec.show.iter().cloned());
     readable.extend(spec.layered.iter().map(|layered| layered.folder.clone()));
-    let mut writable = Vec::new();
-    if purpose == Purpose::Run {
-        writable.push(surroundings.work.clone());
+    let mut writable = writable(surroundings);
+    if purpose == Purpose::Probe {
+        writable.retain(|folder| *folder != surroundings.work);
     }
-    writable.extend(
-        surroundings
-            .private
-            .iter()
-            .map(|folder| folder.path().to_owned()),
-    );
     let abi = fence::find_version()?;
     if spec.has_loopback() && !fence::holds_ports(abi) {
         // Without namespaces nothing else keeps the command from the whole network.

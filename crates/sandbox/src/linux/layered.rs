@@ -13,7 +13,8 @@ use rustix::fs::{Mode, OFlags};
 
 use super::changes::{self, Comparison};
 use super::own_places::Showing;
-use super::{at, handover, opening, system, transfer, usage};
+use super::usage::{self, Bounds};
+use super::{at, handover, opening, system, transfer};
 use crate::error::{SandboxError, SpecError};
 use crate::layer::{FolderLayer, LayerKind};
 use crate::limits::{Limits, MOST_IN_MEMORY};
@@ -63,6 +64,10 @@ impl Drop for Stored {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the store is private, and nothing runs in it any more"
+)]
 fn open_all(folder: &Path, depth: usize) {
     let _ = fs::set_permissions(folder, fs::Permissions::from_mode(0o700));
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -79,8 +84,8 @@ pub(super) struct LayeredFolder {
     /// Where the layer's files or the copy are, where that is on disk.
     stored: Option<Stored>,
     pub(super) showing: Showing,
-    /// The limits on the changes; those of a copy allow what was copied besides.
-    pub(super) limits: Limits,
+    /// How much it may hold; a copy, what was copied besides.
+    pub(super) bounds: Bounds,
     started_ns: i128,
     /// What a copy began with.
     copied: Option<BTreeSet<Vec<u8>>>,
@@ -121,10 +126,8 @@ impl LayeredFolder {
         // Whoever copies it may always enter it.
         let mode = Mode::from_raw_mode(mode & 0o777) | Mode::RWXU;
         rustix::fs::fchmod(&copy, mode).map_err(at("copy the folder"))?;
-        let usage = usage::measure(&copy, u64::MAX, u64::MAX).map_err(at("copy the folder"))?;
-        folder.limits.work_files = limits.work_files.saturating_add(usage.entries);
-        let bytes = usage.apparent_bytes.max(usage.disk_bytes);
-        folder.limits.work_bytes = limits.work_bytes.saturating_add(bytes);
+        let usage = usage::measure(&copy, Bounds::NONE).map_err(at("copy the folder"))?;
+        folder.bounds = folder.bounds.on_top_of(usage);
         folder.copied = Some(changes::list_paths(&copy).map_err(at("copy the folder"))?);
         folder.showing = Showing::Copy(stored.path().to_owned());
         folder.stored = Some(stored);
@@ -141,7 +144,7 @@ impl LayeredFolder {
             real_path: layered.folder.clone(),
             stored: None,
             showing: Showing::MemoryLayer,
-            limits: limits.clone(),
+            bounds: Bounds::of(limits),
             started_ns: now_ns(),
             copied: None,
             owner: stat.st_uid,
@@ -194,14 +197,11 @@ impl LayeredFolder {
             }
             _ => return Err(SandboxError::NoReport),
         };
-        let (most_files, most_bytes) = (self.limits.work_files, self.limits.work_bytes);
-        let usage = usage::measure(&files, most_files, most_bytes)
-            .map_err(at("look at what the command changed"))?;
-        if usage.is_too_deep || usage.entries > most_files {
-            return Ok(Err(Limit::WorkFiles));
-        }
-        if usage.apparent_bytes > most_bytes {
-            return Ok(Err(Limit::WorkBytes));
+        let bounds = self.bounds.without_space();
+        let usage =
+            usage::measure(&files, bounds).map_err(at("look at what the command changed"))?;
+        if let Some(limit) = bounds.breach(&usage) {
+            return Ok(Err(limit));
         }
         let comparison = Comparison {
             kind,

@@ -19,6 +19,7 @@ mod launch;
 mod layered;
 mod left_running;
 mod loopback;
+mod metadata;
 mod mounts;
 mod notify;
 mod observer;
@@ -184,6 +185,7 @@ fn in_namespaces(
             starts_in: starting_folder(spec),
             only_port: spec.loopback.as_ref().map(crate::loopback::Loopback::port),
             on_file: spec.on_file.clone(),
+            metadata: None,
         };
         let gaps = folder.as_ref().map(LayeredFolder::gaps);
         (assignment, gaps.unwrap_or_default())

@@ -27,22 +27,8 @@ use super::storage::{self, Storage};
 use super::sys;
 use crate::error::{Layer, SandboxError};
 use crate::limits::Limits;
+use crate::places::SYSTEM;
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Spec};
-
-/// Program folders of the system; those that exist are shown. A system that is one static program has none.
-pub(super) const SYSTEM: [&str; 11] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/gnu/store",
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-];
 
 /// Files of our own making, the same on every machine.
 const FILES: [(&str, &str); 4] = [

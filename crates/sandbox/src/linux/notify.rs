@@ -28,6 +28,8 @@ pub(super) enum Answer {
     Continue,
     /// It fails with this error.
     Refuse(i32),
+    /// It was done for the process, and succeeds with 0.
+    Done,
 }
 
 const SYNC_WAKE_UP: u64 = 1;
@@ -112,6 +114,7 @@ pub(super) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) {
     let (error, flags) = match answer {
         Answer::Continue => (0, CONTINUE),
         Answer::Refuse(errno) => (-errno, 0),
+        Answer::Done => (0, 0),
     };
     let mut response = libc::seccomp_notif_resp {
         id,

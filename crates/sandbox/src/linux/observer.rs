@@ -15,6 +15,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::io::Errno;
 
 use super::handover;
+use super::metadata::MetadataKeeper;
 use super::notify::{self, Answer, Call};
 use super::resolve::{self, Root, Target};
 use super::seen::{CopiedFolder, Seen, Use};
@@ -37,6 +38,8 @@ pub(super) struct Assignment {
     /// The one port of the loopback that can be connected to, where the sandbox refuses all else.
     pub(super) only_port: Option<u16>,
     pub(super) on_file: Option<OnFile>,
+    /// Who changes rights, owners and times for the command, where it may not by itself.
+    pub(super) metadata: Option<MetadataKeeper>,
 }
 
 /// The thread that answers the kernel's notifications, and what it has seen.
@@ -94,6 +97,7 @@ struct Watch {
     allocators: BTreeSet<u32>,
     only_port: Option<u16>,
     on_file: Option<OnFile>,
+    metadata: Option<MetadataKeeper>,
     failure: Option<String>,
 }
 
@@ -126,6 +130,7 @@ impl Watch {
             allocators: BTreeSet::new(),
             only_port: assignment.only_port,
             on_file: assignment.on_file,
+            metadata: assignment.metadata,
             failure: None,
         }
     }
@@ -163,6 +168,10 @@ impl Watch {
     }
 
     fn look_at(&mut self, listener: BorrowedFd<'_>, call: &Call) -> Answer {
+        let kept = self.metadata.as_ref();
+        if let Some(answer) = kept.and_then(|metadata| metadata.answer(listener, call)) {
+            return answer;
+        }
         let [first, second, third, fourth, fifth, _] = call.arguments;
         let here = libc::AT_FDCWD;
         let folder = first as i32;

@@ -19,8 +19,8 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, OpenTreeFlags, UnmountFlags};
 
 use super::mounts::{
-    READ_ONLY, SYSTEM, WRITABLE, attach, c_string, look_error, make_parents, make_target,
-    memory_flags, new_filesystem, relative,
+    READ_ONLY, WRITABLE, attach, c_string, look_error, make_parents, make_target, memory_flags,
+    new_filesystem, relative,
 };
 use super::report::{At, Failure};
 use super::storage::{self, Storage};
@@ -126,7 +126,7 @@ impl OwnPlaces {
             self.links
                 .push((asked.to_owned(), c_string(host.as_os_str())?));
         }
-        let is_there = SYSTEM.iter().any(|place| host.starts_with(place))
+        let is_there = crate::places::is_system_place(&host)
             || spec
                 .layered
                 .as_ref()
@@ -156,11 +156,17 @@ impl OwnPlaces {
 
     /// What is shown twice, or lies in something that is shown, needs no mount of its own.
     fn drop_inner(&mut self) {
-        let mut shown: Vec<PathBuf> = Vec::new();
+        // The places are in order, so whatever holds the next one is on top of this stack.
+        let mut above: Vec<PathBuf> = Vec::new();
         self.places.retain(|place| {
-            let is_inner = shown.iter().any(|outer| place.inside.starts_with(outer));
-            if !is_inner || place.is_layered {
-                shown.push(place.inside.clone());
+            while above
+                .last()
+                .is_some_and(|outer| !place.inside.starts_with(outer))
+            {
+                above.pop();
+            }
+            if above.is_empty() || place.is_layered {
+                above.push(place.inside.clone());
                 return true;
             }
             false

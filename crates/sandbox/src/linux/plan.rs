@@ -14,6 +14,7 @@ use super::seccomp::FilterOptions;
 use super::stage::Plan;
 use super::storage::Storage;
 use super::sys::StringList;
+use super::usage::Bounds;
 use super::watch::Watched;
 use super::watched_calls::Network;
 use super::{fence, mounts, own_places, seccomp, watched_calls};
@@ -69,6 +70,7 @@ pub(super) fn make_plan(
         tcp_sockets: spec.has_loopback(),
         nameless_files: storage == Storage::Memory,
         is_observed: spec.observe.is_some(),
+        shared_view: None,
     })?);
     command.watched_calls = spec.observe.as_ref().map(|_| {
         let network = Network::Sockets {
@@ -77,7 +79,7 @@ pub(super) fn make_plan(
         };
         watched_calls::program(network, spec.layered.is_some())
     });
-    let limits = folder.map_or(&spec.limits, |folder| &folder.limits);
+    let bounds = folder.map_or_else(|| Bounds::of(&spec.limits), |folder| folder.bounds);
     Ok(Plan {
         drop_to,
         own_ids: (
@@ -88,9 +90,11 @@ pub(super) fn make_plan(
         command,
         mounts,
         watched: Watched {
-            limits: limits.clone(),
+            limits: spec.limits.clone(),
+            bounds,
             storage,
             socket_bytes: socket_bytes(),
+            has_own_network: true,
         },
     })
 }

@@ -327,7 +327,7 @@ fn is_virtual(path: &[u8]) -> bool {
 }
 
 /// Where an open file is, in the mount namespace that it belongs to.
-fn name_of(file: &OwnedFd) -> Result<Vec<u8>, Errno> {
+pub(super) fn name_of(file: &OwnedFd) -> Result<Vec<u8>, Errno> {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let path = rustix::fs::readlinkat(CWD, link, Vec::new())?;
     Ok(path.into_bytes())

@@ -17,6 +17,7 @@ use seccompiler::{
 
 use self::calls::{ALLOWED, NAMESPACE_FLAGS, REFUSED};
 use super::command::Filters;
+use super::metadata;
 use crate::error::{Layer, Missing};
 
 /// What the filters depend on.
@@ -30,6 +31,15 @@ pub(super) struct FilterOptions {
     pub(super) nameless_files: bool,
     /// Whether somebody is to hear of sockets that are refused.
     pub(super) is_observed: bool,
+    /// Where the command sees the host's own files and processes.
+    pub(super) shared_view: Option<SharedView>,
+}
+
+/// What Landlock does not look at is refused then, as far as it concerns others.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SharedView {
+    /// Whether Landlock looks at files that are truncated by their path.
+    pub(super) truncate: bool,
 }
 
 /// The filters of a sandboxed command.
@@ -49,15 +59,18 @@ pub(super) fn compile_filters(options: FilterOptions) -> Result<Filters, Missing
             SeccompAction::Allow,
             arch,
         )?;
-        let mut rules = refused_calls(options)?;
-        let refuse = refusing(rules.clone())?;
-        let refuse_when_observed = if options.is_observed {
-            // A refusal here would come before anyone could hear of the call.
-            rules.remove(&libc::SYS_socket);
-            Some(refusing(rules)?)
-        } else {
-            None
-        };
+        let mut told = refused_calls(options)?;
+        let mut rules = told.clone();
+        if options.shared_view.is_some() {
+            rules.extend(metadata::CALLS.iter().map(|call| (*call, Vec::new())));
+        }
+        let refuse = refusing(rules)?;
+        // A refusal here would come before anyone could hear of the call.
+        if options.is_observed {
+            told.remove(&libc::SYS_socket);
+        }
+        let is_told = options.is_observed || options.shared_view.is_some();
+        let refuse_when_observed = is_told.then(|| refusing(told)).transpose()?;
         Ok(Filters {
             allow: allow.try_into()?,
             refuse,
@@ -71,6 +84,9 @@ pub(super) fn compile_filters(options: FilterOptions) -> Result<Filters, Missing
 }
 
 type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
+
+/// The part of a socket's second argument that says what kind it is; the rest are flags.
+const SOCKET_TYPE: u64 = 0xf;
 
 fn allowed_calls(options: FilterOptions) -> Rules {
     ALLOWED
@@ -89,13 +105,12 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
 
     // Sockets: none, or those of the machine-local kind that a mounted one needs.
     let not_unix = argument(0, Ne, libc::AF_UNIX)?;
-    rules.insert(
-        libc::SYS_socketpair,
-        vec![SeccompRule::new(vec![not_unix.clone()])?],
-    );
+    let mut no_stream = vec![SeccompRule::new(vec![not_unix])?];
+    no_stream.extend(datagram_sockets()?);
+    rules.insert(libc::SYS_socketpair, no_stream.clone());
     let socket = match (options.unix_sockets, options.tcp_sockets) {
         (false, false) => Vec::new(),
-        (true, false) => vec![SeccompRule::new(vec![not_unix])?],
+        (true, false) => no_stream,
         (unix_sockets, true) => refused_sockets(unix_sockets)?,
     };
     rules.insert(libc::SYS_socket, socket);
@@ -183,14 +198,92 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
         domain.push(argument(0, Ne, harmless)?);
     }
     rules.insert(libc::SYS_personality, vec![SeccompRule::new(domain)?]);
+    if let Some(view) = options.shared_view {
+        refuse_what_others_have(&mut rules, view)?;
+    }
     Ok(rules)
+}
+
+/// Limits and priorities of other processes, and what is said of a file by ioctl: Landlock looks at none
+/// of it. Zero is the process itself.
+fn refuse_what_others_have(
+    rules: &mut Rules,
+    view: SharedView,
+) -> Result<(), seccompiler::BackendError> {
+    use SeccompCmpOp::{MaskedEq, Ne};
+    let other = |index| argument(index, Ne, 0);
+    // Asking for the limits of another one stays.
+    let sets = SeccompCondition::new(2, SeccompCmpArgLen::Qword, Ne, 0)?;
+    rules.insert(
+        libc::SYS_prlimit64,
+        vec![SeccompRule::new(vec![other(0)?, sets])?],
+    );
+    for call in [
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setattr,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setscheduler,
+    ] {
+        rules.insert(call, vec![SeccompRule::new(vec![other(0)?])?]);
+    }
+    // A process, not a group or all of a user.
+    const IOPRIO_WHO_PROCESS: c_int = 1;
+    for (call, process) in [
+        (libc::SYS_setpriority, 0),
+        (libc::SYS_ioprio_set, IOPRIO_WHO_PROCESS),
+    ] {
+        let group = SeccompRule::new(vec![argument(0, Ne, process)?])?;
+        rules.insert(call, vec![group, SeccompRule::new(vec![other(1)?])?]);
+    }
+    // Attributes, versions, encryption and verity of files: those that take something.
+    const TAKES: u32 = 1 << 30;
+    const TYPE: u32 = 0xff00;
+    let of_type = |letter: u8| {
+        let value = TAKES | u32::from(letter) << 8;
+        argument(1, MaskedEq(u64::from(TAKES | TYPE)), value.cast_signed())
+    };
+    let but = |requests: &[u32]| -> Result<Vec<_>, seccompiler::BackendError> {
+        let each = requests.iter().map(|it| argument(1, Ne, it.cast_signed()));
+        each.collect()
+    };
+    const FIEMAP: u32 = 0xc020_660b;
+    const SET_ENCRYPTION_POLICY: u32 = 0x800c_6613;
+    // Copying by reference takes a file that is open for writing; the rest is of Btrfs.
+    const CLONE: [u32; 3] = [0x4004_9409, 0x4020_940d, 0xc018_9436];
+    let ioctl = rules.entry(libc::SYS_ioctl).or_default();
+    for (letter, kept) in [
+        (b'f', &[FIEMAP][..]),
+        (b'X', &[]),
+        (b'v', &[]),
+        (0x94, &CLONE),
+    ] {
+        let mut conditions = vec![of_type(letter)?];
+        conditions.extend(but(kept)?);
+        ioctl.push(SeccompRule::new(conditions)?);
+    }
+    let policy = argument(1, SeccompCmpOp::Eq, SET_ENCRYPTION_POLICY.cast_signed())?;
+    ioctl.push(SeccompRule::new(vec![policy])?);
+    if !view.truncate {
+        rules.insert(libc::SYS_truncate, Vec::new());
+    }
+    Ok(())
+}
+
+/// Sockets of datagrams: each can be sent from to any socket that has a name, also if it was made as one of a pair.
+fn datagram_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    // Of Unix sockets the kernel takes raw ones for those of datagrams.
+    [libc::SOCK_DGRAM, libc::SOCK_RAW]
+        .into_iter()
+        .map(|kind| {
+            let kind = argument(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE), kind)?;
+            SeccompRule::new(vec![kind])
+        })
+        .collect()
 }
 
 /// Every socket but those of TCP over IPv4, and Unix ones where they are allowed.
 fn refused_sockets(unix_sockets: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
-    // The kernel's own mask; the bits above it are flags.
-    const TYPE: u64 = 0xf;
     let inet = || argument(0, Eq, libc::AF_INET);
     let mut others = vec![argument(0, Ne, libc::AF_INET)?];
     if unix_sockets {
@@ -198,9 +291,10 @@ fn refused_sockets(unix_sockets: bool) -> Result<Vec<SeccompRule>, seccompiler::
     }
     let mut rules = vec![SeccompRule::new(others)?];
     for kind in (0..=15).filter(|kind| *kind != libc::SOCK_STREAM) {
-        let kind = argument(1, MaskedEq(TYPE), kind)?;
+        let kind = argument(1, MaskedEq(SOCKET_TYPE), kind)?;
         rules.push(SeccompRule::new(vec![inet()?, kind])?);
     }
+    rules.extend(datagram_sockets()?);
     let protocol = [0, libc::IPPROTO_TCP].map(|known| argument(2, Ne, known));
     let [unnamed, tcp] = protocol;
     rules.push(SeccompRule::new(vec![inet()?, unnamed?, tcp?])?);
@@ -224,11 +318,13 @@ mod tests {
     #[test]
     fn filters_for_this_machine_compile() {
         for (unix_sockets, nameless_files) in [(false, true), (true, true), (true, false)] {
+            let shared_view = (!nameless_files).then_some(SharedView { truncate: false });
             let options = FilterOptions {
                 unix_sockets,
                 tcp_sockets: nameless_files,
                 nameless_files,
                 is_observed: unix_sockets,
+                shared_view,
             };
             let filters = compile_filters(options).unwrap();
             assert!(filters.allow.len() > ALLOWED.len());

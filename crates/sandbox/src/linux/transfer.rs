@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT, Uid,
+    AtFlags, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, UTIME_OMIT, Uid,
 };
 use rustix::io::Errno;
 
@@ -35,21 +35,25 @@ pub(super) fn replicate(
     let mut copier = Copier {
         owner,
         is_foreign: false,
+        reader: None,
         buffers: Buffers::new(),
     };
     copier.replicate_below(from, to, 0)
 }
 
 /// Copies a folder that is not ours to change into an empty one. What cannot be read and what is
-/// a device is left out; file systems mounted below it are not entered.
+/// a device is left out; file systems mounted below it are not entered. Root copies of somebody else's
+/// folder only what that user or everybody may read: the command must not get more by the copy.
 pub(super) fn copy_out(
     from: &OwnedFd,
     to: &OwnedFd,
     owner: Option<(u32, u32)>,
 ) -> Result<(), Errno> {
+    let whose = rustix::fs::fstat(from)?.st_uid;
     let mut copier = Copier {
         owner,
         is_foreign: true,
+        reader: (rustix::process::geteuid().is_root() && whose != 0).then_some(whose),
         buffers: Buffers::new(),
     };
     copier.replicate_below(from, to, 0)
@@ -59,6 +63,8 @@ struct Copier {
     owner: Option<(u32, u32)>,
     /// Whether nothing of the original may be changed, not even for a moment.
     is_foreign: bool,
+    /// The user who has to be able to read what is copied, if root copies.
+    reader: Option<u32>,
     buffers: Buffers,
 }
 
@@ -70,17 +76,27 @@ impl Buffers {
         Buffers([vec![0; BUFFER], vec![0; BUFFER]])
     }
 
-    /// Whether two files hold the same from here on.
+    /// Whether two files of the same size hold the same. Where both have a hole, nothing is read.
     pub(super) fn are_same(&mut self, one: &OwnedFd, other: &OwnedFd) -> Result<bool, Errno> {
         let [first, second] = &mut self.0;
+        let mut at = 0;
         loop {
-            let counts = (read_full(one, first)?, read_full(other, second)?);
+            let next = [next_data(one, at)?, next_data(other, at)?];
+            // Without data in either of them, both are holes to the end.
+            let Some(data) = next.into_iter().flatten().min() else {
+                return Ok(true);
+            };
+            let counts = (
+                read_full(one, first, data)?,
+                read_full(other, second, data)?,
+            );
             if first.get(..counts.0) != second.get(..counts.1) {
                 return Ok(false);
             }
             if counts.0 == 0 {
                 return Ok(true);
             }
+            at = data + counts.0 as u64;
         }
     }
 }
@@ -111,7 +127,7 @@ impl Copier {
                 }
                 other => other,
             };
-            if self.is_foreign && !self.can_copy(from, name, kind) {
+            if self.is_foreign && !(self.may_read(&stat) && self.can_copy(from, name, kind)) {
                 continue;
             }
             match kind {
@@ -128,6 +144,19 @@ impl Copier {
             }
         }
         Ok(())
+    }
+
+    /// Whether the owner of the folder, or everybody, may read a file or enter and list a folder.
+    fn may_read(&self, stat: &Stat) -> bool {
+        let needed = match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => 0o5,
+            FileType::RegularFile => 0o4,
+            _ => return true,
+        };
+        let has = |mode: u32| mode & needed == needed;
+        self.reader.is_none_or(|reader| {
+            has(stat.st_mode) || (stat.st_uid == reader && has(stat.st_mode >> 6))
+        })
     }
 
     /// Whether something of a foreign folder can be read as it is.
@@ -204,22 +233,31 @@ impl Copier {
                 return Ok(());
             }
             rustix::fs::unlinkat(to, name, AtFlags::empty())?;
-            rustix::fs::seek(&source, rustix::fs::SeekFrom::Start(0))?;
         }
         let target = rustix::fs::openat(to, name, CREATE, Mode::RUSR | Mode::WUSR)?;
+        self.copy_content(&source, &target)?;
+        self.finish(&target, stat)
+    }
+
+    /// Copies what is written in a file; what is a hole in it stays one.
+    fn copy_content(&mut self, source: &OwnedFd, target: &OwnedFd) -> Result<(), Errno> {
         let Buffers([buffer, _]) = &mut self.buffers;
-        loop {
-            let count = read_full(&source, buffer)?;
+        let mut at = 0;
+        while let Some(data) = next_data(source, at)? {
+            at = data;
+            let count = read_full(source, buffer, at)?;
             let mut rest = buffer.get(..count).unwrap_or_default();
             if rest.is_empty() {
                 break;
             }
             while !rest.is_empty() {
-                let written = retry(|| rustix::io::write(&target, rest))?;
+                let written = retry(|| rustix::io::pwrite(target, rest, at))?;
                 rest = rest.get(written..).unwrap_or_default();
+                at += written as u64;
             }
         }
-        self.finish(&target, stat)
+        let length = rustix::fs::fstat(source)?.st_size;
+        rustix::fs::ftruncate(target, u64::try_from(length).unwrap_or(0))
     }
 
     fn copy_link(
@@ -292,13 +330,24 @@ fn permissions(stat: &Stat) -> Mode {
     Mode::from_raw_mode(stat.st_mode & 0o777)
 }
 
-/// Fills the buffer as far as the file goes.
-fn read_full(file: &OwnedFd, buffer: &mut [u8]) -> Result<usize, Errno> {
+/// Where the next byte is, from `at` on, that does not lie in a hole; `None` if the rest of the file is one.
+fn next_data(file: &OwnedFd, at: u64) -> Result<Option<u64>, Errno> {
+    match rustix::fs::seek(file, SeekFrom::Data(at)) {
+        Ok(data) => Ok(Some(data)),
+        Err(Errno::NXIO) => Ok(None),
+        // This file system does not tell holes apart.
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => Ok(Some(at)),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Fills the buffer with what the file has from `at` on, as far as it goes.
+fn read_full(file: &OwnedFd, buffer: &mut [u8], at: u64) -> Result<usize, Errno> {
     let mut filled = 0;
     while let Some(room) = buffer.get_mut(filled..)
         && !room.is_empty()
     {
-        let count = retry(|| rustix::io::read(file, &mut *room))?;
+        let count = retry(|| rustix::io::pread(file, &mut *room, at + filled as u64))?;
         if count == 0 {
             break;
         }
@@ -352,6 +401,32 @@ mod tests {
         let link = fs::read_link(to.path().join("link")).unwrap();
         assert_eq!(link, Path::new("/nowhere"));
         assert!(!to.path().join("gone").exists());
+    }
+
+    #[test]
+    fn replica_of_a_file_with_holes_has_them_too_and_nothing_is_read_of_them() {
+        let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let file = fs::File::create(from.path().join("sparse")).unwrap();
+        file.set_len(1 << 40).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, b"x", 1 << 39).unwrap();
+        copy_out(&open(from.path()), &open(to.path()), None).unwrap();
+        let bounds = super::super::usage::Bounds::NONE;
+        let usage = super::super::usage::measure(&open(to.path()), bounds).unwrap();
+        assert_eq!(usage.apparent_bytes, 1 << 40);
+        assert!(usage.disk_bytes < 1 << 22, "{usage:?}");
+        let read = |folder: &Path| OwnedFd::from(fs::File::open(folder.join("sparse")).unwrap());
+        let mut buffers = Buffers::new();
+        assert!(
+            buffers
+                .are_same(&read(from.path()), &read(to.path()))
+                .unwrap()
+        );
+        std::os::unix::fs::FileExt::write_all_at(&file, b"y", 1 << 30).unwrap();
+        assert!(
+            !buffers
+                .are_same(&read(from.path()), &read(to.path()))
+                .unwrap()
+        );
     }
 
     #[test]

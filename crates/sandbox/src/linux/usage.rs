@@ -6,6 +6,8 @@ use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use super::opening::{DEEPEST, names_in, open_folder};
+use crate::limits::Limits;
+use crate::outcome::Limit;
 
 /// What a folder holds below itself.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -21,31 +23,71 @@ pub(super) struct Usage {
     pub(super) is_too_deep: bool,
 }
 
-impl Usage {
-    fn exceeds(&self, most_entries: u64, most_bytes: u64) -> bool {
-        self.is_too_deep
-            || self.entries > most_entries
-            || self.apparent_bytes > most_bytes
-            || self.disk_bytes > most_bytes
+/// How much a folder may hold. Lengths and space are bounded apart: a copy of a folder may begin with files that
+/// are mostly holes, and their lengths allow nothing to be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bounds {
+    pub(super) entries: u64,
+    pub(super) apparent_bytes: u64,
+    pub(super) disk_bytes: u64,
+}
+
+impl Bounds {
+    pub(super) const NONE: Bounds = Bounds {
+        entries: u64::MAX,
+        apparent_bytes: u64::MAX,
+        disk_bytes: u64::MAX,
+    };
+
+    /// The bounds of a folder that begins empty.
+    pub(super) fn of(limits: &Limits) -> Bounds {
+        Bounds {
+            entries: limits.work_files,
+            apparent_bytes: limits.work_bytes,
+            disk_bytes: limits.work_bytes,
+        }
+    }
+
+    /// The same at the end of a run, when only lengths count: space was watched meanwhile.
+    pub(super) fn without_space(self) -> Bounds {
+        Bounds {
+            disk_bytes: u64::MAX,
+            ..self
+        }
+    }
+
+    /// The bounds of a folder that begins with `usage`.
+    pub(super) fn on_top_of(self, usage: Usage) -> Bounds {
+        Bounds {
+            entries: self.entries.saturating_add(usage.entries),
+            apparent_bytes: self.apparent_bytes.saturating_add(usage.apparent_bytes),
+            disk_bytes: self.disk_bytes.saturating_add(usage.disk_bytes),
+        }
+    }
+
+    /// The limit that `usage` exceeds, if any.
+    pub(super) fn breach(&self, usage: &Usage) -> Option<Limit> {
+        if usage.is_too_deep || usage.entries > self.entries {
+            return Some(Limit::WorkFiles);
+        }
+        let is_too_large =
+            usage.apparent_bytes > self.apparent_bytes || usage.disk_bytes > self.disk_bytes;
+        is_too_large.then_some(Limit::WorkBytes)
     }
 }
 
-/// Counts what is below `folder`, and stops once either bound is passed: the answer is then only
+/// Counts what is below `folder`, and stops once a bound is passed: the answer is then only
 /// good for being too much. What vanishes while one looks is not counted.
-pub(super) fn measure(
-    folder: &OwnedFd,
-    most_entries: u64,
-    most_bytes: u64,
-) -> Result<Usage, Errno> {
+pub(super) fn measure(folder: &OwnedFd, bounds: Bounds) -> Result<Usage, Errno> {
     let mut usage = Usage::default();
-    measure_below(folder, 0, (most_entries, most_bytes), &mut usage)?;
+    measure_below(folder, 0, bounds, &mut usage)?;
     Ok(usage)
 }
 
 fn measure_below(
     folder: &OwnedFd,
     depth: usize,
-    most: (u64, u64),
+    bounds: Bounds,
     usage: &mut Usage,
 ) -> Result<(), Errno> {
     for name in names_in(folder)? {
@@ -61,12 +103,12 @@ fn measure_below(
         let blocks = u64::try_from(stat.st_blocks).unwrap_or(0);
         usage.disk_bytes = usage.disk_bytes.saturating_add(blocks.saturating_mul(512));
         usage.is_too_deep |= kind == FileType::Directory && depth >= DEEPEST;
-        if usage.exceeds(most.0, most.1) {
+        if bounds.breach(usage).is_some() {
             return Ok(());
         }
         if kind == FileType::Directory {
             match open_folder(folder, &name, &stat) {
-                Ok(below) => measure_below(&below, depth + 1, most, usage)?,
+                Ok(below) => measure_below(&below, depth + 1, bounds, usage)?,
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
                 Err(errno) => return Err(errno),
             }
@@ -95,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = fs::File::create(folder.path().join("sparse")).unwrap();
         file.set_len(1 << 30).unwrap();
-        let usage = measure(&open(folder.path()), 10, u64::MAX).unwrap();
+        let usage = measure(&open(folder.path()), Bounds::NONE).unwrap();
         assert_eq!((usage.entries, usage.apparent_bytes), (1, 1 << 30));
         assert!(usage.disk_bytes < 1 << 20);
         let mut deep = folder.path().to_owned();
@@ -103,7 +145,7 @@ mod tests {
             deep.push("d");
         }
         fs::create_dir_all(&deep).unwrap();
-        let usage = measure(&open(folder.path()), 1 << 20, u64::MAX).unwrap();
+        let usage = measure(&open(folder.path()), Bounds::NONE).unwrap();
         assert!(usage.is_too_deep);
     }
 }

@@ -26,16 +26,20 @@ use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus};
 use super::left_running;
 use super::report::Record;
 use super::storage::{self, Storage};
-use super::usage;
+use super::usage::{self, Bounds};
 use crate::limits::Limits;
 use crate::outcome::Limit;
 
 /// What is watched, and how.
 pub(super) struct Watched {
     pub(super) limits: Limits,
+    /// How much the folder may hold.
+    pub(super) bounds: Bounds,
     pub(super) storage: Storage,
     /// What one socket's buffer may hold.
     pub(super) socket_bytes: u64,
+    /// Whether the command has a network namespace of its own, whose sockets are all its own.
+    pub(super) has_own_network: bool,
 }
 
 /// The shortest pause between two looks.
@@ -140,7 +144,11 @@ impl Watched {
         let most = self.limits.memory_bytes;
         let pids = processes;
         let processes: Vec<Process> = pids.iter().copied().filter_map(Process::read).collect();
-        let sockets = open_sockets().saturating_mul(self.socket_bytes);
+        let sockets = match self.has_own_network {
+            true => open_sockets(),
+            false => open_count(&processes, b"socket:", self.socket_bytes, most),
+        };
+        let sockets = sockets.saturating_mul(self.socket_bytes);
         let buffers = sockets.saturating_add(pipe_bytes(&processes, most));
         let in_use = |of_process: fn(&Process) -> u64| {
             let processes = processes.iter().map(of_process);
@@ -162,15 +170,12 @@ impl Watched {
     }
 
     fn disk_breach(&self, top: &OwnedFd, processes: &[i32]) -> Option<Limit> {
-        let (entries, bytes) = (self.limits.work_files, self.limits.work_bytes);
-        let usage = usage::measure(top, entries, bytes).ok()?;
-        if usage.is_too_deep || usage.entries > entries {
-            return Some(Limit::WorkFiles);
-        }
-        let named = usage.apparent_bytes.max(usage.disk_bytes);
+        let mut usage = usage::measure(top, self.bounds).ok()?;
         let device = rustix::fs::fstat(top).ok()?.st_dev;
-        let total = named.saturating_add(unlinked_bytes(device, processes));
-        (total > bytes).then_some(Limit::WorkBytes)
+        let nameless = unlinked_bytes(device, processes);
+        usage.apparent_bytes = usage.apparent_bytes.saturating_add(nameless);
+        usage.disk_bytes = usage.disk_bytes.saturating_add(nameless);
+        self.bounds.breach(&usage)
     }
 }
 
@@ -217,21 +222,27 @@ fn pipe_bytes(processes: &[Process], most: u64) -> u64 {
     const USUAL: u64 = 64 << 10;
     const SOFT_LIMIT: u64 = 64 << 20;
     const LEAST: u64 = 8 << 10;
+    let count = open_count(processes, b"pipe:", USUAL, most);
+    let limited = SOFT_LIMIT.saturating_add(count.saturating_mul(LEAST));
+    count.saturating_mul(USUAL).min(limited)
+}
+
+/// How many things of a kind these processes have open. They are only counted where there could be enough of
+/// them, each of so many bytes, to matter beside `most`.
+fn open_count(processes: &[Process], kind: &[u8], bytes: u64, most: u64) -> u64 {
     let room: u64 = processes.iter().map(|process| process.descriptors).sum();
-    if room.saturating_mul(USUAL) < most / 4 {
+    if room.saturating_mul(bytes) < most / 4 {
         return 0;
     }
-    let mut pipes = BTreeSet::new();
+    let mut found = BTreeSet::new();
     for process in processes {
         for target in open_files(process.pid).filter_map(|path| fs::read_link(path).ok()) {
-            if target.as_os_str().as_bytes().starts_with(b"pipe:") {
-                pipes.insert(target);
+            if target.as_os_str().as_bytes().starts_with(kind) {
+                found.insert(target);
             }
         }
     }
-    let count = u64::try_from(pipes.len()).unwrap_or(u64::MAX);
-    let limited = SOFT_LIMIT.saturating_add(count.saturating_mul(LEAST));
-    count.saturating_mul(USUAL).min(limited)
+    u64::try_from(found.len()).unwrap_or(u64::MAX)
 }
 
 /// The entries of a process's open files in /proc.

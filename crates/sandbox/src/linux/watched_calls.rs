@@ -5,6 +5,8 @@
 
 use libc::{c_long, sock_filter};
 
+use super::metadata;
+
 /// What the observer is to hear of beside opening and executing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Network {
@@ -90,16 +92,35 @@ const LOOKING: &[(c_long, Option<u32>)] = &[
     (libc::SYS_mkdir, None),
 ];
 
-/// The filter; `looks` says whether looking at names is told too. Calls of another architecture are not
-/// told.
-pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
-    let mut code = vec![
+/// The filter that tells of changes of rights, owners and times, and of everything else if `watched` is
+/// a filter of [`program`].
+pub(super) fn with_metadata(watched: Option<Vec<sock_filter>>) -> Vec<sock_filter> {
+    let mut code = begin();
+    for call in metadata::CALLS {
+        add_block(&mut code, *call, &[answer(NOTIFY)]);
+    }
+    match watched {
+        Some(watched) => code.extend_from_slice(watched.get(begin().len()..).unwrap_or_default()),
+        None => code.push(answer(ALLOW)),
+    }
+    code
+}
+
+/// Lets calls of another architecture pass, and loads the number of the others.
+fn begin() -> Vec<sock_filter> {
+    vec![
         load(ARCHITECTURE),
         // Skips the answer.
         jump_if_equal(NATIVE, 1, 0),
         answer(ALLOW),
         load(NUMBER),
-    ];
+    ]
+}
+
+/// The filter; `looks` says whether looking at names is told too. Calls of another architecture are not
+/// told.
+pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
+    let mut code = begin();
     for call in ALWAYS {
         code.extend([jump_if_equal(number(*call), 0, 1), answer(NOTIFY)]);
     }

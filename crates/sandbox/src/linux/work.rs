@@ -13,7 +13,8 @@ use super::layered::LayeredFolder;
 use super::plan::Purpose;
 use super::stage::WorkWires;
 use super::storage::Storage;
-use super::{handover, ownership, transfer, usage};
+use super::usage::{self, Bounds};
+use super::{handover, ownership, transfer};
 use crate::error::SandboxError;
 use crate::limits::Limits;
 use crate::outcome::Limit;
@@ -114,13 +115,10 @@ impl SharedWorkFolder {
             None => None,
         };
         let left = inside.as_ref().unwrap_or(host);
-        let usage = usage::measure(left, limits.work_files, limits.work_bytes)
-            .map_err(failed("look at the work folder"))?;
-        if usage.is_too_deep || usage.entries > limits.work_files {
-            return Ok(Some(Limit::WorkFiles));
-        }
-        if usage.apparent_bytes > limits.work_bytes {
-            return Ok(Some(Limit::WorkBytes));
+        let bounds = Bounds::of(limits).without_space();
+        let usage = usage::measure(left, bounds).map_err(failed("look at the work folder"))?;
+        if let Some(limit) = bounds.breach(&usage) {
+            return Ok(Some(limit));
         }
         if let Some(inside) = &inside {
             transfer::replicate(inside, host, None).map_err(failed("collect the work folder"))?;

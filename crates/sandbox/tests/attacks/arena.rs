@@ -111,6 +111,13 @@ impl Arena {
         spec
     }
 
+    /// The same for the levels at which nothing is mounted: the attacker is where it is on the host.
+    pub(crate) fn attack_spec_on_host(&self, arguments: &[&str]) -> Spec {
+        let mut spec = self.attack_spec(arguments);
+        spec.command[0] = attacker().into();
+        spec
+    }
+
     /// Runs the attacker inside.
     pub(crate) fn attack(&self, arguments: &[&str]) -> Outcome {
         self.run(&self.attack_spec(arguments))

@@ -414,6 +414,16 @@ static int sockets(char **a) {
     return works_after_a_while();
 }
 
+/* Sends a datagram to a socket with this path, from a socket that was made as one of a pair. */
+static int datagram_of_a_pair(char **a) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int pair[2];
+    strncpy(to.sun_path, a[0], sizeof to.sun_path - 1);
+    if (socketpair(AF_UNIX, atoi(a[1]), 0, pair)) return refused("socketpair");
+    if (sendto(pair[0], "x", 1, 0, (struct sockaddr *)&to, sizeof to) != 1) return refused("sendto");
+    return worked();
+}
+
 /* A socket that may hold more than the system gives it. */
 static int socket_buffer(char **a) {
     int pair[2], size = 8 << 20, before = 0, after = 0;
@@ -518,6 +528,7 @@ int main(int count, char **arguments) {
     if (IS("abstract")) return unix_socket(rest, 1);
     if (IS("unix")) return unix_socket(rest, 0);
     if (IS("netlink")) return netlink();
+    if (IS("datagram-of-a-pair")) return datagram_of_a_pair(rest);
     if (IS("reach")) return reach(rest);
     if (IS("inet-socket")) return inet_socket(rest);
     if (IS("listen")) return listen_anywhere(rest);

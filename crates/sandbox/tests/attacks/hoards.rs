@@ -1,6 +1,6 @@
 //! Keeping space or memory that no file name and no process shows.
 
-use runseal_sandbox::{Enforcer, Limit, MOST_IN_MEMORY, Outcome};
+use runseal_sandbox::{Enforcer, Isolation, Limit, MOST_IN_MEMORY, Outcome, Sandbox};
 
 use crate::arena::{Arena, arena, assert_refused, assert_works, attack_outside, text};
 use crate::limits::assert_stopped;
@@ -121,6 +121,19 @@ fn socket_buffers_count_as_memory() {
     assert_stopped(&outcome, Limit::Memory);
     let outcome = attack_small_memory(&arena, &["sockets", "20"]);
     assert!(outcome.success(), "{}", text(&outcome));
+    // Without a network namespace too.
+    let Ok(weaker) = Sandbox::probe_at(Isolation::Landlock) else {
+        return;
+    };
+    for (count, is_stopped) in [("450", true), ("20", false)] {
+        let mut spec = arena.attack_spec_on_host(&["sockets", count]);
+        spec.limits.memory_bytes = 64 * MIB;
+        let outcome = weaker.run(&spec).unwrap();
+        match is_stopped {
+            true => assert_stopped(&outcome, Limit::Memory),
+            false => assert!(outcome.success(), "{}", text(&outcome)),
+        }
+    }
 }
 
 #[test]

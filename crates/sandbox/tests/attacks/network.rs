@@ -3,9 +3,13 @@
 use std::io::Read;
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
+
+use runseal_sandbox::{Isolation, Sandbox};
 
 use crate::arena::{arena, assert_refused, assert_works, attack_outside, text};
 
@@ -134,4 +138,38 @@ fn netlink_socket_fails() {
     let mut spec = arena.attack_spec(&["netlink"]);
     spec.unix_sockets = true;
     assert_refused(&arena.run(&spec));
+}
+
+#[test]
+fn datagram_of_a_socket_pair_reaches_no_socket_of_the_host() {
+    let Some(arena) = arena() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let _listening = UnixDatagram::bind(&path).unwrap();
+    let open = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open(folder.path(), 0o755);
+    open(&path, 0o777);
+    // Both kinds are sockets of datagrams to the kernel.
+    for kind in [libc::SOCK_DGRAM, libc::SOCK_RAW] {
+        let attack = [
+            "datagram-of-a-pair",
+            path.to_str().unwrap(),
+            &kind.to_string(),
+        ];
+        assert_works(&attack_outside(&attack));
+        let mut spec = arena.attack_spec(&attack);
+        spec.show.push(folder.path().to_owned());
+        assert_refused(&arena.run(&spec));
+        let Ok(weaker) = Sandbox::probe_at(Isolation::Landlock) else {
+            continue;
+        };
+        let mut spec = arena.attack_spec_on_host(&attack);
+        spec.show.push(folder.path().to_owned());
+        for unix_sockets in [false, true] {
+            spec.unix_sockets = unix_sockets;
+            assert_refused(&weaker.run(&spec).unwrap());
+        }
+    }
 }
