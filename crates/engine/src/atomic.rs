@@ -1,24 +1,29 @@
-//! Writes files atomically: to a temporary file beside the target, flushed, then renamed.
+//! The only way to write a file: beside its place under a random name, flushed, then renamed.
 //!
-//! Only a regular file, or nothing, is ever replaced. If the path is a link, its target is replaced
-//! and the link stays. A device or pipe stays too: the content is completed first, then written
-//! into it. A folder or socket is refused.
+//! What has the name is never written through: a link is refused, a hard link loses its name to the
+//! new file, and in a folder that everybody may write to nothing of another user is touched. A file
+//! that is replaced keeps its mode. A device or a pipe that the user names stays: the content is
+//! completed first, then written into it. Files that grow in place are opened by [`open_in_place`].
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 
-use crate::unfinished;
+use crate::handles::{NameIn, is_link, is_trusted_owner};
+use crate::unfinished::{self, UnfinishedFile};
 
 /// How much content for a device or pipe is kept in memory until it is complete; anything beyond
 /// goes to a temporary file.
 const KEPT_IN_MEMORY: usize = 1 << 20;
 
-/// How many links may follow each other, as in the kernel.
-const MAX_LINKS: usize = 40;
+/// The mode of a new file, before the umask.
+const NEW_FILE: u32 = 0o666;
+/// The mode of a new file with secrets in it.
+const PRIVATE_FILE: u32 = 0o600;
 
 /// A file could not be written. Nothing is left behind.
 #[derive(Debug, thiserror::Error)]
@@ -58,117 +63,266 @@ fn name_place(path: &Path) -> String {
 
 /// What is at the place where a file is to be written.
 enum Target {
-    /// A regular file or nothing, at this path once all links are resolved.
-    File(PathBuf),
+    /// A regular file or nothing.
+    File(Option<Stat>),
     /// A device or pipe, which is written into.
     Stream,
+    /// What the user's shell opened and names through `/dev`; it is appended to.
+    Inherited,
 }
 
-/// Writes `path` through `fill`: the file appears, or replaces the old one, only once all of it is
-/// on disk. If `fill` fails, nothing changes.
+/// Writes `path`, which the user named, through `fill`: the file appears, or replaces the old one, only
+/// once all of it is on disk. If `fill` fails, nothing changes.
 pub fn write_file<E: From<WriteError>>(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
     let fail = WriteError::at(path);
-    match find_target(path).map_err(fail)? {
-        Target::File(place) => replace(path, &place, fill),
-        Target::Stream => {
-            let mut whole = tempfile::spooled_tempfile(KEPT_IN_MEMORY);
-            fill(&mut whole)?;
-            whole.rewind().map_err(fail)?;
-            let mut stream = open_stream(path).map_err(fail)?;
-            io::copy(&mut whole, &mut stream).map_err(fail)?;
-            Ok(())
+    if is_inherited(path) {
+        return pour(path, &Target::Inherited, fill);
+    }
+    let place = NameIn::of(path).map_err(fail)?;
+    match find_target(&place).map_err(fail)? {
+        Target::File(before) => replace(path, &place, (before.as_ref(), Readers::AsUmask), fill),
+        stream => pour(path, &stream, fill),
+    }
+}
+
+/// Writes `bytes` to `path`, which the user named.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    write_file(path, |file| {
+        file.write_all(bytes).map_err(WriteError::at(path))
+    })
+}
+
+/// Writes `bytes` to a file whose name follows from another one, as that of a signature does. Only
+/// a regular file, or nothing, may be there. A new one is for `readers`.
+pub fn write_derived(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), WriteError> {
+    let fail = WriteError::at(path);
+    let place = NameIn::of(path).map_err(fail)?;
+    match find_target(&place).map_err(fail)? {
+        Target::File(before) => replace(path, &place, (before.as_ref(), readers), |file| {
+            file.write_all(bytes).map_err(fail)
+        }),
+        Target::Stream | Target::Inherited => Err(fail(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ))),
+    }
+}
+
+/// Who can read a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Whoever the umask lets.
+    AsUmask,
+    /// Its owner alone.
+    Owner,
+}
+
+/// Writes a file that must not exist. If that fails, nothing is left behind.
+pub fn write_new(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), WriteError> {
+    let fail = WriteError::at(path);
+    let place = NameIn::of(path).map_err(fail)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+    let file = place.open(flags, readers.mode()).map_err(fail)?;
+    let mut file = File::from(file);
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let written = written.and_then(|()| sync_handle(&place.folder));
+    written.map_err(|error| {
+        let none = rustix::fs::AtFlags::empty();
+        let _ = rustix::fs::unlinkat(&place.folder, &place.name, none);
+        fail(error)
+    })
+}
+
+impl Readers {
+    fn mode(self) -> u32 {
+        match self {
+            Self::AsUmask => NEW_FILE,
+            Self::Owner => PRIVATE_FILE,
         }
     }
 }
 
-/// Writes a temporary file beside `place`, the resolved `path`, and renames it.
-fn replace<E: From<WriteError>>(
-    path: &Path,
-    place: &Path,
-    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
-) -> Result<(), E> {
-    let fail = WriteError::at(path);
-    let folder = folder_of(place);
-    unfinished::sweep(folder);
-    let mut file = create_beside(folder).map_err(fail)?;
-    fill(&mut file)?;
-    file.as_file().sync_all().map_err(fail)?;
-    file.persist(place).map_err(|error| fail(error.error))?;
-    // The rename is durable only once the folder is flushed.
-    sync_folder(folder).map_err(fail)?;
+/// Opens a file that grows in place, such as a journal, for reading and writing; a new one is made
+/// for `readers`. What is there must be a regular file with this one name, and no other user's in a
+/// folder that everybody may write to.
+pub fn open_in_place(path: &Path, readers: Readers) -> io::Result<File> {
+    let (file, mode) = open_checked(path, OFlags::CREATE, readers)?;
+    if readers == Readers::Owner && mode & 0o077 != 0 {
+        rustix::fs::fchmod(&file, Mode::from_raw_mode(PRIVATE_FILE))?;
+    }
+    Ok(file)
+}
+
+/// The same for a file that has to exist.
+pub(crate) fn open_existing(path: &Path) -> io::Result<File> {
+    Ok(open_checked(path, OFlags::empty(), Readers::AsUmask)?.0)
+}
+
+fn open_checked(path: &Path, create: OFlags, readers: Readers) -> io::Result<(File, u32)> {
+    let place = NameIn::of(path)?;
+    // A pipe must not block.
+    let flags = OFlags::RDWR | OFlags::NONBLOCK | create;
+    let file = place.open(flags, readers.mode())?;
+    let stat = rustix::fs::fstat(&file)?;
+    check_in_place(&place, &stat)?;
+    Ok((File::from(file), stat.st_mode))
+}
+
+/// Creates a file that must not exist, to be written to through its handle.
+pub fn create_new(path: &Path, readers: Readers) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
+    let file = NameIn::of(path)?.open(flags, readers.mode())?;
+    Ok(File::from(file))
+}
+
+/// Makes sure that SQLite writes to a database of ours when it opens `path`, and to journals of
+/// ours. It opens them by their names, but follows no link from a journal's.
+pub(crate) fn check_database(path: &Path, may_create: bool) -> io::Result<()> {
+    if may_create {
+        // From here on nobody else can have the name. SQLite takes an empty file for a new database.
+        open_in_place(path, Readers::AsUmask)?;
+    } else {
+        check_growing(path)?;
+    }
+    for ending in ["-wal", "-shm", "-journal"] {
+        let mut journal = path.as_os_str().to_owned();
+        journal.push(ending);
+        check_growing(Path::new(&journal))?;
+    }
     Ok(())
 }
 
-/// Creates a file in `folder` that is marked as unfinished and locked.
-fn create_beside(folder: &Path) -> io::Result<NamedTempFile> {
-    loop {
-        // The mode follows the user's umask, unlike the private mode of temporary files.
-        let file = unfinished::create_named(folder, |path| {
-            OpenOptions::new()
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .mode(0o666)
-                .open(path)
-        })?;
-        if unfinished::hold(file.as_file(), file.path())? {
-            return Ok(file);
-        }
-    }
+fn check_growing(path: &Path) -> io::Result<()> {
+    let place = NameIn::of(path)?;
+    place
+        .look()?
+        .map_or(Ok(()), |stat| check_in_place(&place, &stat))
 }
 
-/// Resolves what `path` leads to.
-fn find_target(path: &Path) -> io::Result<Target> {
-    match fs::metadata(path) {
-        Ok(metadata) if metadata.is_file() => fs::canonicalize(path).map(Target::File),
-        Ok(metadata) if metadata.is_dir() => Err(io::Error::new(
-            io::ErrorKind::IsADirectory,
-            "it is a folder; name a file",
-        )),
-        Ok(metadata) if metadata.file_type().is_socket() => Err(io::Error::new(
+fn check_in_place(place: &NameIn, stat: &Stat) -> io::Result<()> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Err(is_link()),
+        _ => {
+            let text = "it is not a regular file";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+    }
+    if stat.st_nlink > 1 {
+        return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
-            "it is a socket; name a file",
-        )),
-        Ok(_) => Ok(Target::Stream),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path).map(Target::File),
-        Err(error) => Err(error),
+            "it has several names (hard links), and writing would change the file under all of them",
+        ));
+    }
+    place.check_owner(stat)
+}
+
+/// Completes the content, then writes it into a device, a pipe or an open file.
+fn pour<E: From<WriteError>>(
+    path: &Path,
+    target: &Target,
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let fail = WriteError::at(path);
+    // Without a name where the system can do that, and readable for nobody else.
+    let mut whole = tempfile::spooled_tempfile(KEPT_IN_MEMORY);
+    fill(&mut whole)?;
+    whole.rewind().map_err(fail)?;
+    let mut stream = match target {
+        Target::Inherited => open_inherited(path).map_err(fail)?,
+        _ => open_stream(path).map_err(fail)?,
+    };
+    io::copy(&mut whole, &mut stream).map_err(fail)?;
+    Ok(())
+}
+
+/// Writes a temporary file beside `place` and renames it.
+fn replace<E: From<WriteError>>(
+    path: &Path,
+    place: &NameIn,
+    (before, readers): (Option<&Stat>, Readers),
+    fill: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let fail = WriteError::at(path);
+    unfinished::sweep(&place.folder);
+    // Another user's mode is not ours to keep.
+    let own = rustix::process::geteuid().as_raw();
+    let kept = before.filter(|before| before.st_uid == own);
+    let mode = kept.map_or(readers.mode(), |_| PRIVATE_FILE);
+    let mut file = UnfinishedFile::create_in(&place.folder, mode).map_err(fail)?;
+    fill(file.as_file_mut())?;
+    if let Some(before) = kept {
+        let mode = Mode::from_raw_mode(before.st_mode & 0o777);
+        rustix::fs::fchmod(file.as_file_mut(), mode).map_err(|errno| fail(errno.into()))?;
+    }
+    file.as_file_mut().sync_all().map_err(fail)?;
+    file.persist(&place.name).map_err(fail)?;
+    // The rename is durable only once the folder is flushed.
+    sync_handle(&place.folder).map_err(fail)?;
+    Ok(())
+}
+
+/// Finds out what has the name.
+fn find_target(place: &NameIn) -> io::Result<Target> {
+    let Some(stat) = place.look()? else {
+        return Ok(Target::File(None));
+    };
+    let refuse = |kind, text: &str| Err(io::Error::new(kind, text));
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {
+            place.check_owner(&stat)?;
+            Ok(Target::File(Some(stat)))
+        }
+        FileType::Symlink => Err(is_link()),
+        FileType::Directory => refuse(io::ErrorKind::IsADirectory, "it is a folder; name a file"),
+        FileType::Socket => refuse(io::ErrorKind::InvalidInput, "it is a socket; name a file"),
+        _ => match is_trusted_owner(stat.st_uid) {
+            true => Ok(Target::Stream),
+            false => refuse(
+                io::ErrorKind::PermissionDenied,
+                "it is a pipe or device of another user; name a file",
+            ),
+        },
     }
 }
 
-/// The path at which to create a file that does not exist yet: for a dangling link, the path that
-/// it names.
-fn follow(path: &Path) -> io::Result<PathBuf> {
-    let mut place = path.to_owned();
-    for _ in 0..MAX_LINKS {
-        match fs::symlink_metadata(&place) {
-            Ok(metadata) if metadata.is_symlink() => {
-                place = folder_of(&place).join(fs::read_link(&place)?);
-            }
-            // It may have been created meanwhile; it can still be replaced.
-            Ok(_) => return Ok(place),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(place),
-            Err(error) => return Err(error),
-        }
-    }
-    Err(io::Error::other("too many links lead from one to the next"))
+/// Whether the path is one of the links in `/dev` to what this process was started with.
+fn is_inherited(path: &Path) -> bool {
+    matches!(path.to_str(), Some("/dev/stdout" | "/dev/stderr"))
+        || path.parent() == Some(Path::new("/dev/fd"))
+        || path.parent() == Some(Path::new("/proc/self/fd"))
 }
 
 /// Opens a device or pipe for writing. Waits for a pipe's reader, as shells do.
 fn open_stream(path: &Path) -> io::Result<File> {
-    let no_terminal = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
-    let stream = OpenOptions::new()
-        .write(true)
-        .custom_flags(no_terminal)
-        .open(path)?;
-    let kind = stream.metadata()?.file_type();
-    if kind.is_char_device() || kind.is_block_device() || kind.is_fifo() {
-        Ok(stream)
+    let file = NameIn::of(path)?.open(OFlags::WRONLY, 0)?;
+    let stat = rustix::fs::fstat(&file)?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    let is_stream = matches!(
+        kind,
+        FileType::CharacterDevice | FileType::BlockDevice | FileType::Fifo
+    );
+    if is_stream && is_trusted_owner(stat.st_uid) {
+        Ok(File::from(file))
     } else {
         Err(io::Error::other("it was swapped for something else"))
     }
+}
+
+/// Opens again what the shell opened for this process.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the shell opened it for this process"
+)]
+fn open_inherited(path: &Path) -> io::Result<File> {
+    let no_terminal = OFlags::NOCTTY.bits().cast_signed();
+    OpenOptions::new()
+        .append(true)
+        .custom_flags(no_terminal)
+        .open(path)
 }
 
 /// The folder that holds `path`.
@@ -184,16 +338,19 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder).and_then(|folder| folder.sync_all())
 }
 
-/// Writes `bytes` to `path` atomically.
-pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    write_file(path, |file| {
-        file.write_all(bytes).map_err(WriteError::at(path))
-    })
+/// The same for an open folder.
+fn sync_handle(folder: impl AsFd) -> io::Result<()> {
+    match rustix::fs::fsync(folder) {
+        // The folder may be searched but not read, and is open as a path only.
+        Ok(()) | Err(rustix::io::Errno::BADF) => Ok(()),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+    use std::fs;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown, symlink};
 
     use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
@@ -308,25 +465,110 @@ mod tests {
         assert!(failed.is_err());
     }
 
+    /// An id that no distribution hands out.
+    const STRANGER: u32 = 2_000_000_001;
+
+    fn is_root() -> bool {
+        rustix::process::geteuid().is_root()
+    }
+
     #[test]
-    fn write_bytes_to_a_link_replaces_what_it_leads_to_and_keeps_the_link() {
+    fn write_to_a_link_is_refused_and_leaves_what_it_leads_to() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        fs::create_dir(at("real")).unwrap();
-        fs::write(at("real/file"), b"before").unwrap();
-        symlink("real/file", at("link")).unwrap();
-        symlink("link", at("second")).unwrap();
-        write_bytes(&at("second"), b"after").unwrap();
-        assert_eq!(fs::read(at("real/file")).unwrap(), b"after");
-        for name in ["link", "second"] {
-            assert!(fs::symlink_metadata(at(name)).unwrap().is_symlink());
+        fs::write(at("file"), b"before").unwrap();
+        fs::set_permissions(at("file"), fs::Permissions::from_mode(0o600)).unwrap();
+        symlink("file", at("link")).unwrap();
+        symlink("absent", at("dangling")).unwrap();
+        for name in ["link", "dangling"] {
+            let refusals = [
+                write_bytes(&at(name), b"after").unwrap_err().source,
+                write_derived(&at(name), b"after", Readers::AsUmask)
+                    .unwrap_err()
+                    .source,
+                open_in_place(&at(name), Readers::AsUmask).unwrap_err(),
+                check_database(&at(name), true).unwrap_err(),
+            ];
+            for refusal in refusals {
+                assert!(refusal.to_string().contains("is a link"), "{refusal}");
+            }
+            let refused = write_new(&at(name), b"after", Readers::Owner).unwrap_err();
+            assert_eq!(refused.source.kind(), io::ErrorKind::AlreadyExists);
+            assert!(at(name).is_symlink());
         }
-        symlink("real/new", at("dangling")).unwrap();
-        write_bytes(&at("dangling"), b"made").unwrap();
-        assert_eq!(fs::read(at("real/new")).unwrap(), b"made");
-        assert!(fs::symlink_metadata(at("dangling")).unwrap().is_symlink());
-        symlink("loop", at("loop")).unwrap();
-        assert!(write_bytes(&at("loop"), b"").is_err());
+        assert_eq!(fs::read(at("file")).unwrap(), b"before");
+        assert_eq!(fs::metadata(at("file")).unwrap().mode() & 0o777, 0o600);
+        assert!(!at("absent").exists());
+    }
+
+    #[test]
+    fn write_bytes_keeps_the_mode_and_parts_from_a_hard_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("file"), b"before").unwrap();
+        fs::set_permissions(at("file"), fs::Permissions::from_mode(0o640)).unwrap();
+        fs::hard_link(at("file"), at("other")).unwrap();
+        let several = open_in_place(&at("file"), Readers::AsUmask).unwrap_err();
+        assert!(several.to_string().contains("several names"), "{several}");
+        write_bytes(&at("file"), b"after").unwrap();
+        assert_eq!(fs::read(at("file")).unwrap(), b"after");
+        assert_eq!(fs::metadata(at("file")).unwrap().mode() & 0o777, 0o640);
+        assert_eq!(fs::read(at("other")).unwrap(), b"before");
+        assert!(open_in_place(&at("file"), Readers::AsUmask).is_ok());
+    }
+
+    #[test]
+    fn private_files_are_made_for_their_owner_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        write_new(&at("new"), b"", Readers::Owner).unwrap();
+        write_derived(&at("derived"), b"", Readers::Owner).unwrap();
+        create_new(&at("created"), Readers::Owner).unwrap();
+        fs::write(at("journal"), b"").unwrap();
+        fs::set_permissions(at("journal"), fs::Permissions::from_mode(0o666)).unwrap();
+        open_in_place(&at("journal"), Readers::Owner).unwrap();
+        for name in ["new", "derived", "created", "journal"] {
+            let mode = fs::metadata(at(name)).unwrap().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_a_stranger_left_in_an_open_folder_is_not_touched() {
+        if !is_root() {
+            eprintln!("skipped: only root can play another user");
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let own = tempfile::tempdir().unwrap();
+        fs::write(at("file"), b"theirs").unwrap();
+        mknodat(
+            CWD,
+            at("pipe"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o666),
+            0,
+        )
+        .unwrap();
+        for name in ["file", "pipe"] {
+            chown(at(name), Some(STRANGER), None).unwrap();
+        }
+        symlink(own.path(), at("way")).unwrap();
+        std::os::unix::fs::lchown(at("way"), Some(STRANGER), None).unwrap();
+        for name in ["file", "pipe", "way/file"] {
+            let refused = write_bytes(&at(name), b"ours").unwrap_err().source;
+            assert!(refused.to_string().contains("another user"), "{refused}");
+            assert!(open_in_place(&at(name), Readers::AsUmask).is_err());
+        }
+        assert_eq!(fs::read(at("file")).unwrap(), b"theirs");
+        assert_eq!(fs::read_dir(own.path()).unwrap().count(), 0);
+        // A journal beside a database of ours would be rolled back into it.
+        write_bytes(&at("store"), b"").unwrap();
+        fs::write(at("store-journal"), b"x").unwrap();
+        chown(at("store-journal"), Some(STRANGER), None).unwrap();
+        assert!(check_database(&at("store"), true).is_err());
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! are opened without following links and judged on the open handle, and whatever is written
 //! appears atomically.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 pub mod archive;
 pub mod assess;
 pub mod atomic;
@@ -12,12 +14,14 @@ pub mod clock;
 pub mod compare;
 mod content;
 pub mod directory;
+mod handles;
 pub mod harness;
 pub mod input;
 pub mod job;
 pub mod keys;
 pub mod log;
 pub mod models;
+pub mod private;
 pub mod programs;
 pub mod queue;
 pub mod record;
@@ -30,5 +34,7 @@ pub mod staging;
 pub mod store;
 pub mod stream;
 pub mod survey;
+mod tables;
 pub mod threads;
 pub mod unfinished;
+mod world;

@@ -5,6 +5,9 @@
 //! command connects to, and reports at the end what was exchanged. In a network namespace the port
 //! is always the same, since nobody else uses it, so a recorded environment is the same everywhere.
 
+mod admission;
+
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::io::{self, Read};
 use std::net::{Ipv4Addr, TcpListener};
@@ -16,16 +19,20 @@ use runseal_sandbox::{Isolation, Loopback, Spec};
 
 use crate::staged_files::{UnreadableFile, visit_files};
 
+pub use admission::{Admission, Credentials};
+
 /// The port on the command's own loopback interface.
 pub const MODEL_PORT: u16 = 4100;
 
-/// What a command gets instead of a key: the session inserts the real one.
+/// What stands for a command's key in everything that is recorded; the session inserts the real one. In a
+/// network namespace the command itself has it too, elsewhere it has a token of [`Credentials`].
 pub const KEY_STAND_IN: &str = "runseal-keeps-the-key";
 
 /// Answers model calls during a run.
 pub trait ModelSession: Debug + Send + Sync {
-    /// Takes over a listener that a command connects to; does not block.
-    fn take(&self, listener: TcpListener);
+    /// Takes over a listener that a command connects to, and answers whom `admission` allows; does not
+    /// block.
+    fn take(&self, listener: TcpListener, admission: Admission);
 
     /// Ends the session: nothing is answered any more.
     ///
@@ -98,6 +105,8 @@ pub struct ModelTraffic {
     pub gaps: Vec<String>,
     /// Requests that the recording did not answer, as reported to the command.
     pub misses: Vec<String>,
+    /// Requests that were turned away: they came from somebody other than the command.
+    pub refused: u64,
     /// Requests that were answered from the recording.
     pub answered: u64,
     /// Recorded answers that nobody asked for.
@@ -138,42 +147,79 @@ impl std::fmt::Display for Fork {
 /// Starts a session that answers from a recording.
 pub type StartReplay<'a> = &'a dyn Fn(&Path) -> Result<Arc<dyn ModelSession>, String>;
 
-/// Lets the command of `spec` reach `session` and nothing else, and tells it the address through
-/// variables, which are returned. Variables that the caller sets under the same names take
-/// precedence.
+/// The variables that tell a command about its session.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// With values that are the same for every run of the command.
+    recorded: Vec<(String, String)>,
+    /// Those of them that the command gets with another value, which is recorded nowhere.
+    private: Vec<(String, String)>,
+}
+
+impl Connection {
+    /// Adds the variables to those that the caller chose, which take precedence. Returns what to add once
+    /// the environment is recorded.
+    pub(crate) fn describe(
+        self,
+        variables: &mut BTreeMap<String, String>,
+    ) -> Vec<(String, String)> {
+        let Self { recorded, private } = self;
+        let is_free = |name: &str| !variables.contains_key(name);
+        let private = private.into_iter().filter(|(name, _)| is_free(name));
+        let private = private.collect();
+        for (name, value) in recorded {
+            variables.entry(name).or_insert(value);
+        }
+        private
+    }
+}
+
+/// Lets the command of `spec` reach `session` and nothing else, and says which variables tell it how.
+/// `secrets` are values that the caller passes to the command, which may be keys of its own.
 ///
 /// # Errors
-/// When no port is available.
+/// When no port is available, or no random bytes are.
 pub(crate) fn connect(
     spec: &mut Spec,
     session: &Arc<dyn ModelSession>,
     isolation: Isolation,
-) -> io::Result<Vec<(String, String)>> {
-    let port = match isolation {
+    secrets: &BTreeMap<String, String>,
+) -> io::Result<Connection> {
+    let (port, token) = match isolation {
         Isolation::Full => {
             let session = Arc::clone(session);
             spec.loopback = Some(Loopback::inside(MODEL_PORT, move |listener| {
-                session.take(listener);
+                session.take(listener, Admission::Everyone);
             }));
-            MODEL_PORT
+            (MODEL_PORT, None)
         }
-        // The loopback interface is the host's, where the port may be in use.
+        // The loopback interface is the host's, where the port may be in use, and others live.
         Isolation::Landlock | Isolation::None => {
+            let credentials = Credentials::generate(secrets.values().cloned())?;
+            let token = credentials.token().to_owned();
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
             let port = listener.local_addr()?.port();
-            session.take(listener);
+            session.take(listener, Admission::Holders(credentials));
             spec.loopback = Some(Loopback::on_host(port));
-            port
+            (port, Some(token))
         }
     };
     let address = format!("http://127.0.0.1:{port}");
     let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    Ok([
+    let recorded = [
         ("ANTHROPIC_API_KEY", KEY_STAND_IN),
         ("ANTHROPIC_BASE_URL", &address),
         ("OPENAI_API_KEY", KEY_STAND_IN),
         ("OPENAI_BASE_URL", &format!("{address}/v1")),
-    ]
-    .map(own)
-    .to_vec())
+    ];
+    let recorded: Vec<_> = recorded.map(own).into();
+    let mut private = Vec::new();
+    if let Some(token) = token {
+        private.clone_from(&recorded);
+        private.retain(|(_, value)| value == KEY_STAND_IN);
+        for (_, value) in &mut private {
+            value.clone_from(&token);
+        }
+    }
+    Ok(Connection { recorded, private })
 }

@@ -5,13 +5,17 @@
 //! a folder that [`crate::unfinished`] recognizes and the next run deletes. Nothing that exists is
 //! ever replaced.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
 use crate::atomic::{WriteError, folder_of, sync_folder};
+use crate::handles::FOLDER;
 use crate::threads::Task;
 use crate::unfinished::UnfinishedFolder;
 
@@ -95,25 +99,20 @@ impl Staging {
     /// Creates a new file at the relative path `name`, and the folders above it.
     pub fn create(&self, name: &str) -> Result<(File, PathBuf), WriteError> {
         let place = self.path().join(name);
-        let fail = WriteError::at(&place);
         let mode = match self.rights {
             Rights::ReadOnly => 0o444,
             Rights::AsUmask => 0o666,
         };
-        let open = || {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(mode).open(&place)
-        };
-        let file = match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(folder_of(&place)).map_err(fail)?;
-                open()
-            }
-            other => other,
-        };
-        let file = file.map_err(fail)?;
+        let file = create_below(self.folder.handle(), name, mode);
+        let file = file.map_err(|errno| WriteError::at(&place)(errno.into()))?;
         self.files.fetch_add(1, Ordering::Relaxed);
-        Ok((file, place))
+        Ok((File::from(file), place))
+    }
+
+    /// Makes the folder `name`, a relative path, and those above it.
+    pub fn make_folder(&self, name: &str) -> Result<(), WriteError> {
+        let made = make_folders(self.folder.handle().as_fd(), name).map(drop);
+        made.map_err(|errno| WriteError::at(&self.path().join(name))(errno.into()))
     }
 
     /// Stores a file in the folder.
@@ -124,35 +123,43 @@ impl Staging {
 
     /// Gives a file of the folder another name in its own folder.
     pub fn rename(&self, name: &str, new: &str) -> Result<(), WriteError> {
-        let place = self.path().join(new);
-        fs::rename(self.path().join(name), &place).map_err(WriteError::at(&place))
+        let folder = self.folder.handle();
+        let renamed = rustix::fs::renameat(folder, name, folder, new);
+        renamed.map_err(|errno| WriteError::at(&self.path().join(new))(errno.into()))
     }
 
     /// Takes a file out of the folder again.
     pub fn remove(&self, name: &str) -> Result<(), WriteError> {
-        let place = self.path().join(name);
-        fs::remove_file(&place).map_err(WriteError::at(&place))?;
+        let removed = rustix::fs::unlinkat(self.folder.handle(), name, AtFlags::empty());
+        removed.map_err(|errno| WriteError::at(&self.path().join(name))(errno.into()))?;
         self.files.fetch_sub(1, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Adds a file under the relative path `name`: as a hard link, or as a copy if the file system
-    /// has none. The original stays where it is.
-    pub fn adopt(&self, file: &Path, name: &str) -> Result<(), WriteError> {
+    /// Adds the file `from` of the open folder `folder` under the relative path `name`: as a hard link,
+    /// or as a copy if the file system has none. The original stays where it is.
+    pub fn adopt(
+        &self,
+        (folder, from): (BorrowedFd<'_>, &str),
+        name: &str,
+    ) -> Result<(), WriteError> {
         let place = self.path().join(name);
-        fs::create_dir_all(folder_of(&place)).map_err(WriteError::at(&place))?;
-        if fs::hard_link(file, &place).is_err() {
-            return self.copy(file, name);
+        let fail = |errno: Errno| WriteError::at(&place)(errno.into());
+        let (above, last) = split(name);
+        let above = make_folders(self.folder.handle().as_fd(), above).map_err(fail)?;
+        if rustix::fs::linkat(folder, from, &above, last, AtFlags::empty()).is_err() {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let file = rustix::fs::openat(folder, from, flags, Mode::empty()).map_err(fail)?;
+            return self.copy(&mut File::from(file), name);
         }
         self.files.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Copies a file in under the relative path `name`.
-    pub fn copy(&self, file: &Path, name: &str) -> Result<(), WriteError> {
-        let mut from = File::open(file).map_err(WriteError::at(file))?;
+    pub fn copy(&self, from: &mut File, name: &str) -> Result<(), WriteError> {
         let (mut copy, place) = self.create(name)?;
-        let copied = io::copy(&mut from, &mut copy);
+        let copied = io::copy(from, &mut copy);
         copied.map(drop).map_err(WriteError::at(&place))
     }
 
@@ -174,7 +181,7 @@ impl Staging {
         // With the usual umask, everything was created with these permissions.
         let has_rights = self.rights == Rights::ReadOnly && self.folder.new_mode() == 0o755;
         if rights == Rights::ReadOnly && !has_rights {
-            set_rights(&staged, folder_mode, file_mode).map_err(StagingError::from)?;
+            set_rights(self.folder.handle(), folder_mode, file_mode).map_err(failed)?;
         }
         let files = self.files.load(Ordering::Relaxed);
         let (verified, flushed) = std::thread::scope(|scope| {
@@ -307,6 +314,10 @@ fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
 
 /// The same without a single system call for it. Between the check and the rename an empty folder
 /// may appear and be replaced; anything else makes the rename of a folder fail.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "asks first, where the system has no call that does both"
+)]
 fn rename_after_asking(from: &Path, to: &Path) -> io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
@@ -315,24 +326,73 @@ fn rename_after_asking(from: &Path, to: &Path) -> io::Result<()> {
     }
 }
 
-/// Sets the mode of every folder and file below `path`. Everything there is ours.
-pub fn set_rights(path: &Path, folder_mode: u32, file_mode: u32) -> Result<(), WriteError> {
-    let fail = WriteError::at(path);
-    let metadata = fs::symlink_metadata(path).map_err(fail)?;
-    if metadata.is_dir() {
-        for entry in fs::read_dir(path).map_err(fail)? {
-            set_rights(&entry.map_err(fail)?.path(), folder_mode, file_mode)?;
+/// Sets the mode of an open folder and of every folder and file below it.
+pub fn set_rights(folder: &OwnedFd, folder_mode: u32, file_mode: u32) -> io::Result<()> {
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let below = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+        let stat = rustix::fs::fstat(&below)?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => set_rights(&below, folder_mode, file_mode)?,
+            _ if stat.st_mode & 0o7777 == file_mode => {}
+            _ => rustix::fs::fchmod(&below, Mode::from_raw_mode(file_mode))?,
         }
     }
-    let mode = if metadata.is_dir() {
-        folder_mode
-    } else {
-        file_mode
-    };
-    if metadata.permissions().mode() & 0o7777 == mode {
+    if rustix::fs::fstat(folder)?.st_mode & 0o7777 == folder_mode {
         return Ok(());
     }
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(fail)
+    Ok(rustix::fs::fchmod(
+        folder,
+        Mode::from_raw_mode(folder_mode),
+    )?)
+}
+
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// Creates a new file below an open folder, through no link whatever happens meanwhile.
+fn create_below(folder: &OwnedFd, path: &str, mode: u32) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::from_raw_mode(mode);
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::ResolveFlags;
+        let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        match rustix::fs::openat2(folder, path, flags, mode, within) {
+            // A folder on the way does not exist, or this kernel lacks the call.
+            Err(Errno::NOENT | Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
+            other => return other,
+        }
+    }
+    let (above, name) = split(path);
+    rustix::fs::openat(make_folders(folder.as_fd(), above)?, name, flags, mode)
+}
+
+/// Makes the folders of a relative path that do not exist yet; returns the last one.
+fn make_folders(folder: BorrowedFd<'_>, path: &str) -> Result<OwnedFd, Errno> {
+    let mut at = rustix::fs::openat(folder, ".", FOLDER, Mode::empty())?;
+    for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
+        if name == ".." {
+            return Err(Errno::INVAL);
+        }
+        at = match rustix::fs::openat(&at, name, FOLDER, Mode::empty()) {
+            Err(Errno::NOENT) => {
+                match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(errno) => return Err(errno),
+                }
+                rustix::fs::openat(&at, name, FOLDER, Mode::empty())?
+            }
+            other => other?,
+        };
+    }
+    Ok(at)
 }
 
 /// The folders that were created above a target, outermost first; deleted again when dropped, if
@@ -372,6 +432,8 @@ impl Drop for MadeFolders {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     const SEALED: (Place, Rights) = (Place::Free, Rights::ReadOnly);
@@ -389,6 +451,34 @@ mod tests {
         staging.put("x/y", b"1").unwrap();
         drop(staging);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn staging_swapped_for_a_link_writes_nothing_where_the_link_leads() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        fs::create_dir(&home).unwrap();
+        fs::write(home.join("kept"), "x").unwrap();
+        let target = folder.path().join("target");
+        let staging = Staging::begin_beside(&target).unwrap();
+        staging.put("before", b"1").unwrap();
+        fs::rename(staging.path(), folder.path().join("stolen")).unwrap();
+        std::os::unix::fs::symlink(&home, staging.path()).unwrap();
+        staging.put("x/y", b"1").unwrap();
+        staging.put("z", b"1").unwrap();
+        staging.make_folder("a/b").unwrap();
+        staging.rename("z", "renamed").unwrap();
+        staging.remove("before").unwrap();
+        let refused = staging.publish(&target, SEALED, |_| {
+            Err::<(), _>(StagingError::Exists(PathBuf::from("refused")))
+        });
+        assert!(refused.is_err());
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 1);
+        let mode = fs::metadata(home.join("kept"))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o200, 0o200);
     }
 
     #[test]

@@ -2,54 +2,48 @@
 //!
 //! Their names begin with [`PREFIX`], and their creator holds a lock on them as long as it runs.
 //! The kernel releases the lock when the process ends, however it ends; so what is not locked is
-//! abandoned, and the next run in the same folder deletes it. A name alone proves nothing: what is
-//! locked stays, and so does everything with another name.
+//! abandoned, and the next run of the same user in the same folder deletes it. A name alone proves
+//! nothing: what is locked stays, and so does everything with another name, everything of another
+//! user, and everything in a folder where anybody can rename things.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use rustix::fs::{FlockOperation, OFlags};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use tempfile::NamedTempFile;
+
+use crate::atomic::folder_of;
+use crate::handles::{is_open_to_all, open_folder, remove_tree};
+use crate::private::{PrivateFolder, random_name};
 
 /// The prefix of every unfinished file or folder.
 pub const PREFIX: &str = ".runseal-unfinished-";
 
 pub use runseal_survey::is_unfinished;
 
-/// Marks the open file or folder at `path` as owned by this process until it is closed. Returns
+/// Marks the open file or folder with this name as owned by this process until it is closed. Returns
 /// false if another process swept it away between its creation and this call.
-pub(crate) fn hold(file: &File, path: &Path) -> io::Result<bool> {
-    match rustix::fs::flock(file, FlockOperation::LockExclusive) {
-        Ok(()) => is_named(file, path),
+fn hold(file: impl AsFd, folder: impl AsFd, name: &OsStr) -> io::Result<bool> {
+    match rustix::fs::flock(&file, FlockOperation::LockExclusive) {
+        Ok(()) => is_named(file, folder, name),
         // This file system does not support locks, so nobody deletes anything here either.
         Err(Errno::OPNOTSUPP | Errno::NOLCK) => Ok(true),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// Whether the open file is the one that has the name `path`.
-fn is_named(file: &File, path: &Path) -> io::Result<bool> {
-    let open = file.metadata()?;
-    match fs::symlink_metadata(path) {
-        Ok(named) => Ok((open.dev(), open.ino()) == (named.dev(), named.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
+/// Whether the open file is the one that has this name.
+fn is_named(file: impl AsFd, folder: impl AsFd, name: &OsStr) -> io::Result<bool> {
+    let open = rustix::fs::fstat(file)?;
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(named) => Ok((open.st_dev, open.st_ino) == (named.st_dev, named.st_ino)),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(errno.into()),
     }
-}
-
-/// Creates something under an unused random name. Unlike with ready-made temporary files, errors of
-/// `make` are returned unchanged, because no message may contain the random name.
-pub(crate) fn create_named<T>(
-    folder: &Path,
-    make: impl FnMut(&Path) -> io::Result<T>,
-) -> io::Result<NamedTempFile<T>> {
-    tempfile::Builder::new()
-        .prefix(PREFIX)
-        .make_in(folder, make)
 }
 
 /// Splits a path at an unfinished file or folder, and what is below that; `None` for all other
@@ -63,92 +57,152 @@ pub(crate) fn split_unfinished(path: &Path) -> Option<(&Path, &Path)> {
     Some((top.parent()?, path.strip_prefix(top).ok()?))
 }
 
-/// Deletes what ended processes left unfinished in `folder`. What cannot be deleted stays: it does
-/// no harm, and the next run tries again.
-pub(crate) fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else {
+/// Deletes what ended processes of this user left unfinished in `folder`. What cannot be deleted
+/// stays: it does no harm, and the next run tries again.
+pub(crate) fn sweep(folder: &OwnedFd) {
+    let is_anybodys = |stat: Stat| is_open_to_all(&stat) && stat.st_mode & 0o1000 == 0;
+    if rustix::fs::fstat(folder).map_or(true, is_anybodys) {
+        return;
+    }
+    let Ok(entries) = Dir::read_from(folder) else {
         return;
     };
     for entry in entries.flatten() {
-        if entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
-            let _ = take_away(&entry.path());
+        let name = entry.file_name().to_bytes();
+        if name.starts_with(PREFIX.as_bytes()) {
+            let _ = take_away(folder, OsStr::from_bytes(name));
         }
     }
 }
 
-/// Deletes the file or folder at `path`, if no process holds it.
-fn take_away(path: &Path) -> io::Result<()> {
-    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
-    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    if !is_named(&file, path)? {
+/// Deletes a file or folder of this user, if no process holds it.
+fn take_away(folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+    let own = rustix::process::geteuid().as_raw();
+    if rustix::fs::fstat(&file)?.st_uid != own {
         return Ok(());
     }
-    if file.metadata()?.is_dir() {
-        remove_folder(path)
-    } else {
-        fs::remove_file(path)
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    match is_named(&file, folder, name)? {
+        true => remove_tree(folder, name),
+        false => Ok(()),
     }
 }
 
-/// Deletes a folder with its content, including read-only folders. Follows no links.
-fn remove_folder(path: &Path) -> io::Result<()> {
-    let mut waiting = vec![path.to_owned()];
-    while let Some(folder) = waiting.pop() {
-        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            if entry.file_type()?.is_dir() {
-                waiting.push(entry.path());
-            }
-        }
-    }
-    fs::remove_dir_all(path)
-}
-
-/// A folder under construction; deleted with its content when dropped, unless it was kept.
+/// A file under construction; deleted when dropped, unless it got its name.
 #[derive(Debug)]
-pub(crate) struct UnfinishedFolder {
-    path: PathBuf,
-    /// The mode that any new folder would have here.
-    new_mode: u32,
-    _held: File,
+pub struct UnfinishedFile {
+    folder: OwnedFd,
+    name: OsString,
+    file: File,
     is_kept: bool,
 }
 
-impl UnfinishedFolder {
-    /// Creates one in `folder`, after deleting what others left there.
-    pub(crate) fn create_in(folder: &Path) -> io::Result<Self> {
-        sweep(folder);
+impl UnfinishedFile {
+    /// Creates one beside `path`, with the mode of any new file.
+    ///
+    /// # Errors
+    /// When it cannot be created.
+    pub fn create_beside(path: &Path) -> io::Result<Self> {
+        Self::create_in(&open_folder(folder_of(path))?, 0o666)
+    }
+
+    /// Creates one in `folder`, with this mode as far as the umask allows.
+    pub(crate) fn create_in(folder: &OwnedFd, mode: u32) -> io::Result<Self> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         loop {
-            // The mode after applying the umask is that of any new folder here.
-            let made = create_named(folder, |path| fs::create_dir(path))?;
-            let made = made.into_temp_path().keep().map_err(|error| error.error)?;
-            let held = match File::open(&made) {
-                Ok(held) => held,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
+            let name = OsString::from(format!("{PREFIX}{}", random_name()?));
+            let file = match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(mode)) {
+                Ok(file) => file,
+                Err(Errno::EXIST) => continue,
+                Err(errno) => return Err(errno.into()),
             };
-            if hold(&held, &made)? {
-                let new_mode = held.metadata()?.mode() & 0o777;
-                // Nobody else may see unfinished content.
-                held.set_permissions(Permissions::from_mode(0o700))?;
+            if hold(&file, folder, &name)? {
                 return Ok(Self {
-                    path: made,
-                    new_mode,
-                    _held: held,
+                    folder: folder.try_clone()?,
+                    name,
+                    file: File::from(file),
                     is_kept: false,
                 });
             }
         }
     }
 
+    /// The open file.
+    pub fn as_file_mut(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Gives it its name in the same folder, and replaces what has it.
+    pub(crate) fn persist(mut self, name: &OsStr) -> io::Result<()> {
+        rustix::fs::renameat(&self.folder, &self.name, &self.folder, name)?;
+        self.is_kept = true;
+        Ok(())
+    }
+
+    /// Gives it its name in the same folder, which must be free.
+    ///
+    /// # Errors
+    /// When something has the name, or the folder cannot be written to.
+    pub fn persist_new(self, name: &OsStr) -> io::Result<()> {
+        // The unfinished name goes when this value is dropped.
+        let flags = AtFlags::empty();
+        match rustix::fs::linkat(&self.folder, &self.name, &self.folder, name, flags) {
+            Ok(()) => Ok(()),
+            // This file system has no hard links.
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS) => {
+                match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
+                    Err(Errno::NOENT) => self.persist(name),
+                    Err(errno) => Err(errno.into()),
+                }
+            }
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // If this fails, the next run deletes it.
+            let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
+        }
+    }
+}
+
+/// A folder under construction; deleted with its content when dropped, unless it was kept.
+#[derive(Debug)]
+pub(crate) struct UnfinishedFolder {
+    folder: PrivateFolder,
+    /// The mode that any new folder would have here.
+    new_mode: u32,
+}
+
+impl UnfinishedFolder {
+    /// Creates one in `place`, after deleting what others left there. It is private.
+    pub(crate) fn create_in(place: &Path) -> io::Result<Self> {
+        let above = open_folder(place)?;
+        sweep(&above);
+        loop {
+            let folder = PrivateFolder::create_in(place, PREFIX)?;
+            let name = folder.path().file_name().unwrap_or_default();
+            if hold(folder.handle(), &above, name)? {
+                let new_mode = find_new_mode(folder.handle())?;
+                return Ok(Self { folder, new_mode });
+            }
+        }
+    }
+
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
+    }
+
+    /// The open folder.
+    pub(crate) fn handle(&self) -> &OwnedFd {
+        self.folder.handle()
     }
 
     /// The mode that any new folder would have here, by the umask.
@@ -158,44 +212,58 @@ impl UnfinishedFolder {
 
     /// Gives it the mode of any new folder; until then it is private.
     pub(crate) fn open_up(&self) -> io::Result<()> {
-        fs::set_permissions(&self.path, Permissions::from_mode(self.new_mode))
+        let mode = Mode::from_raw_mode(self.new_mode);
+        Ok(rustix::fs::fchmod(self.folder.handle(), mode)?)
     }
 
     /// Records that it has been renamed and must not be deleted.
-    pub(crate) fn keep(mut self) {
-        self.is_kept = true;
+    pub(crate) fn keep(self) {
+        self.folder.keep();
     }
 }
 
-impl Drop for UnfinishedFolder {
-    fn drop(&mut self) {
-        if !self.is_kept {
-            // If this fails, the next run deletes it.
-            let _ = remove_folder(&self.path);
-        }
-    }
+/// The mode of a new folder: only making one tells, since the umask cannot be read without setting it.
+fn find_new_mode(folder: &OwnedFd) -> io::Result<u32> {
+    const PROBE: &str = "mode";
+    rustix::fs::mkdirat(folder, PROBE, Mode::from_raw_mode(0o777))?;
+    let made = rustix::fs::statat(folder, PROBE, AtFlags::SYMLINK_NOFOLLOW);
+    rustix::fs::unlinkat(folder, PROBE, AtFlags::REMOVEDIR)?;
+    Ok(made?.st_mode & 0o777)
 }
 
 /// A name in a folder that this process is about to use, reserved so that another process which
 /// chooses a name at the same time chooses a different one. Released when dropped.
 #[derive(Debug)]
 pub(crate) struct ClaimedName {
-    path: PathBuf,
-    _held: File,
+    folder: OwnedFd,
+    name: OsString,
+    _held: OwnedFd,
 }
 
 impl ClaimedName {
-    /// Reserves `name` in `folder`; `None` if another process has reserved it.
+    /// Reserves `name` in `folder`; `None` if another process has reserved it, or another user keeps
+    /// us from it.
     pub(crate) fn claim(folder: &Path, name: &str) -> io::Result<Option<Self>> {
-        let path = folder.join(format!("{PREFIX}{name}"));
+        let folder = open_folder(folder)?;
+        let name = OsString::from(format!("{PREFIX}{name}"));
+        let flags = OFlags::WRONLY
+            | OFlags::CREATE
+            | OFlags::NOFOLLOW
+            | OFlags::NONBLOCK
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
         loop {
-            let file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .mode(0o600)
-                .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
-                .open(&path)?;
+            let mode = Mode::RUSR | Mode::WUSR;
+            let file = match rustix::fs::openat(&folder, &name, flags, mode) {
+                Ok(file) => file,
+                Err(Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Ok(None),
+                Err(Errno::ACCESS)
+                    if rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok() =>
+                {
+                    return Ok(None);
+                }
+                Err(errno) => return Err(errno.into()),
+            };
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => return Ok(None),
                 // This file system does not support locks; only renaming without replacing protects
@@ -204,8 +272,12 @@ impl ClaimedName {
                 Err(errno) => return Err(errno.into()),
             }
             // The previous holder may have deleted it before we got the lock.
-            if is_named(&file, &path)? {
-                return Ok(Some(Self { path, _held: file }));
+            if is_named(&file, &folder, &name)? {
+                return Ok(Some(Self {
+                    folder,
+                    name,
+                    _held: file,
+                }));
             }
         }
     }
@@ -214,13 +286,20 @@ impl ClaimedName {
 impl Drop for ClaimedName {
     fn drop(&mut self) {
         // If this fails, the next run deletes it.
-        let _ = fs::remove_file(&self.path);
+        let _ = rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty());
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
+
+    fn sweep(folder: &Path) {
+        super::sweep(&open_folder(folder).unwrap());
+    }
 
     #[test]
     fn name_is_claimed_by_one_at_a_time_and_leaves_nothing() {
@@ -265,6 +344,24 @@ mod tests {
         let path = held.path().to_owned();
         drop(held);
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn sweep_leaves_what_anybody_could_have_renamed_and_what_strangers_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at(".runseal-unfinished-renamed")).unwrap();
+        fs::write(at(".runseal-unfinished-renamed/thesis"), "x").unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+        sweep(folder.path());
+        assert!(at(".runseal-unfinished-renamed/thesis").exists());
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
+        if rustix::process::geteuid().is_root() {
+            let stranger = Some(2_000_000_001);
+            std::os::unix::fs::chown(at(".runseal-unfinished-renamed"), stranger, None).unwrap();
+            sweep(folder.path());
+            assert!(at(".runseal-unfinished-renamed/thesis").exists());
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::path::Path;
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_engine::directory::{DirectorySource, RootLink};
+use runseal_engine::record::Choice;
 use runseal_engine::record::bundle::{JudgedBundle, Replayed, replay_bundle};
 use runseal_engine::record::replay::RecordedOptions;
 use runseal_engine::record::run::{Command, Watching, policy};
@@ -34,7 +35,7 @@ fn record(folder: &Path, sandbox: &Sandbox, bytes: u64) -> std::path::PathBuf {
             secrets: BTreeMap::new(),
             stdin: Vec::new(),
             fixed_time: None,
-            search: [Some(OsString::from("/usr/bin:/bin")), None],
+            choice: Choice::Caller(Some(OsString::from("/usr/bin:/bin"))),
             models: None,
             limits: policy(),
         },

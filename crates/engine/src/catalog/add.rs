@@ -16,7 +16,7 @@ use runseal_core::formats::Format;
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
 use runseal_core::verify::{Checked, Level, Outcome, Survey, Verdict};
 use runseal_survey::Files;
-use runseal_survey::signing::{ArchiveDigests, judge_noted};
+use runseal_survey::signing::{OuterFiles, judge_noted};
 
 use super::collect::{KEPT, describe_unit};
 use super::{Added, Catalog, CatalogError, Entry, Existing, Sighting, UNSIGNED};
@@ -95,7 +95,7 @@ pub fn add_paths(
     let collector = Collector {
         files,
         question: options.question,
-        archives: ArchiveDigests::default(),
+        archives: OuterFiles::default(),
         sender,
         refusals: Mutex::default(),
         faulty_archives: Mutex::default(),
@@ -194,7 +194,7 @@ fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Re
 struct Collector<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
-    archives: ArchiveDigests,
+    archives: OuterFiles,
     sender: SyncSender<Entry>,
     /// Why valid units were not added, by place.
     refusals: Mutex<BTreeMap<String, String>>,

@@ -57,6 +57,9 @@ pub enum CatalogError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// Its file may not be written to.
+    #[error(transparent)]
+    Write(#[from] crate::atomic::WriteError),
     /// SQLite refused or failed.
     #[error("the catalogue failed")]
     Sql(#[from] rusqlite::Error),

@@ -1,6 +1,7 @@
 //! The decision: accept, reject or review, with its reasons.
 
 use runseal_core::digest::ContentHash;
+use runseal_core::formats::pack::APPROVED;
 use runseal_core::verify::one_line;
 use runseal_kernel::Bundle;
 use runseal_kernel::proposal::{Action, ActionKind, Proposal, Test, TestKind};
@@ -101,7 +102,7 @@ pub(super) fn decide(
     match (proposal.requires_approval, options.approve) {
         (false, _) => (true, reasons),
         (true, true) => {
-            reasons.push("accept: approved by the caller".to_owned());
+            reasons.push(APPROVED.to_owned());
             (true, reasons)
         }
         (true, false) => {

@@ -5,7 +5,8 @@
 //! is undone while the lock is held. A last line torn by a crash is left as it is, terminated with
 //! a line feed and reported: no existing content is ever dropped or merged.
 
-use std::fs::{File, OpenOptions};
+use crate::atomic::{Readers, open_in_place};
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::ledger::{line_hash, parse_lines};
 use runseal_core::limits::JsonLimits;
 use runseal_core::timestamp::parse_utc;
-use rustix::fs::FlockOperation;
+use rustix::fs::{FlockOperation, OFlags};
 
 /// Why an entry was not appended.
 #[derive(Debug, thiserror::Error)]
@@ -70,12 +71,8 @@ impl LockedLedger {
             path: path.to_owned(),
             source,
         };
-        let mut file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)
-            .map_err(fail)?;
+        let mut file = open_in_place(path, Readers::AsUmask).map_err(fail)?;
+        rustix::fs::fcntl_setfl(&file, OFlags::APPEND).map_err(|errno| fail(errno.into()))?;
         rustix::fs::flock(&file, FlockOperation::LockExclusive)
             .map_err(|errno| fail(errno.into()))?;
         let mut bytes = Vec::new();

@@ -5,10 +5,10 @@
 //! Calls are answered one at a time, so that their order is the order of the recording. A prompt
 //! that was not recorded fails the command; the error names the recorded prompt that was due.
 
+use crate::private::PrivateFolder;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,6 @@ use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, pa
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::model_io::{MAX_INTERACTIONS, MAX_RESPONSE_BYTES, PROMPT_CONTENT};
 use runseal_core::verify::one_line;
-use tempfile::TempDir;
 
 /// The longest request that is read, in bytes.
 const LARGEST_REQUEST: usize = 16 << 20;
@@ -83,7 +82,8 @@ struct State {
 
 /// A running server; stops when dropped.
 pub(super) struct ModelServer {
-    folder: TempDir,
+    inside: PathBuf,
+    _folder: PrivateFolder,
     state: Arc<Mutex<State>>,
     identity: Identity,
     is_over: Arc<AtomicBool>,
@@ -93,14 +93,12 @@ pub(super) struct ModelServer {
 impl ModelServer {
     /// Starts the server.
     pub(super) fn start(answers: Answers, identity: Identity) -> io::Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("runseal-model-")
-            .tempdir()?;
+        let folder = PrivateFolder::create("model")?;
         // The command may run under another user id.
-        std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755))?;
-        let socket = folder.path().join("socket");
+        let inside = folder.make_shared_inside()?;
+        let socket = inside.join("socket");
         let listener = UnixListener::bind(&socket)?;
-        std::fs::set_permissions(&socket, PermissionsExt::from_mode(0o666))?;
+        crate::handles::set_mode(&socket, 0o666)?;
         listener.set_nonblocking(true)?;
         let state = Arc::new(Mutex::new(State::default()));
         let is_over = Arc::new(AtomicBool::new(false));
@@ -114,7 +112,8 @@ impl ModelServer {
             }
         })?;
         Ok(Self {
-            folder,
+            inside,
+            _folder: folder,
             state,
             identity,
             is_over,
@@ -124,7 +123,7 @@ impl ModelServer {
 
     /// The folder of the socket, to be mounted in the sandbox.
     pub(super) fn folder(&self) -> &Path {
-        self.folder.path()
+        &self.inside
     }
 
     /// The first call that could not be answered.

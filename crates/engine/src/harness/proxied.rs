@@ -12,8 +12,10 @@ use runseal_core::formats::policy::Policy;
 use runseal_core::limits::JsonLimits;
 
 use super::HarnessError;
+use crate::atomic::{Readers, write_new};
 use crate::input::read_file;
 use crate::models::{ModelSession, ModelTraffic, StartReplay};
+use crate::private::PrivateFolder;
 
 /// The adapter named by the proxy's recordings.
 const ADAPTER: &str = "http-proxy";
@@ -107,7 +109,7 @@ fn check_models(root: Node<'_>, policy: &Policy) -> Result<(), HarnessError> {
 pub(super) struct Answering {
     session: Arc<dyn ModelSession>,
     /// The folder of the recording, deleted with the session.
-    _folder: tempfile::TempDir,
+    _folder: PrivateFolder,
 }
 
 impl Answering {
@@ -127,12 +129,10 @@ impl Answering {
             HarnessError::Invalid(what.to_owned())
         })?;
         let fault = |error: std::io::Error| HarnessError::Internal(error.to_string());
-        let folder = tempfile::Builder::new()
-            .prefix("runseal-models-")
-            .tempdir()
-            .map_err(fault)?;
+        let folder = PrivateFolder::create("models").map_err(fault)?;
         let path = folder.path().join("model_io.json");
-        std::fs::write(&path, recording).map_err(fault)?;
+        write_new(&path, recording, Readers::Owner)
+            .map_err(|error| HarnessError::Internal(error.to_string()))?;
         let session = start(&path).map_err(HarnessError::Invalid)?;
         Ok(Some(Self {
             session,

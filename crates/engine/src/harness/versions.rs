@@ -6,6 +6,7 @@ use std::time::Duration;
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_sandbox::{Sandbox, Spec};
 
+use crate::private::PrivateFolder;
 use crate::programs::find_program;
 
 /// Node's version with its `v`, npm's without; v0.0.0 and 0.0.0 if they are not installed.
@@ -24,7 +25,7 @@ fn ask_node(sandbox: Option<&Sandbox>) -> Option<String> {
     let Some(sandbox) = sandbox else {
         return header_version();
     };
-    let folder = tempfile::tempdir().ok()?;
+    let folder = PrivateFolder::create("versions").ok()?;
     let mut spec = Spec::new(["node", "--version"], folder.path());
     spec.limits.wall_time = Duration::from_secs(5);
     let outcome = sandbox.run(&spec).ok()?;

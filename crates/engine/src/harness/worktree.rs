@@ -4,6 +4,7 @@
 //! Every access goes through descriptors and follows no link: a command may have replaced a folder
 //! by one. No command runs while files are accessed here.
 
+use crate::private::PrivateFolder;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Read, Write};
@@ -14,7 +15,6 @@ use runseal_core::path::SafePath;
 use runseal_sandbox::outputs::{self, Entry, Kind, OutputError};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use tempfile::TempDir;
 
 /// Folders that always exist in the work folder.
 pub(super) const FOLDERS: [&str; 4] = ["build", "dist", "out", "tmp"];
@@ -29,13 +29,13 @@ const FILE: OFlags = OFlags::CLOEXEC
 
 /// The work folder; deleted with its content when dropped.
 pub(super) struct WorkTree {
-    folder: TempDir,
+    folder: PrivateFolder,
 }
 
 impl WorkTree {
     /// Creates an empty one, with a folder for each of the policy's write roots.
     pub(super) fn new(write_roots: &[String]) -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("runseal-work-").tempdir()?;
+        let folder = PrivateFolder::create("work")?;
         let roots = write_roots.iter().map(String::as_str);
         let names: BTreeSet<&str> = FOLDERS.into_iter().chain(roots).collect();
         for name in names {

@@ -137,10 +137,11 @@ pub fn build_redactable(
     Ok((summary, kept.and_then(KeptSeed::stays)))
 }
 
-/// Verifies the bundle at the strictest level before it is published.
+/// Verifies the bundle before it is published. What we write has its form; what sources hold may not: a slice that ends in
+/// blank lines keeps them, and only the rules of form mind.
 fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
     let options = VerifyOptions {
-        level: Level::Form,
+        level: Level::Integrity,
         ..VerifyOptions::default()
     };
     let verified = verify_job_bundle(folder, options);

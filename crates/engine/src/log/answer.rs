@@ -187,8 +187,9 @@ impl OpenLog {
         let Some(policy) = &self.policy else {
             let checkpoint = runseal_trust::log::Checkpoint::parse(&note.text);
             let checkpoint = checkpoint.map_err(|error| error.to_string())?;
-            return Ok(format!(
-                "entry {index} of {} in `{}`; who signed its checkpoint was not checked",
+            return Err(format!(
+                "entry {index} of {} in `{}`, not checked against a key: --log-key or --log-policy \
+                 says who must have signed",
                 checkpoint.size,
                 checkpoint.origin.escape_debug()
             ));

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_trust::log::tree::empty_root;
 use runseal_trust::log::{Checkpoint, SignedNote};
+use rustix::fs::OFlags;
 
 use super::contract::{KeptEntry, Log, check_name};
 use super::files::{
@@ -65,12 +66,21 @@ impl FolderLog {
     /// # Errors
     /// When it is not a log, or is truncated.
     pub fn open(folder: &Path) -> Result<Self, LogError> {
-        Self::open_with(folder, OpenOptions::new().read(true))
+        Self::open_with(folder, |path| {
+            let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+            OpenOptions::new()
+                .read(true)
+                .custom_flags(flags.bits().cast_signed())
+                .open(path)
+        })
     }
 
-    pub(super) fn open_with(folder: &Path, options: &OpenOptions) -> Result<Self, LogError> {
+    pub(super) fn open_with(
+        folder: &Path,
+        open: impl Fn(&Path) -> io::Result<File>,
+    ) -> Result<Self, LogError> {
         let head = Self::read_head(folder)?;
-        let open = |file: &'static str| options.open(folder.join(file)).map_err(file_error(file));
+        let open = |file: &'static str| open(&folder.join(file)).map_err(file_error(file));
         let log = Self {
             folder: folder.to_owned(),
             entries: open(ENTRIES)?,
@@ -335,6 +345,25 @@ mod tests {
         let tree = MemoryTree::new((0..3).map(|at| leaf_hash(&entry(at))));
         assert_eq!(appender.log().state().root, tree.root());
         assert_eq!(appender.log().entry(1).unwrap(), entry(1));
+    }
+
+    #[test]
+    fn log_whose_files_are_links_is_not_opened_and_their_targets_stay() {
+        let (folder, path) = new_log();
+        let victim = folder.path().join("victim");
+        std::fs::write(&victim, "secret").unwrap();
+        for name in [ENTRIES, LEAVES, NODES] {
+            let place = path.join(name);
+            let whole = std::fs::read(&place).unwrap();
+            std::fs::remove_file(&place).unwrap();
+            std::os::unix::fs::symlink(&victim, &place).unwrap();
+            assert!(FolderLog::open(&path).is_err(), "{name}");
+            assert!(FolderAppender::open(&path).is_err(), "{name}");
+            std::fs::remove_file(&place).unwrap();
+            std::fs::write(&place, whole).unwrap();
+        }
+        assert_eq!(std::fs::read(&victim).unwrap(), b"secret");
+        assert!(FolderAppender::open(&path).is_ok());
     }
 
     #[test]

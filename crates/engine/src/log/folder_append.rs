@@ -1,6 +1,5 @@
 //! Appends to a log in a folder: one process at a time, whole batches or nothing.
 
-use std::fs::OpenOptions;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
@@ -12,7 +11,7 @@ use super::contract::{Appended, Appender, Log, Tree, check_entries, place_entrie
 use super::files::{CHECKPOINT, ENTRIES, HEAD, Head, LEAVES, LogError, NODES, file_error};
 use super::folder::FolderLog;
 use super::index::HashIndex;
-use crate::atomic::write_bytes;
+use crate::atomic::{Readers, open_existing, write_derived};
 
 /// The one process that appends to a log in a folder.
 #[derive(Debug)]
@@ -27,14 +26,13 @@ impl FolderAppender {
     /// # Errors
     /// When it is not a log, is truncated, or another process is appending.
     pub fn open(folder: &Path) -> Result<Self, LogError> {
-        let options = OpenOptions::new().read(true).write(true).clone();
         // Lock before reading the head, so that it is the newest.
         let entries = folder.join(ENTRIES);
         FolderLog::read_head(folder)?;
-        let lock = options.open(&entries).map_err(file_error(ENTRIES))?;
+        let lock = open_existing(&entries).map_err(file_error(ENTRIES))?;
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| LogError::Busy)?;
-        let mut log = FolderLog::open_with(folder, &options)?;
+        let mut log = FolderLog::open_with(folder, open_existing)?;
         log.entries = lock;
         for (file, handle, length) in log.lengths() {
             handle.set_len(length).map_err(file_error(file))?;
@@ -94,7 +92,11 @@ impl FolderAppender {
             },
             entry_bytes,
         };
-        write_bytes(&self.log.folder.join(HEAD), head.to_text().as_bytes())?;
+        write_derived(
+            &self.log.folder.join(HEAD),
+            head.to_text().as_bytes(),
+            Readers::AsUmask,
+        )?;
         self.log.head = head;
         self.log.index = HashIndex::default();
         self.frontier = frontier;
@@ -123,6 +125,10 @@ impl Appender for FolderAppender {
     fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError> {
         self.check_last()?;
         let path = self.log.folder.join(CHECKPOINT);
-        Ok(write_bytes(&path, note.to_text().as_bytes())?)
+        Ok(write_derived(
+            &path,
+            note.to_text().as_bytes(),
+            Readers::AsUmask,
+        )?)
     }
 }

@@ -9,7 +9,6 @@ mod present;
 mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,10 +21,10 @@ use self::own_files::OwnFiles;
 use self::places::{
     InputPlace, input_of, is_descriptor, is_harmless, is_of_the_kernel, safe_path, text_of,
 };
-use super::program::normalize;
 use super::run::CommandRun;
-pub(crate) use gaps::{network_gap, observed_gaps, refused_network};
-pub(crate) use places::{Places, is_of_the_machine};
+use crate::world::normalize;
+pub(crate) use gaps::{network_gap, not_shown_gap, observed_gaps, refused_network};
+pub(crate) use places::{Places, is_of_the_machine, is_shown};
 pub(crate) use present::PresentEntry;
 use present::shown_special;
 
@@ -197,6 +196,7 @@ impl Accesses {
         let mut special = BTreeSet::new();
         let mut renamed = Vec::new();
         let mut listed_outside = Vec::new();
+        let mut not_shown = Vec::new();
         for file in &observation.files {
             let is_input = file.needs_original && !own.made(file, places);
             let input = input_of(&file.path, places);
@@ -207,11 +207,18 @@ impl Accesses {
                 (ObservedKind::File, None)
                     if is_input
                         && (file.is_read || file.is_executed)
-                        && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
+                        && is_shown(&file.path, run.isolation, places.shown) =>
                 {
                     self.outside.push(file.clone());
                     // A virtual environment's `python` is a link from the folder to the machine's.
                     self.add_links(file, places);
+                }
+                (ObservedKind::File, None)
+                    if is_input
+                        && (file.is_read || file.is_executed)
+                        && is_of_the_machine(&file.path) =>
+                {
+                    not_shown.push(file.path.display().to_string());
                 }
                 (ObservedKind::Folder, Some(_)) if file.is_read => {
                     self.add_listed(&file.path, places)?;
@@ -228,7 +235,9 @@ impl Accesses {
                     special.insert(file.path.display().to_string());
                 }
                 // One that the command made itself is gone with it.
-                (ObservedKind::Pipe, Some(_)) if file.is_read && file.path.exists() => {
+                (ObservedKind::Pipe, Some(_))
+                    if file.is_read && places.real.look(&file.path).is_ok() =>
+                {
                     let path = file.path.display().to_string();
                     self.gap(
                         "device",
@@ -240,7 +249,8 @@ impl Accesses {
                 }
                 (ObservedKind::Folder, None)
                     if file.is_read
-                        && (is_of_the_machine(&file.path) || places.shows(&file.path)) =>
+                        && (is_of_the_machine(&file.path)
+                            || is_shown(&file.path, run.isolation, places.shown)) =>
                 {
                     listed_outside.push(file.path.display().to_string());
                 }
@@ -266,6 +276,7 @@ impl Accesses {
                 format!("read what only the running kernel has: {}", some_of(&names)),
             );
         }
+        self.gaps.extend(not_shown_gap(&not_shown));
         if !listed_outside.is_empty() {
             let what = some_of(&listed_outside);
             self.gap(
@@ -333,7 +344,7 @@ impl Accesses {
                     break;
                 };
                 place.push(part);
-                if let Ok(target) = fs::read_link(&place) {
+                if let Ok(target) = places.real.read_link(&place) {
                     self.add_link(&place, places);
                     let above = place.parent().unwrap_or(places.folder);
                     waiting.push(normalize(&above.join(target).join(rest.as_path())));
@@ -346,7 +357,7 @@ impl Accesses {
     }
 
     fn add_link(&mut self, place: &Path, places: Places<'_>) {
-        let Ok(target) = fs::read_link(place) else {
+        let Ok(target) = places.real.read_link(place) else {
             return;
         };
         let path = place
@@ -375,7 +386,7 @@ impl Accesses {
             return Ok(());
         };
         let relative = text_of(relative)?.to_owned();
-        let entries = match fs::read_dir(path) {
+        let entries = match places.real.list(path) {
             Ok(entries) => entries,
             // The command created it, or it was deleted meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -392,18 +403,18 @@ impl Accesses {
         let mut names = Vec::new();
         let mut unnamed = 0;
         let mut lost = Vec::new();
-        for entry in entries.flatten() {
-            let place = entry.path();
+        for entry in entries {
+            let place = path.join(&entry);
             if Some(place.as_path()) == places.out
-                || crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes())
+                || crate::unfinished::is_unfinished(entry.as_encoded_bytes())
             {
                 continue;
             }
-            let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+            let Some(name) = entry.to_str().map(str::to_owned) else {
                 unnamed += 1;
                 continue;
             };
-            let Ok(metadata) = entry.metadata() else {
+            let Ok(metadata) = places.real.look(&place) else {
                 continue;
             };
             // A bundle cannot hold such a name, nor what is neither file, folder nor link.

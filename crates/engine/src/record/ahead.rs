@@ -16,6 +16,7 @@ use std::time::Duration;
 use runseal_core::digest::Digest;
 use runseal_sandbox::OnFile;
 
+use super::beneath::RealFiles;
 use crate::input::open_regular;
 use crate::stream::{BUFFER, digest_through};
 use crate::threads::processors;
@@ -81,6 +82,8 @@ pub(crate) struct Reader {
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
+    /// Files below these are opened through them, all others by path.
+    real: Arc<RealFiles>,
     /// Signalled at the end.
     is_over: Condvar,
 }
@@ -96,8 +99,11 @@ struct Queue {
 impl Reader {
     /// Starts a thread for it; none where the command has the only processor, or where there can be
     /// no thread: files are then read later.
-    pub(crate) fn start() -> Self {
-        let shared = Arc::new(Shared::default());
+    pub(crate) fn start(real: Arc<RealFiles>) -> Self {
+        let shared = Arc::new(Shared {
+            real,
+            ..Shared::default()
+        });
         let has_room = processors() > 1;
         let start = || {
             let shared = Arc::clone(&shared);
@@ -173,7 +179,7 @@ impl Shared {
             };
             let may_keep = queue.kept < MOST_KEPT;
             drop(queue);
-            let read = read_ahead(&path, may_keep, &mut buffer);
+            let read = read_ahead(&self.real, &path, may_keep, &mut buffer);
             queue = self.lock();
             if let Some(read) = read {
                 let kept = read
@@ -188,8 +194,17 @@ impl Shared {
 }
 
 /// Reads one file; `None` if it does not exist, is too large or changes meanwhile.
-fn read_ahead(path: &Path, may_keep: bool, buffer: &mut [u8]) -> Option<ReadAhead> {
-    let (mut file, size) = open_regular(path).ok()?;
+fn read_ahead(
+    real: &RealFiles,
+    path: &Path,
+    may_keep: bool,
+    buffer: &mut [u8],
+) -> Option<ReadAhead> {
+    let mut file = match real.covers(path) {
+        true => real.open(path).ok()?.0,
+        false => open_regular(path).ok()?.0,
+    };
+    let size = file.metadata().ok()?.len();
     if size > LARGEST_HASHED {
         return None;
     }
@@ -219,7 +234,7 @@ mod tests {
     use super::*;
 
     fn read(paths: &[&Path]) -> FilesAhead {
-        let reader = Reader::start();
+        let reader = Reader::start(Arc::default());
         let Some(_) = reader.listener(|| (), |_| true) else {
             return FilesAhead::default();
         };
@@ -274,7 +289,7 @@ mod tests {
 
     #[test]
     fn reader_that_is_dropped_ends_without_reading_the_rest() {
-        let reader = Reader::start();
+        let reader = Reader::start(Arc::default());
         for number in 0..1000 {
             reader.shared.add(Path::new(&format!("/nowhere/{number}")));
         }

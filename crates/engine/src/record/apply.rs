@@ -3,22 +3,27 @@
 //! before the first file is put there, so that a full disk leaves the folder as it was.
 //!
 //! What others made meanwhile is never taken away with a folder that the command deleted, nothing is written
-//! through a link, and the folder of bundles stays as it is, whatever the command did to it.
+//! through a link, even if the folder belongs to somebody who swaps one in between (`real_folder`), and the folder of bundles stays as it is, whatever the command did to it.
+
+mod real_folder;
 
 use std::collections::BTreeSet;
-use std::fs::{self, Metadata, Permissions};
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::layout::{RUN_META, SUMS};
 use runseal_sandbox::outputs::OutputError;
 use runseal_sandbox::{Change, Changed};
+use rustix::fs::{FileType, Stat};
 
-use super::environment::status_changed_ns;
-use super::program::normalize;
+use self::real_folder::{FolderId, RealFolder, is_folder};
 use super::run::CommandRun;
-use crate::atomic::{WriteError, folder_of};
+use crate::atomic::WriteError;
+use crate::world::normalize;
 
 /// Why nothing, or not everything, was applied.
 #[derive(Debug, thiserror::Error)]
@@ -79,14 +84,14 @@ pub struct Applied {
     pub spared: Vec<String>,
 }
 
-/// Applies those changes of `run` whose path is kept, and all deletions, to `folder`; but none to `out`, the
-/// folder of bundles, to what is in it, or to what it lies in.
+/// Applies those changes of `run` whose path is kept, and all deletions, to the open folder `top`, whose path
+/// is `folder`; but none to `out`, the folder of bundles, to what is in it, or to what it lies in.
 ///
 /// # Errors
 /// [`ApplyError`]. Where something changed meanwhile, or cannot be written, nothing at all is applied.
 pub fn apply_changes(
     run: &CommandRun,
-    folder: &Path,
+    (top, folder): (OwnedFd, &Path),
     out: &Path,
     is_kept: impl Fn(&str) -> bool,
 ) -> Result<Applied, ApplyError> {
@@ -94,6 +99,7 @@ pub fn apply_changes(
         return Ok(Applied::default());
     };
     let bundles = find_bundles(folder, out);
+    let real = RealFolder::new(top, folder);
     let mut applied = Applied::default();
     let mut changes = Vec::new();
     for change in layer.changes() {
@@ -106,13 +112,13 @@ pub fn apply_changes(
             continue;
         }
         if !bundles.iter().any(is_spared) {
-            changes.push((change, target));
+            changes.push(change);
         } else if !matches!(change.now, Changed::Folder { .. }) {
-            applied.spared.push(shown(&target, folder));
+            applied.spared.push(shown(Path::new(&change.path)));
         }
     }
     let check = Check {
-        folder,
+        folder: &real,
         // Where that is not known, everything may have changed.
         began_ns: match run.began_ns {
             i128::MAX => i128::MIN,
@@ -120,9 +126,11 @@ pub fn apply_changes(
         },
     };
     check.find_deleted(&changes)?;
-    let mut written = StagedChanges::default();
-    for (change, target) in &changes {
-        let fail = WriteError::at(target);
+    let mut written = StagedChanges::new(&real);
+    for change in &changes {
+        let target = Path::new(&change.path);
+        let place = real.place(target);
+        let fail = WriteError::at(&place);
         match change.now {
             Changed::File { mode, .. } => {
                 let file = layer.open(&change.path)?;
@@ -138,7 +146,7 @@ pub fn apply_changes(
     }
     // Writing may have taken a while.
     let deleted = check.find_deleted(&changes)?;
-    applied.changes = written.put_into_place(&deleted, folder)?;
+    applied.changes = written.put_into_place(&deleted)?;
     Ok(applied)
 }
 
@@ -166,17 +174,13 @@ fn find_bundles(folder: &Path, out: &Path) -> Vec<PathBuf> {
     bundles.into_iter().collect()
 }
 
-fn shown(target: &Path, folder: &Path) -> String {
-    let name = target.strip_prefix(folder).unwrap_or(target);
-    name.to_string_lossy().escape_debug().to_string()
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string()
 }
-
-/// A change that is to be applied, and where.
-type Planned<'a> = (&'a Change, PathBuf);
 
 /// Finds what stands against applying changes to a folder.
 struct Check<'a> {
-    folder: &'a Path,
+    folder: &'a RealFolder,
     /// When the command began, as times of files tell it.
     began_ns: i128,
 }
@@ -192,14 +196,15 @@ struct Obstacles {
 impl Check<'_> {
     /// Everything that is to be taken away: for each deleted name the paths below it and itself, in the order
     /// in which they can be removed. Fails if anything stands against applying.
-    fn find_deleted(&self, changes: &[Planned<'_>]) -> Result<Vec<Vec<PathBuf>>, ApplyError> {
+    fn find_deleted(&self, changes: &[&Change]) -> Result<Vec<Vec<PathBuf>>, ApplyError> {
         let mut found = Obstacles::default();
         let mut folders = BTreeSet::new();
         let mut deleted = Vec::new();
-        for (change, target) in changes {
+        for change in changes {
+            let target = Path::new(&change.path);
             self.check_folders_above(target, &mut folders, &mut found);
-            let now = fs::symlink_metadata(target);
-            let is_folder = now.as_ref().is_ok_and(Metadata::is_dir);
+            let now = self.folder.look(target);
+            let is_folder = now.as_ref().is_ok_and(is_folder);
             match change.now {
                 Changed::Deleted => {
                     let mut paths = Vec::new();
@@ -210,24 +215,24 @@ impl Check<'_> {
                     .or_else(|error| match error.kind() {
                         // Somebody else took it away.
                         io::ErrorKind::NotFound => {
-                            found.changed.push(self.shown(target));
+                            found.changed.push(shown(target));
                             Ok(())
                         }
-                        _ => Err(WriteError::at(target)(error)),
+                        _ => Err(WriteError::at(&self.folder.place(target))(error)),
                     })?;
                     deleted.push(paths);
                 }
                 Changed::Folder { .. } if now.is_ok() && !is_folder => {
-                    found.other_kind.push(self.shown(target));
+                    found.other_kind.push(shown(target));
                 }
                 Changed::Folder { .. } => {}
-                _ if is_folder => found.other_kind.push(self.shown(target)),
+                _ if is_folder => found.other_kind.push(shown(target)),
                 _ => {
                     let is_changed = match now {
                         Ok(now) => !change.existed || self.is_newer(&now),
                         Err(_) => change.existed,
                     };
-                    found.changed.extend(is_changed.then(|| self.shown(target)));
+                    found.changed.extend(is_changed.then(|| shown(target)));
                 }
             }
         }
@@ -247,10 +252,10 @@ impl Check<'_> {
         found: &mut Obstacles,
     ) {
         let above = target.ancestors().skip(1);
-        let below_top = above.take_while(|folder| *folder != self.folder);
+        let below_top = above.take_while(|folder| !folder.as_os_str().is_empty());
         for folder in below_top.take_while(|folder| known.insert(folder.to_path_buf())) {
-            if fs::symlink_metadata(folder).is_ok_and(|now| !now.is_dir()) {
-                found.other_kind.push(self.shown(folder));
+            if self.folder.look(folder).is_ok_and(|now| !is_folder(&now)) {
+                found.other_kind.push(shown(folder));
             }
         }
     }
@@ -259,23 +264,22 @@ impl Check<'_> {
     fn collect(
         &self,
         path: &Path,
-        now: &Metadata,
+        now: &Stat,
         paths: &mut Vec<PathBuf>,
         found: &mut Obstacles,
     ) -> io::Result<()> {
         // A folder changes with the names in it.
         if self.is_newer(now) {
-            found.changed.push(self.shown(path));
+            found.changed.push(shown(path));
             return Ok(());
         }
-        if now.is_dir() {
-            if now.dev() != fs::metadata(self.folder)?.dev() {
-                found.mounted.push(self.shown(path));
+        if is_folder(now) {
+            if now.st_dev != self.folder.device()? {
+                found.mounted.push(shown(path));
                 return Ok(());
             }
-            for entry in fs::read_dir(path)? {
-                let entry = entry?;
-                self.collect(&entry.path(), &entry.metadata()?, paths, found)?;
+            for below in self.folder.list(path)? {
+                self.collect(&below, &self.folder.look(&below)?, paths, found)?;
             }
         }
         paths.push(path.to_owned());
@@ -283,37 +287,33 @@ impl Check<'_> {
     }
 
     /// Whether something changed since the command began: by the change time, which no program can set back.
-    fn is_newer(&self, now: &Metadata) -> bool {
-        status_changed_ns(now) > self.began_ns
-    }
-
-    fn shown(&self, target: &Path) -> String {
-        shown(target, self.folder)
+    fn is_newer(&self, now: &Stat) -> bool {
+        let changed_ns = i128::from(now.st_ctime) * 1_000_000_000 + i128::from(now.st_ctime_nsec);
+        changed_ns > self.began_ns
     }
 }
 
 /// What is to be put into place: all of it lies beside its targets before the first one is touched.
 /// What is still there when this goes is taken away.
 #[derive(Debug)]
-struct StagedChanges {
-    files: Vec<(tempfile::TempPath, PathBuf)>,
+struct StagedChanges<'a> {
+    folder: &'a RealFolder,
+    files: Vec<StagedFile>,
     /// Folders that were made on the way, each after the one that it lies in.
     folders: Vec<PathBuf>,
     /// Rights that folders get once everything is in them.
-    rights: Vec<(PathBuf, u32)>,
+    rights: Vec<(PathBuf, FolderId, u32)>,
     /// Rights that a new file or folder may have.
     allowed: u32,
 }
 
-impl Default for StagedChanges {
-    fn default() -> Self {
-        Self {
-            files: Vec::new(),
-            folders: Vec::new(),
-            rights: Vec::new(),
-            allowed: allowed_rights(),
-        }
-    }
+/// A file that lies beside its target.
+#[derive(Debug)]
+struct StagedFile {
+    beside: OsString,
+    target: PathBuf,
+    /// The folder of both.
+    above: FolderId,
 }
 
 /// What the umask allows; nothing to others where it is not known.
@@ -326,77 +326,78 @@ fn allowed_rights() -> u32 {
     0o777 & !umask.unwrap_or(0o077)
 }
 
-impl StagedChanges {
-    fn make_folders(&mut self, folder: &Path) -> io::Result<()> {
-        let missing: Vec<&Path> = folder.ancestors().take_while(|it| !it.exists()).collect();
-        for folder in missing.into_iter().rev() {
-            fs::create_dir(folder)?;
-            self.folders.push(folder.to_owned());
+impl<'a> StagedChanges<'a> {
+    fn new(folder: &'a RealFolder) -> Self {
+        Self {
+            folder,
+            files: Vec::new(),
+            folders: Vec::new(),
+            rights: Vec::new(),
+            allowed: allowed_rights(),
         }
-        Ok(())
     }
 
     /// The rights that the command gave, as far as the umask allows them or `target` has them already.
     fn rights_of(&self, mode: u32, target: &Path) -> u32 {
-        let before = fs::symlink_metadata(target).ok();
-        let before = before.filter(|before| !before.is_symlink());
-        mode & (self.allowed | before.map_or(0, |before| before.mode()))
+        let is_link = |now: &Stat| FileType::from_raw_mode(now.st_mode) == FileType::Symlink;
+        let before = self.folder.look(target).ok();
+        let before = before.filter(|before| !is_link(before));
+        0o777 & mode & (self.allowed | before.map_or(0, |before| before.st_mode))
     }
 
     fn put_folder(&mut self, target: &Path, mode: u32) -> io::Result<()> {
         let rights = self.rights_of(mode, target);
-        self.make_folders(target)?;
-        self.rights.push((target.to_owned(), rights));
+        let id = self.folder.make_folders(target, &mut self.folders)?;
+        self.rights.push((target.to_owned(), id, rights));
         Ok(())
     }
 
     fn put_beside(&mut self, mut file: fs::File, mode: u32, target: &Path) -> io::Result<()> {
-        let folder: PathBuf = folder_of(target).to_owned();
-        self.make_folders(&folder)?;
+        let above = target.parent().unwrap_or(Path::new(""));
+        let above = self.folder.make_folders(above, &mut self.folders)?;
         // Nobody else may read it before it has its rights.
-        let mut beside = tempfile::Builder::new()
-            .prefix(crate::unfinished::PREFIX)
-            .tempfile_in(&folder)?;
-        io::copy(&mut file, beside.as_file_mut())?;
+        let prefix = crate::unfinished::PREFIX;
+        let (mut written, beside) = self.folder.create_beside(target, above, prefix)?;
+        self.files.push(StagedFile {
+            beside,
+            target: target.to_owned(),
+            above,
+        });
+        io::copy(&mut file, &mut written)?;
         let rights = Permissions::from_mode(self.rights_of(mode, target));
-        beside.as_file().set_permissions(rights)?;
-        beside.as_file().sync_all()?;
-        self.files
-            .push((beside.into_temp_path(), target.to_owned()));
-        Ok(())
+        written.set_permissions(rights)?;
+        written.sync_all()
     }
 
-    fn put_into_place(
-        mut self,
-        deleted: &[Vec<PathBuf>],
-        folder: &Path,
-    ) -> Result<usize, ApplyError> {
-        let files = std::mem::take(&mut self.files);
+    fn put_into_place(mut self, deleted: &[Vec<PathBuf>]) -> Result<usize, ApplyError> {
+        let folder = self.folder;
+        let fail = |path: &Path, error| WriteError::at(&folder.place(path))(error);
         // They hold what was put there, or belong to it.
         self.folders.clear();
-        let of = files.len() + deleted.len();
+        let of = self.files.len() + deleted.len();
         let mut applied: Vec<String> = Vec::new();
-        for (beside, target) in files {
-            match beside.persist(&target) {
-                Ok(()) => applied.push(shown(&target, folder)),
-                Err(error) => {
-                    return Err(stopped(applied, of, WriteError::at(&target)(error.error)));
-                }
+        // What has its name is not taken away when this ends early.
+        self.files.reverse();
+        while let Some(file) = self.files.last() {
+            let target = &file.target;
+            if let Err(error) = folder.rename(&file.beside, target, file.above) {
+                return Err(stopped(applied, of, fail(target, error)));
             }
+            applied.push(shown(target));
+            self.files.pop();
         }
         for paths in deleted {
             for path in paths {
-                if let Err(error) = remove(path) {
-                    return Err(stopped(applied, of, WriteError::at(path)(error)));
+                if let Err(error) = folder.remove(path) {
+                    return Err(stopped(applied, of, fail(path, error)));
                 }
             }
-            applied.extend(paths.last().map(|target| shown(target, folder)));
+            applied.extend(paths.last().map(|target| shown(target)));
         }
         // Inner ones first: an outer one may close the way to them.
-        for (target, rights) in self.rights.iter().rev() {
-            let set = fs::set_permissions(target, Permissions::from_mode(*rights));
-            if let Err(error) = set {
-                return Err(stopped(applied, of, WriteError::at(target)(error)));
+        for (target, id, rights) in self.rights.iter().rev() {
+            if let Err(error) = folder.set_rights(target, *id, *rights) {
+                return Err(stopped(applied, of, fail(target, error)));
             }
         }
         Ok(of)
@@ -414,22 +415,16 @@ fn stopped(applied: Vec<String>, of: usize, source: WriteError) -> ApplyError {
     }
 }
 
-impl Drop for StagedChanges {
+impl Drop for StagedChanges<'_> {
     fn drop(&mut self) {
-        // Files first, which go by themselves: a folder has to be empty.
-        self.files.clear();
-        for folder in self.folders.iter().rev() {
-            let _ = fs::remove_dir(folder);
+        for file in &self.files {
+            let _ = self
+                .folder
+                .remove(&file.target.with_file_name(&file.beside));
         }
-    }
-}
-
-/// Removes a file, a link or an empty folder: what others put into a folder meanwhile keeps it.
-fn remove(path: &Path) -> io::Result<()> {
-    let metadata = fs::symlink_metadata(path)?;
-    match metadata.is_dir() {
-        true => fs::remove_dir(path),
-        false => fs::remove_file(path),
+        for folder in self.folders.iter().rev() {
+            let _ = self.folder.remove(folder);
+        }
     }
 }
 
@@ -437,14 +432,17 @@ fn remove(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn written(folder: &Path, names: &[&str]) -> StagedChanges {
-        let content = folder.join("content");
+    fn real(folder: &Path) -> RealFolder {
+        RealFolder::new(fs::File::open(folder).unwrap().into(), folder)
+    }
+
+    fn written<'a>(folder: &'a RealFolder, names: &[&str]) -> StagedChanges<'a> {
+        let content = folder.place(Path::new("content"));
         fs::write(&content, "new").unwrap();
-        let mut written = StagedChanges::default();
+        let mut written = StagedChanges::new(folder);
         for name in names {
             let file = fs::File::open(&content).unwrap();
-            let target = folder.join(name);
-            written.put_beside(file, 0o644, &target).unwrap();
+            written.put_beside(file, 0o644, Path::new(name)).unwrap();
         }
         fs::remove_file(&content).unwrap();
         written
@@ -462,7 +460,8 @@ mod tests {
     fn what_is_not_put_into_place_leaves_nothing_behind() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("old.txt"), "old").unwrap();
-        let written = written(folder.path(), &["new/below/a.txt", "old.txt"]);
+        let real = real(folder.path());
+        let written = written(&real, &["new/below/a.txt", "old.txt"]);
         assert!(folder.path().join("new/below").is_dir());
         drop(written);
         assert_eq!(names(folder.path()), ["old.txt"]);
@@ -473,11 +472,11 @@ mod tests {
     #[test]
     fn what_was_put_into_place_is_named_where_the_rest_cannot_be() {
         let folder = tempfile::tempdir().unwrap();
-        let written = written(folder.path(), &["a.txt", "taken"]);
+        let real = real(folder.path());
+        let written = written(&real, &["a.txt", "taken"]);
         fs::create_dir(folder.path().join("taken")).unwrap();
-        let gone = folder.path().join("gone.txt");
         let error = written
-            .put_into_place(&[vec![gone]], folder.path())
+            .put_into_place(&[vec!["gone.txt".into()]])
             .unwrap_err();
         assert_eq!(error.to_string(), "of 3 changes, 1 was applied: `a.txt`");
         assert_eq!(names(folder.path()), ["a.txt", "taken"]);
@@ -494,14 +493,14 @@ mod tests {
 
     /// What a check of one change to `folder` finds, by a command that began at `began_ns`.
     fn check(folder: &Path, change: &Change, began_ns: i128) -> Result<usize, String> {
-        let planned = [(change, folder.join(&change.path))];
-        let deleted = Check { folder, began_ns }.find_deleted(&planned);
+        let folder = &real(folder);
+        let deleted = Check { folder, began_ns }.find_deleted(&[change]);
         let count = |deleted: Vec<Vec<PathBuf>>| deleted.iter().map(Vec::len).sum();
         deleted.map(count).map_err(|error| error.to_string())
     }
 
     fn changed_ns(path: &Path) -> i128 {
-        status_changed_ns(&fs::symlink_metadata(path).unwrap())
+        crate::record::environment::status_changed_ns(&fs::symlink_metadata(path).unwrap())
     }
 
     /// Waits until a file that changes gets another time than `path` has.
@@ -537,11 +536,10 @@ mod tests {
         let told = "`d/e` changed while the command ran, so nothing was applied";
         assert_eq!(check(folder.path(), &gone, began), Err(told.to_owned()));
         // What appears after the last look keeps its folder.
-        let paths = [at("d/a"), at("d/e/b"), at("d/e")];
-        let written = StagedChanges::default();
-        let error = written
-            .put_into_place(&[paths.to_vec()], folder.path())
-            .unwrap_err();
+        let paths = ["d/a", "d/e/b", "d/e"].map(PathBuf::from);
+        let real = real(folder.path());
+        let written = StagedChanges::new(&real);
+        let error = written.put_into_place(&[paths.to_vec()]).unwrap_err();
         assert!(matches!(error, ApplyError::Write(_)), "{error}");
         assert!(at("d/e/new").exists());
     }
@@ -574,6 +572,73 @@ mod tests {
             check(folder.path(), &change("file", file, true), began),
             Ok(0)
         );
+    }
+
+    /// Swaps `sub` for a link to `elsewhere`, as the owner of the folder can at any moment.
+    fn swap(folder: &Path, elsewhere: &Path) {
+        fs::rename(folder.join("sub"), folder.join("aside")).unwrap();
+        std::os::unix::fs::symlink(elsewhere, folder.join("sub")).unwrap();
+    }
+
+    #[test]
+    fn folder_swapped_for_a_link_before_writing_gets_nothing() {
+        let [folder, elsewhere] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("content"), "new").unwrap();
+        swap(folder.path(), elsewhere.path());
+        let real = real(folder.path());
+        let mut written = StagedChanges::new(&real);
+        for target in ["sub/new", "sub/deep/new"] {
+            let file = fs::File::open(folder.path().join("content")).unwrap();
+            let put = written.put_beside(file, 0o644, Path::new(target));
+            assert!(put.is_err(), "{target}");
+        }
+        assert!(written.put_folder(Path::new("sub/made"), 0o777).is_err());
+        assert!(written.put_folder(Path::new("../made"), 0o777).is_err());
+        drop(written);
+        assert_eq!(names(elsewhere.path()), [""; 0]);
+    }
+
+    #[test]
+    fn folder_swapped_for_a_link_after_writing_changes_nothing_where_it_leads() {
+        let [folder, elsewhere] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        for name in ["gone", "new"] {
+            fs::write(elsewhere.path().join(name), "theirs").unwrap();
+        }
+        fs::create_dir(elsewhere.path().join("inner")).unwrap();
+        let mode = Permissions::from_mode(0o700);
+        fs::set_permissions(elsewhere.path().join("inner"), mode).unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        let real = real(folder.path());
+        let mut with_folder = StagedChanges::new(&real);
+        with_folder
+            .put_folder(Path::new("sub/inner"), 0o755)
+            .unwrap();
+        let with_file = written(&real, &["sub/new"]);
+        let beside = with_file.files[0].beside.clone();
+        swap(folder.path(), elsewhere.path());
+        // Even if the unfinished file is where the link leads.
+        fs::write(elsewhere.path().join(&beside), "theirs").unwrap();
+        assert!(with_file.put_into_place(&[]).is_err());
+        assert!(with_folder.put_into_place(&[]).is_err());
+        let gone = vec![PathBuf::from("sub/gone")];
+        let removed = StagedChanges::new(&real).put_into_place(&[gone]);
+        assert!(removed.is_err());
+        let inner = fs::metadata(elsewhere.path().join("inner")).unwrap();
+        assert_eq!(inner.permissions().mode() & 0o777, 0o700);
+        let mut expected = ["gone", "inner", "new", beside.to_str().unwrap()];
+        expected.sort_unstable();
+        assert_eq!(names(elsewhere.path()), expected);
+        let new = fs::read_to_string(elsewhere.path().join("new"));
+        assert_eq!(new.unwrap(), "theirs");
+        // Another real folder in its place is not the one that was written to either.
+        fs::remove_file(folder.path().join("sub")).unwrap();
+        let with_file = written(&real, &["sub/new"]);
+        fs::rename(folder.path().join("sub"), folder.path().join("second")).unwrap();
+        fs::rename(folder.path().join("aside"), folder.path().join("sub")).unwrap();
+        let told = with_file.put_into_place(&[]).unwrap_err();
+        let source = std::error::Error::source(&told).unwrap().to_string();
+        assert!(source.contains("swapped"), "{source}");
     }
 
     #[test]

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use runseal_core::formats::Format;
 use runseal_core::formats::definition::Judgement;
-use runseal_core::formats::run_bundle::layout::{MANIFEST, RUN_ENVIRONMENT, RUN_OUTPUT};
-use runseal_core::formats::run_bundle::recorded::{is_declared, is_recorded, parse_gaps};
+use runseal_core::formats::run_bundle::layout::{RUN_ENVIRONMENT, RUN_OUTPUT};
+use runseal_core::formats::run_bundle::reading::RunKind;
+use runseal_core::formats::run_bundle::recorded::parse_gaps;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
@@ -15,6 +16,7 @@ use runseal_survey::load::{KeptSource, Loaded};
 use super::error::{RecordError, work_error};
 use super::replay::{RecordedOptions, replay_recorded};
 use super::run::RunError;
+use crate::private::PrivateFolder;
 use crate::run::contracts::{Program, check_engine};
 use crate::run::engine_files::restore_engine;
 use crate::run::replay::{Replay, ReplayOptions, Verdict, replay_engine};
@@ -133,10 +135,9 @@ pub fn replay_bundle(
     {
         replay.outputs_hash = hash.into_owned();
     }
-    let recorded = run
-        .document(MANIFEST)
-        .is_some_and(|manifest| is_recorded(manifest.root()));
-    if recorded {
+    let kind = run.read(|run| run.kind());
+    replay.unused_files = run.unused_files();
+    if kind == RunKind::Recorded {
         let options = RecordedOptions {
             folder: engine,
             ..options.clone()
@@ -145,10 +146,7 @@ pub fn replay_bundle(
         let replay = replay_recorded(&run, &options, sandbox, replay)?;
         return Ok(Replayed::Judged(Box::new(replay)));
     }
-    let declared = run
-        .document(MANIFEST)
-        .is_some_and(|manifest| is_declared(manifest.root()));
-    if declared {
+    if kind == RunKind::Declared {
         replay.rules[5].push(DESCRIBED_ITSELF.to_owned());
         return Ok(Replayed::Judged(Box::new(replay)));
     }
@@ -158,8 +156,7 @@ pub fn replay_bundle(
     if !options.given.is_empty() {
         return Err(RecordError::NamesNoFiles);
     }
-    let private = tempfile::Builder::new().prefix("runseal-engine-").tempdir();
-    let private = private.map_err(work_error)?;
+    let private = PrivateFolder::create("engine").map_err(work_error)?;
     let folder = match engine {
         Some(folder) => folder,
         None if !run.withholding().missing_contracts().is_empty() => {

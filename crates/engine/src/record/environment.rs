@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -22,6 +22,7 @@ use super::accesses::{ListedName, PresentEntry};
 use super::ahead::FilesAhead;
 use super::documents::{FileEntry, list_files, list_texts};
 use super::packages::{Package, PackageLists};
+use crate::input::open_regular;
 use crate::run::verify::prepare_schemas;
 use crate::stream::{BUFFER, digest_through};
 use crate::threads::processors;
@@ -194,7 +195,7 @@ fn digest_rest(paths: &[&str], ahead: &FilesAhead) -> Vec<Digested> {
         .zip(&known)
         .filter(|(_, known)| known.is_none());
     let rest: Vec<&str> = rest.map(|(path, _)| *path).collect();
-    let mut rest = digest_all(&rest).into_iter();
+    let mut rest = digest_all(&rest, &|| Ok(())).into_iter();
     let missing = || Err(io::Error::other("the hashing thread broke down"));
     let all = known.into_iter();
     all.map(|known| {
@@ -206,8 +207,12 @@ fn digest_rest(paths: &[&str], ahead: &FilesAhead) -> Vec<Digested> {
     .collect()
 }
 
-/// The digests of files, in order, computed on all processors.
-pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {
+/// The digests of regular files, in order, computed on all processors. `proceed` is asked again and again, and
+/// ends the work with its error.
+pub(crate) fn digest_all(
+    paths: &[&str],
+    proceed: &(dyn Fn() -> io::Result<()> + Sync),
+) -> Vec<Digested> {
     let next = AtomicUsize::new(0);
     let done: Mutex<BTreeMap<usize, Digested>> = Mutex::new(BTreeMap::new());
     let work = || {
@@ -217,7 +222,7 @@ pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {
             let Some(path) = paths.get(at) else {
                 return;
             };
-            let digest = digest_file(Path::new(path), &mut buffer);
+            let digest = digest_file(Path::new(path), &mut buffer, proceed);
             done.lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .insert(at, digest);
@@ -236,10 +241,16 @@ pub(crate) fn digest_all(paths: &[&str]) -> Vec<Digested> {
     done.into_values().collect()
 }
 
-fn digest_file(path: &Path, buffer: &mut [u8]) -> Digested {
-    let mut file = fs::File::open(path)?;
-    let bytes = file.metadata()?.len();
-    digest_through(&mut file, bytes, buffer, |_| Ok(()))
+fn digest_file(
+    path: &Path,
+    buffer: &mut [u8],
+    proceed: &(dyn Fn() -> io::Result<()> + Sync),
+) -> Digested {
+    proceed()?;
+    let (file, bytes) = open_regular(path).map_err(io::Error::other)?;
+    // One byte more tells that it grew meanwhile.
+    let mut file = file.take(bytes.saturating_add(1));
+    digest_through(&mut file, bytes, buffer, |_| proceed())
 }
 
 /// How a run was isolated and observed.

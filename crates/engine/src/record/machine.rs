@@ -1,13 +1,24 @@
 //! Compares the machine with that of the recording: every interpreter and library listed in
 //! RUN_ENVIRONMENT.json, by its hash.
+//!
+//! The list comes from whoever made the bundle, so it only names what to compare. A file is opened only
+//! if the command would see it anyway, if it is a regular file, and if it has the recorded size.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::fs;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
+use runseal_sandbox::CancelToken;
 
 use super::environment::digest_all;
+use crate::world::World;
+
+/// The most bytes that are hashed of the machine for one bundle.
+const MOST_HASHED: u64 = 16 << 30;
 
 /// A file of the machine that differs from the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +29,25 @@ pub struct MachineDifference {
     pub package: Option<String>,
     /// SHA-256 of its content when the run was sealed, in hex.
     pub sealed: String,
-    /// Its digest here; nothing where it is not here or cannot be read.
-    pub here: Option<String>,
-    /// What the system said where it is here and cannot be read.
-    pub unreadable: Option<String>,
+    /// Its size when the run was sealed, if the bundle says so.
+    pub bytes: Option<u64>,
+    /// What is here instead.
+    pub here: Here,
     /// Whether it was executed.
     pub is_executed: bool,
+}
+
+/// What this machine has at the path of a recorded file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Here {
+    /// Nothing.
+    Nothing,
+    /// A file with this digest, in hex.
+    File(String),
+    /// A file of this size, which is another one than the recorded; it was not read.
+    Size(u64),
+    /// Something that cannot be read; says why.
+    Unreadable(String),
 }
 
 impl fmt::Display for MachineDifference {
@@ -33,18 +57,21 @@ impl fmt::Display for MachineDifference {
             Some(package) => write!(f, "`{path}` of {package} ")?,
             None => write!(f, "`{path}` ")?,
         }
-        match (&self.here, &self.unreadable) {
-            (Some(here), _) => write!(
+        let sealed = &self.sealed;
+        match &self.here {
+            Here::File(here) => write!(
                 f,
-                "is another file here: expected sha256 {}, actual {here}",
-                self.sealed
+                "is another file here: expected sha256 {sealed}, actual {here}"
             ),
-            (None, Some(error)) => write!(
+            Here::Size(bytes) => write!(
                 f,
-                "cannot be read here ({error}): expected sha256 {}",
-                self.sealed
+                "is another file here: expected {} bytes, actual {bytes}",
+                self.bytes.unwrap_or_default()
             ),
-            (None, None) => write!(f, "is not here: expected sha256 {}", self.sealed),
+            Here::Unreadable(why) => {
+                write!(f, "cannot be read here ({why}): expected sha256 {sealed}")
+            }
+            Here::Nothing => write!(f, "is not here: expected sha256 {sealed}"),
         }
     }
 }
@@ -56,6 +83,9 @@ pub struct MachineCheck {
     pub compared: usize,
     /// Files that differ or are missing here, in the order of the recording.
     pub differs: Vec<MachineDifference>,
+    /// Files that were not looked at, because a replay does not show them to the command; how many, and
+    /// the first of them.
+    pub not_looked_at: Option<(usize, String)>,
     /// The program that the recorded command became in the end, after all that only led to it.
     pub became: Option<String>,
 }
@@ -87,34 +117,138 @@ impl MachineCheck {
     }
 }
 
-/// Compares every file of the machine that `environment` lists.
-pub(crate) fn compare_machine(environment: Node<'_>) -> MachineCheck {
-    let list = environment.get("files");
-    let listed: Vec<MachineDifference> = list
-        .iter()
-        .flat_map(|list| list.items())
-        .filter_map(parse)
-        .collect();
-    let paths: Vec<&str> = listed.iter().map(|file| file.path.as_str()).collect();
-    let digests = digest_all(&paths);
-    let compared = listed.len();
+impl MachineCheck {
+    /// Why this machine does not count as the recorded one, one line for each reason.
+    pub(crate) fn faults(&self) -> Vec<String> {
+        let mut faults: Vec<String> = self.differs.iter().map(ToString::to_string).collect();
+        faults.extend(self.describe_not_looked_at());
+        faults
+    }
+
+    /// Says which files were not looked at, if any.
+    pub(crate) fn describe_not_looked_at(&self) -> Option<String> {
+        let (count, first) = self.not_looked_at.as_ref()?;
+        let first = first.escape_debug();
+        Some(match count {
+            1 => format!("`{first}` was not compared: a replay does not look at such places"),
+            _ => format!(
+                "{count} files were not compared, such as `{first}`: a replay does not look at such places"
+            ),
+        })
+    }
+}
+
+/// Compares every file of the machine that `environment` lists and that a command in `world` sees.
+///
+/// # Errors
+/// If `cancel` was used meanwhile.
+pub(crate) fn compare_machine(
+    environment: Node<'_>,
+    world: &World,
+    cancel: Option<&CancelToken>,
+) -> io::Result<MachineCheck> {
     let became = environment.get("became");
     let mut check = MachineCheck {
-        compared,
-        differs: Vec::new(),
         became: became.and_then(|path| Some(path.as_str()?.into_owned())),
+        ..MachineCheck::default()
     };
-    for (mut file, digest) in listed.into_iter().zip(digests) {
-        match digest {
-            Ok((digest, _)) => file.here = Some(digest.to_string()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => file.unreadable = Some(error.to_string()),
-        }
-        if file.here.as_ref() != Some(&file.sealed) {
+    let (listed, not_looked_at) = list_comparable(environment, world);
+    check.not_looked_at = not_looked_at;
+    check.compared = listed.len();
+    let mut left = MOST_HASHED;
+    let mut plans = Vec::new();
+    for file in listed {
+        check_cancelled(cancel)?;
+        plans.push((plan(&file, world, &mut left), file));
+    }
+    let to_hash = plans.iter().filter_map(|(plan, _)| match plan {
+        Plan::Hash(real) => real.to_str(),
+        Plan::Known(_) => None,
+    });
+    let to_hash: Vec<&str> = to_hash.collect();
+    let mut digests = digest_all(&to_hash, &|| check_cancelled(cancel)).into_iter();
+    for (plan, mut file) in plans {
+        file.here = match plan {
+            Plan::Known(here) => here,
+            Plan::Hash(_) => match digests.next() {
+                Some(Ok((digest, _))) => Here::File(digest.to_string()),
+                Some(Err(error)) => Here::Unreadable(error.to_string()),
+                None => Here::Unreadable("the hashing thread broke down".to_owned()),
+            },
+        };
+        if !matches!(&file.here, Here::File(here) if *here == file.sealed) {
             check.differs.push(file);
         }
     }
-    check
+    check_cancelled(cancel)?;
+    Ok(check)
+}
+
+/// The listed files that a command in `world` sees, each once and in order; and of the others their number and
+/// the first one.
+pub(super) fn list_comparable(
+    environment: Node<'_>,
+    world: &World,
+) -> (Vec<MachineDifference>, Option<(usize, String)>) {
+    let mut seen = BTreeSet::new();
+    let mut shown = Vec::new();
+    let mut others = None;
+    let list = environment.get("files");
+    for file in list.iter().flat_map(|list| list.items()).filter_map(parse) {
+        if !world.shows(Path::new(&file.path)) {
+            let (count, _) = others.get_or_insert((0, file.path));
+            *count += 1;
+        } else if seen.insert(PathBuf::from(&file.path)) {
+            shown.push(file);
+        }
+    }
+    (shown, others)
+}
+
+/// What is known of a file before it is read.
+enum Plan {
+    /// Enough.
+    Known(Here),
+    /// It has to be hashed; where it really is.
+    Hash(PathBuf),
+}
+
+/// Looks at a listed file without reading it. `left` is how many bytes may still be hashed.
+fn plan(file: &MachineDifference, world: &World, left: &mut u64) -> Plan {
+    let unreadable = |why: &str| Plan::Known(Here::Unreadable(why.to_owned()));
+    // A link of the system may lead anywhere.
+    let found = Path::new(&file.path).canonicalize();
+    let found = found.and_then(|real| Ok((fs::symlink_metadata(&real)?, real)));
+    let (metadata, real) = match found {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Plan::Known(Here::Nothing),
+        Err(error) => return unreadable(&error.to_string()),
+    };
+    if !world.shows(&real) || real.to_str().is_none() {
+        return unreadable("it leads out of what a replay shows");
+    }
+    if !metadata.is_file() {
+        return unreadable("it is not a regular file");
+    }
+    let bytes = metadata.len();
+    if file.bytes.is_some_and(|sealed| sealed != bytes) {
+        return Plan::Known(Here::Size(bytes));
+    }
+    match left.checked_sub(bytes) {
+        Some(rest) => {
+            *left = rest;
+            Plan::Hash(real)
+        }
+        None => unreadable("more than 16 GiB of the machine would have to be hashed"),
+    }
+}
+
+fn check_cancelled(cancel: Option<&CancelToken>) -> io::Result<()> {
+    match cancel.is_some_and(CancelToken::is_cancelled) {
+        // Not `Interrupted`, which readers take as a reason to try again.
+        true => Err(io::Error::other("cancelled")),
+        false => Ok(()),
+    }
 }
 
 fn parse(node: Node<'_>) -> Option<MachineDifference> {
@@ -125,12 +259,15 @@ fn parse(node: Node<'_>) -> Option<MachineDifference> {
         (Some(name), Some(version)) => Some(format!("{name} {version}")),
         _ => None,
     };
+    let bytes = node
+        .get("bytes")
+        .and_then(|it| it.as_number()?.to_exact_i64());
     Some(MachineDifference {
         path,
         package,
         sealed,
-        here: None,
-        unreadable: None,
+        bytes: bytes.and_then(|bytes| u64::try_from(bytes).ok()),
+        here: Here::Nothing,
         is_executed: node.get("executed").and_then(|it| it.as_bool()) == Some(true),
     })
 }
@@ -140,58 +277,78 @@ mod tests {
     use super::*;
     use runseal_core::canon::{ReadOptions, parse_document};
 
+    fn check(text: &str) -> MachineCheck {
+        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+        compare_machine(document.root(), &World::of_system(), None).unwrap()
+    }
+
+    fn listed(path: &str, digest: Digest, more: &str) -> String {
+        format!(r#"{{"path":"{path}","sha256":"{digest}","executed":true{more}}}"#)
+    }
+
     #[test]
     fn machine_that_differs_is_named_by_its_interpreter() {
-        let folder = tempfile::tempdir().unwrap();
-        let (python, library) = (
-            folder.path().join("python3.11"),
-            folder.path().join("libx.so"),
-        );
-        std::fs::write(&python, "other").unwrap();
-        std::fs::write(&library, "same").unwrap();
-        let text = format!(
-            r#"{{"files":[{{"path":"{}","sha256":"{}","executed":true,"package":"python3.11","version":"3"}},
-                {{"path":"{}","sha256":"{}","executed":false}},
-                {{"path":"/nowhere/ld-linux.so","sha256":"{}","executed":true}}]}}"#,
-            python.display(),
-            Digest::of(b"recorded"),
-            library.display(),
-            Digest::of(b"same"),
-            Digest::of(b"x"),
-        );
-        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
-        let check = compare_machine(document.root());
-        assert_eq!((check.compared, check.differs.len()), (3, 2));
-        assert_eq!(check.other_name().as_deref(), Some("python3.11"));
+        let shell = fs::read("/bin/sh").unwrap();
+        let (size, digest) = (shell.len(), Digest::of(&shell));
+        let files = [
+            listed("/bin/sh", digest, ""),
+            listed("/bin/sh", digest, ""),
+            listed(
+                "/bin/cat",
+                Digest::of(b"recorded"),
+                r#","package":"coreutils","version":"9""#,
+            ),
+            listed("/bin/ls", digest, &format!(r#","bytes":{}"#, size + 1)),
+            listed("/usr/nowhere/ld-linux.so", Digest::of(b"x"), ""),
+        ];
+        let check = check(&format!(r#"{{"files":[{}]}}"#, files.join(",")));
+        assert_eq!((check.compared, check.differs.len()), (4, 3));
+        assert_eq!(check.other_name().as_deref(), Some("cat"));
+        let shown: Vec<String> = check.faults();
         assert!(
-            check.differs[0]
-                .to_string()
-                .contains("of python3.11 3 is another file here")
+            shown[0].contains("of coreutils 9 is another file here"),
+            "{shown:?}"
         );
-        assert!(check.differs[1].to_string().contains("is not here"));
+        assert!(shown[1].contains("bytes, actual"), "{shown:?}");
+        assert!(shown[2].contains("is not here"), "{shown:?}");
         assert_eq!(MachineCheck::default().other_name(), None);
     }
 
     #[test]
     fn machine_that_differs_is_named_by_what_the_command_became() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name).display().to_string();
-        std::fs::create_dir(at("libexec")).unwrap();
-        let file = |path: &str| {
-            let sha256 = Digest::of(b"recorded");
-            format!(r#"{{"path":"{path}","sha256":"{sha256}","executed":true}}"#)
-        };
-        let (shim, python) = (at("libexec"), at("python3.11"));
-        let text = format!(
-            r#"{{"became":"{python}","files":[{},{}]}}"#,
-            file(&shim),
-            file(&python)
-        );
-        let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
-        let check = compare_machine(document.root());
-        assert_eq!(check.other_name().as_deref(), Some("python3.11"));
+        let files = [
+            listed("/usr/lib", Digest::of(b"recorded"), ""),
+            listed("/bin/cat", Digest::of(b"recorded"), ""),
+        ];
+        let check = check(&format!(
+            r#"{{"became":"/bin/cat","files":[{}]}}"#,
+            files.join(",")
+        ));
+        assert_eq!(check.other_name().as_deref(), Some("cat"));
         // A folder is there, and cannot be read as a file.
         let shown = check.differs[0].to_string();
         assert!(shown.contains("cannot be read here"), "{shown}");
+    }
+
+    #[test]
+    fn files_that_a_replay_does_not_show_are_not_looked_at() {
+        let private = tempfile::tempdir().unwrap();
+        let secret = private.path().join("secret");
+        fs::write(&secret, "pin").unwrap();
+        let climbing = format!("/usr/..{}", secret.display());
+        let files: Vec<String> = [
+            secret.to_str().unwrap(),
+            &climbing,
+            "/dev/zero",
+            "/proc/self/mem",
+        ]
+        .map(|path| listed(path, Digest::of(b"guess"), ""))
+        .to_vec();
+        let check = check(&format!(r#"{{"files":[{}]}}"#, files.join(",")));
+        assert_eq!((check.compared, check.differs.len()), (0, 0));
+        let told = check.faults();
+        assert_eq!(told.len(), 1);
+        assert!(told[0].starts_with("4 files were not compared"), "{told:?}");
+        assert!(!told[0].contains(&Digest::of(b"pin").to_string()));
     }
 }

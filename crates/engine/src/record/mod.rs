@@ -4,6 +4,7 @@
 //! - `program`: finds the program the way the user's shell does.
 //! - `run`: one run in the sandbox, the real folder untouched.
 //! - `ahead`: reads the files that the command reads, while it runs.
+//! - `beneath`: looks at and opens files of the folder and of the inputs, never through a link.
 //! - `accesses`: classifies what was observed into inputs, environment and gaps.
 //! - `contracts`, `documents`, `environment`, `packages`: the content of the bundle.
 //! - `seal`: the bundle itself.
@@ -15,6 +16,7 @@
 pub(crate) mod accesses;
 pub(crate) mod ahead;
 pub mod apply;
+pub(crate) mod beneath;
 pub mod bundle;
 mod contracts;
 mod difference;
@@ -29,6 +31,7 @@ pub(crate) mod program;
 pub(crate) mod reasons;
 pub mod repeat;
 pub mod replay;
+mod replay_plan;
 mod restore;
 pub mod run;
 pub mod seal;
@@ -36,4 +39,5 @@ pub mod secrets;
 mod snapshot;
 pub mod unpack;
 
-pub use program::ProgramError;
+pub use program::{Choice, ProgramError};
+pub use replay_plan::ReplayPlan;

@@ -1,37 +1,17 @@
-//! Finds the command's program as the user's shell would, and what must be visible in the sandbox
-//! for it to run: the roots of virtual environments, version managers and toolchains.
+//! Finds the command's program as the user's shell would, in the world that the command will see.
 //!
-//! Nothing is executed here, and of home folders only the toolchain folders are made visible.
+//! Nothing is executed, and of the command's folder nothing is followed: a link in it that leads out of it
+//! works if the world shows its target, and is refused otherwise.
 
-use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::Read;
-use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use runseal_sandbox::check_own_place;
+use runseal_sandbox::Mount;
 
-use crate::programs::{find_program_in, is_program};
-
-/// What every sandbox shows of the system.
-const SYSTEM: [&str; 9] = [
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/nix/store",
-    "/gnu/store",
-];
-
-/// Folders beside a folder of programs that these programs read.
-const BESIDE_PROGRAMS: [&str; 8] = [
-    "lib", "lib32", "lib64", "libexec", "include", "share", "versions", "plugins",
-];
+use crate::programs::find_program_in;
+use crate::world::{World, normalize, split_path};
 
 /// The most links that are followed, as in the kernel.
 const MOST_LINKS: usize = 40;
@@ -46,41 +26,30 @@ pub enum ProgramError {
     #[error("there is no file `{0}`")]
     Missing(String),
     /// It exists but is not executable.
-    #[error("`{0}` is no program: {1}")]
+    #[error("`{0}` cannot be executed: {1}")]
     NotExecutable(String, &'static str),
+    /// It leads to something that the command does not see.
+    #[error(
+        "`{program}` is a link to `{target}`, which the command does not see: only the folders of your PATH and \
+         the toolchains below your home are shown to it"
+    )]
+    Hidden {
+        /// The program as typed.
+        program: String,
+        /// Where its link leads.
+        target: String,
+    },
 }
 
-/// A program and what it needs.
+/// A program and the world that it is started in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Toolchain {
-    /// Where it is expected to be started from, which decides what must be visible. The run reports
-    /// where it was actually started from.
+    /// Where it is expected to be started from. The run reports where it was actually started from.
     pub(crate) program: PathBuf,
-    /// Folders and files of the host that are visible at their own paths.
-    pub(crate) shown: Vec<PathBuf>,
-    /// PATH inside the sandbox: those entries of the user's that exist there.
+    /// What the command sees of the host.
+    pub(crate) world: World,
+    /// PATH inside the sandbox: those entries that exist there.
     pub(crate) path: String,
-    /// Variables that a version manager needs to find itself.
-    pub(crate) variables: Vec<(String, String)>,
-}
-
-impl Toolchain {
-    /// What of it can be made visible to a command whose folder is `folder`. The rest is left out,
-    /// and the command will complain about what it lacks.
-    pub(crate) fn shown_beside(&self, folder: &Path) -> Vec<PathBuf> {
-        let mut shown = BTreeSet::new();
-        for path in &self.shown {
-            let real = path.canonicalize().unwrap_or_else(|_| normalize(path));
-            for place in [path.clone(), real] {
-                // Mounting a folder that contains the command's own would cover it.
-                let holds_folder = folder.starts_with(&place);
-                if check_own_place(&place).is_ok() && !holds_folder {
-                    shown.insert(place);
-                }
-            }
-        }
-        shown.into_iter().collect()
-    }
 }
 
 /// A folder of the host that the command sees at its own or another path.
@@ -93,266 +62,183 @@ pub(crate) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The host's path for a path that the command sees.
-    fn to_host(self, path: &Path) -> PathBuf {
-        match path.strip_prefix(self.inside) {
-            Ok(below) => self.host.join(below),
-            Err(_) => path.to_owned(),
+    /// The host's path for a path that the command sees in this folder; `None` for any other.
+    fn to_host(self, path: &Path) -> Option<PathBuf> {
+        let below = path.strip_prefix(self.inside).ok()?;
+        Some(self.host.join(below))
+    }
+}
+
+/// Who chose the command and the PATH on which its program is searched.
+#[derive(Debug, Clone)]
+pub enum Choice {
+    /// The caller, whose PATH this is. Whatever the caller names is shown.
+    Caller(Option<OsString>),
+    /// A bundle, with the PATH that it recorded: it gives names only. What is shown, and what is searched
+    /// if the recorded PATH finds nothing, is the caller's.
+    Bundle {
+        /// The PATH in the bundle.
+        recorded: Option<OsString>,
+        /// The PATH of the caller.
+        caller: Option<OsString>,
+    },
+}
+
+impl Choice {
+    /// The PATH of whoever runs the command.
+    fn callers(&self) -> Option<&OsStr> {
+        match self {
+            Self::Caller(path) | Self::Bundle { caller: path, .. } => path.as_deref(),
         }
     }
 }
 
-/// Where to search for programs.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Search<'a> {
-    /// The value of PATH; without one, only a program with a slash is found.
-    pub(crate) path: Option<&'a OsStr>,
-    /// A second PATH, searched only if nothing is found on the first.
-    pub(crate) fallback: Option<&'a OsStr>,
-}
-
-/// Finds `program` as typed in the folder of `site`.
+/// Finds `program` for a command in the folder of `site` with these `inputs`.
 pub(crate) fn find_toolchain(
     program: &str,
     site: Site<'_>,
-    search: Search<'_>,
+    inputs: &[Mount],
+    choice: &Choice,
 ) -> Result<Toolchain, ProgramError> {
-    match find_on(program, site, search.path) {
-        Err(ProgramError::NotOnPath(_)) if search.fallback.is_some() => {
-            let both = [search.path, search.fallback].into_iter().flatten();
-            let both: Vec<_> = both.flat_map(std::env::split_paths).collect();
-            let both = std::env::join_paths(both).unwrap_or_default();
-            find_on(program, site, Some(&both))
+    let mut search = Search {
+        site,
+        inputs,
+        world: World::of_caller(choice.callers(), site.inside),
+    };
+    let (place, entries) = match choice {
+        Choice::Caller(path) => {
+            let entries = split_path(path.as_deref(), site.inside);
+            let place = search.locate(program, &entries, true)?;
+            if !place.starts_with(site.inside) {
+                search.world.show_program(&place);
+                search.world.show_link_target(&place);
+            }
+            (place, entries)
         }
-        found => found,
+        Choice::Bundle { recorded, caller } => {
+            let mut entries = split_path(recorded.as_deref(), site.inside);
+            let found = match search.locate(program, &entries, false) {
+                Err(ProgramError::NotOnPath(_)) => {
+                    entries.extend(split_path(caller.as_deref(), site.inside));
+                    search.locate(program, &entries, false)
+                }
+                found => found,
+            };
+            (found?, entries)
+        }
+    };
+    // Where it is neither the folder's own nor a bundle's input, only what the caller chose led to it.
+    let is_bundles = matches!(choice, Choice::Bundle { .. })
+        && inputs.iter().any(|input| place.starts_with(&input.inside));
+    if !place.starts_with(site.inside) && !is_bundles {
+        search.world.show_toolchain_of(&place);
     }
-}
-
-fn find_on(program: &str, site: Site<'_>, path: Option<&OsStr>) -> Result<Toolchain, ProgramError> {
-    let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    let entries: Vec<PathBuf> = std::env::split_paths(path)
-        .map(|entry| normalize(&site.inside.join(entry)))
-        .collect();
-    let place = locate(program, site, &entries)?;
-    let mut needs = Needs::new(site);
-    for entry in &entries {
-        needs.add_programs(entry);
-    }
-    needs.add_program(&place);
+    search.check_link(program, &place)?;
     Ok(Toolchain {
         program: place,
-        path: needs.visible_path(&entries),
-        variables: needs.variables.clone(),
-        shown: needs.finish(),
+        path: search.world.visible_path(&entries, site.inside),
+        world: search.world,
     })
 }
 
-fn locate(program: &str, site: Site<'_>, entries: &[PathBuf]) -> Result<PathBuf, ProgramError> {
-    let shown = program.escape_debug().to_string();
-    if program.contains('/') {
-        let place = normalize(&site.inside.join(program));
-        return match fs::metadata(site.to_host(&place)) {
-            Err(_) => Err(ProgramError::Missing(shown)),
-            Ok(metadata) if metadata.is_dir() => {
-                Err(ProgramError::NotExecutable(shown, "it is a folder"))
-            }
-            Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => Err(
-                ProgramError::NotExecutable(shown, "it has no execute permission (chmod +x)"),
-            ),
-            Ok(_) => Ok(place),
-        };
-    }
-    let accepts = |place: &Path| {
-        // A link in a project may lead to a toolchain; the kernel will find out.
-        let host = site.to_host(place);
-        let is_link = host != *place && fs::symlink_metadata(&host).is_ok_and(|it| it.is_symlink());
-        is_link || is_program(&host)
-    };
-    find_program_in(entries.iter().cloned(), program, accepts).ok_or(ProgramError::NotOnPath(shown))
-}
-
-/// The path without `.` and `..`, purely textually: links are not resolved.
-pub(crate) fn normalize(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
-}
-
-/// Whether `path` is visible in every sandbox.
-fn is_system(path: &Path) -> bool {
-    SYSTEM.iter().any(|top| path.starts_with(top))
-}
-
-/// What must be visible, while it is being collected.
-struct Needs<'a> {
+/// Where a program is searched.
+struct Search<'a> {
     site: Site<'a>,
-    shown: BTreeSet<PathBuf>,
-    followed: BTreeSet<PathBuf>,
-    variables: Vec<(String, String)>,
+    inputs: &'a [Mount],
+    world: World,
 }
 
-impl<'a> Needs<'a> {
-    fn new(site: Site<'a>) -> Self {
-        Self {
-            site,
-            shown: BTreeSet::new(),
-            followed: BTreeSet::new(),
-            variables: Vec::new(),
+impl Search<'_> {
+    /// Finds the program. Outside the folder, a program that the caller did not choose is looked for only where
+    /// the command sees something.
+    fn locate(
+        &self,
+        program: &str,
+        entries: &[PathBuf],
+        is_callers: bool,
+    ) -> Result<PathBuf, ProgramError> {
+        let shown = program.escape_debug().to_string();
+        let is_searched = |place: &Path| is_callers || self.sees(place);
+        if program.contains('/') {
+            let place = normalize(&self.site.inside.join(program));
+            if !is_searched(&place) {
+                return Err(ProgramError::Missing(shown));
+            }
+            return match self.look(&place) {
+                Found::Nothing => Err(ProgramError::Missing(shown)),
+                Found::Program => Ok(place),
+                Found::Other(why) => Err(ProgramError::NotExecutable(shown, why)),
+            };
+        }
+        let accepts =
+            |place: &Path| is_searched(place) && matches!(self.look(place), Found::Program);
+        find_program_in(entries.iter().cloned(), program, accepts)
+            .ok_or(ProgramError::NotOnPath(shown))
+    }
+
+    /// Whether the command sees what is at a path.
+    fn sees(&self, path: &Path) -> bool {
+        let mut inputs = self.inputs.iter();
+        path.starts_with(self.site.inside)
+            || self.world.shows(path)
+            || inputs.any(|input| path.starts_with(&input.inside))
+    }
+
+    fn look(&self, place: &Path) -> Found {
+        let Some(host) = self.site.to_host(place) else {
+            return Found::of(fs::metadata(place));
+        };
+        match fs::symlink_metadata(&host) {
+            // Where it leads decides the sandbox, in which other things exist.
+            Ok(metadata) if metadata.is_symlink() => Found::Program,
+            found => Found::of(found),
         }
     }
 
-    fn is_there(&self, path: &Path) -> bool {
-        is_system(path) || path.starts_with(self.site.inside)
-    }
-
-    fn show(&mut self, path: &Path) {
-        if !self.is_there(path) && fs::metadata(path).is_ok() {
-            self.shown.insert(path.to_owned());
-        }
-    }
-
-    /// Adds a program, the links that lead to it, and the interpreter in its first line.
-    fn add_program(&mut self, program: &Path) {
-        let mut place = program.to_owned();
+    /// Refuses a program of the folder that is a link to what the command does not see. Only the text of
+    /// links is read.
+    fn check_link(&self, program: &str, place: &Path) -> Result<(), ProgramError> {
+        let mut place = place.to_owned();
         for _ in 0..MOST_LINKS {
-            if !self.followed.insert(place.clone()) {
-                return;
-            }
-            if let Some(folder) = place.parent() {
-                self.add_programs(folder);
-            }
-            match fs::read_link(self.site.to_host(&place)) {
-                Ok(target) => {
-                    let base = place.parent().unwrap_or(Path::new("/"));
-                    place = normalize(&base.join(target));
-                }
-                Err(_) => break,
+            let link = self.site.to_host(&place).map(fs::read_link);
+            let Some(Ok(target)) = link else {
+                return Ok(());
+            };
+            place = normalize(&place.parent().unwrap_or(Path::new("/")).join(target));
+            if !self.sees(&place) {
+                return Err(ProgramError::Hidden {
+                    program: program.escape_debug().to_string(),
+                    target: place.display().to_string().escape_debug().to_string(),
+                });
             }
         }
-        // Only the file itself is visible if its folder is not one of programs.
-        self.show(&place);
-        if let Some(interpreter) = read_interpreter(&self.site.to_host(&place)) {
-            self.add_program(&interpreter);
-        }
-    }
-
-    /// Adds a folder of programs and what lies beside it.
-    fn add_programs(&mut self, folder: &Path) {
-        if !self.followed.insert(folder.join(".")) || is_system(folder) {
-            return;
-        }
-        let Some(root) = folder.parent().filter(|root| root.parent().is_some()) else {
-            return;
-        };
-        self.add_virtual_environment(root);
-        if self.is_there(folder) || !fs::metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
-            return;
-        }
-        let name = folder
-            .file_name()
-            .and_then(OsStr::to_str)
-            .unwrap_or_default();
-        if !matches!(name, "bin" | "sbin" | "shims") {
-            return;
-        }
-        if root.join("libexec/pyenv").exists() {
-            self.show(root);
-            return;
-        }
-        self.show(folder);
-        for name in BESIDE_PROGRAMS {
-            // Desktops keep private data in ~/.local/share.
-            if !(name == "share" && root.file_name() == Some(OsStr::new(".local"))) {
-                self.show(&root.join(name));
-            }
-        }
-        if folder.join("rustup").exists()
-            && let Some(home) = root.parent()
-        {
-            let rustup = home.join(".rustup");
-            self.show(&rustup);
-            if let Some(text) = rustup.to_str().filter(|_| rustup.is_dir()) {
-                self.variables
-                    .push(("RUSTUP_HOME".to_owned(), text.to_owned()));
-            }
-        }
-    }
-
-    /// Adds a Python virtual environment, and the Python that it was made from.
-    fn add_virtual_environment(&mut self, root: &Path) {
-        let Ok(text) = fs::read_to_string(self.site.to_host(&root.join("pyvenv.cfg"))) else {
-            return;
-        };
-        self.show(root);
-        for line in text.lines() {
-            if let Some((name, home)) = line.split_once('=')
-                && name.trim() == "home"
-            {
-                self.add_programs(&normalize(Path::new(home.trim())));
-            }
-        }
-        for name in ["bin/python", "bin/python3"] {
-            let python = root.join(name);
-            if fs::symlink_metadata(self.site.to_host(&python)).is_ok() {
-                self.add_program(&python);
-            }
-        }
-    }
-
-    /// Those entries of the user's PATH that exist inside.
-    fn visible_path(&self, entries: &[PathBuf]) -> String {
-        let mut seen = BTreeSet::new();
-        let visible = entries.iter().filter(|entry| {
-            let shown = self.shown.iter().any(|shown| entry.starts_with(shown));
-            (shown || self.is_there(entry)) && seen.insert((*entry).clone())
-        });
-        let names: Vec<&str> = visible.filter_map(|entry| entry.to_str()).collect();
-        match names.is_empty() {
-            true => "/usr/local/bin:/usr/bin:/bin".to_owned(),
-            false => names.join(":"),
-        }
-    }
-
-    /// Everything that must be visible, without what lies below another entry.
-    fn finish(self) -> Vec<PathBuf> {
-        let mut all: Vec<PathBuf> = Vec::new();
-        for path in self.shown {
-            if !all.last().is_some_and(|last| path.starts_with(last)) {
-                all.push(path);
-            }
-        }
-        all
+        Ok(())
     }
 }
 
-/// The interpreter named in the first line of a script.
-fn read_interpreter(script: &Path) -> Option<PathBuf> {
-    let mut head = Vec::new();
-    let file = fs::File::open(script).ok()?;
-    file.take(256).read_to_end(&mut head).ok()?;
-    let line = head
-        .strip_prefix(b"#!")?
-        .split(|byte| *byte == b'\n')
-        .next()?;
-    let name = line
-        .trim_ascii()
-        .split(|byte| matches!(byte, b' ' | b'\t'))
-        .next()?;
-    let path = PathBuf::from(OsString::from_vec(name.to_vec()));
-    (path.is_absolute() && !name.contains(&0)).then_some(path)
+/// What is at a place.
+enum Found {
+    Nothing,
+    Program,
+    Other(&'static str),
+}
+
+impl Found {
+    fn of(metadata: std::io::Result<fs::Metadata>) -> Self {
+        match metadata {
+            Err(_) => Self::Nothing,
+            Ok(metadata) if metadata.is_dir() => Self::Other("it is a folder"),
+            Ok(metadata) if !metadata.is_file() => Self::Other("it is not a regular file"),
+            Ok(metadata) if metadata.permissions().mode() & 0o111 == 0 => {
+                Self::Other("it has no execute permission (chmod +x)")
+            }
+            Ok(_) => Self::Program,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -363,13 +249,12 @@ mod tests {
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn find(name: &str, folder: &Path, path: Option<&OsStr>) -> Result<Toolchain, ProgramError> {
+    fn find(name: &str, folder: &Path, path: Option<OsString>) -> Result<Toolchain, ProgramError> {
         let site = Site {
             host: folder,
             inside: folder,
         };
-        let fallback = None;
-        find_toolchain(name, site, Search { path, fallback })
+        find_toolchain(name, site, &[], &Choice::Caller(path))
     }
 
     #[test]
@@ -377,78 +262,102 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("project");
         program(&folder.join("run.sh"), "#!/bin/sh\n");
-        program(&home.path().join("tools/bin/own"), "x");
+        program(&home.path().join("tools/own"), "x");
         fs::write(folder.join("plain"), "x").unwrap();
-        let search = OsString::from(format!(
-            "{}:/usr/bin",
-            home.path().join("tools/bin").display()
-        ));
-        let find = |name: &str| find(name, &folder, Some(&search));
+        let search = OsString::from(format!("{}:/usr/bin", home.path().join("tools").display()));
+        let find = |name: &str| find(name, &folder, Some(search.clone()));
         assert_eq!(find("./run.sh").unwrap().program, folder.join("run.sh"));
         let own = find("own").unwrap();
-        assert_eq!(own.program, home.path().join("tools/bin/own"));
-        assert_eq!(own.shown, [home.path().join("tools/bin")]);
-        assert_eq!(own.path.as_bytes(), search.as_bytes());
+        assert_eq!(own.program, home.path().join("tools/own"));
+        let shown = own.world.shown_beside(&folder);
+        assert!(shown.contains(&home.path().join("tools")), "{shown:?}");
+        assert_eq!(OsString::from(own.path), search);
         assert!(matches!(find("run.sh"), Err(ProgramError::NotOnPath(_))));
         assert!(matches!(find("./none"), Err(ProgramError::Missing(_))));
-        assert!(matches!(
-            find("./plain"),
-            Err(ProgramError::NotExecutable(..))
-        ));
-        assert!(matches!(
-            find("../project"),
-            Err(ProgramError::NotExecutable(..))
-        ));
+        for other in ["./plain", "../project"] {
+            let found = find(other);
+            assert!(matches!(found, Err(ProgramError::NotExecutable(..))));
+        }
     }
 
     #[test]
-    fn program_of_a_folder_that_is_shown_elsewhere_is_found_there() {
+    fn recorded_path_gives_names_and_the_callers_path_is_searched_after_it() {
         let home = tempfile::tempdir().unwrap();
         let host = home.path().join("unpacked");
         program(&host.join("tools/own"), "x");
+        program(&home.path().join("private/bin/tool"), "x");
         let site = Site {
             host: &host,
             inside: Path::new("/recorded/project"),
         };
-        let path = OsString::from("/recorded/project/tools:/nowhere");
-        let search = Search {
-            path: Some(&path),
-            fallback: Some(OsStr::new("/usr/bin:/bin")),
+        let private = home.path().join("private/bin");
+        let recorded = format!("/recorded/project/tools:/nowhere:{}", private.display());
+        let choice = Choice::Bundle {
+            recorded: Some(recorded.into()),
+            caller: Some("/usr/bin:/bin".into()),
         };
-        let found = find_toolchain("own", site, search).unwrap();
+        let find = |name: &str| find_toolchain(name, site, &[], &choice);
+        let found = find("own").unwrap();
         assert_eq!(found.program, Path::new("/recorded/project/tools/own"));
         assert_eq!(found.path, "/recorded/project/tools");
-        assert!(found.shown.is_empty());
-        // What is not on the recorded PATH is searched on the other one.
-        let found = find_toolchain("sh", site, search).unwrap();
-        assert!(found.program.ends_with("bin/sh"));
+        assert!(!found.world.shows(&private));
+        assert!(find("sh").unwrap().program.ends_with("bin/sh"));
+        assert!(matches!(find("tool"), Err(ProgramError::NotOnPath(_))));
+        // Whether there is such a file is not told either.
+        let typed = private.join("tool");
+        let found = find(typed.to_str().unwrap());
+        assert!(matches!(found, Err(ProgramError::Missing(_))));
     }
 
     #[test]
-    fn virtual_environment_brings_the_python_it_was_made_from() {
+    fn bundle_that_picks_a_program_of_the_callers_path_has_nothing_beside_its_target_shown() {
         let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        program(&home.join("private/bin/tool"), "x");
+        fs::create_dir_all(home.join("private/lib")).unwrap();
+        fs::create_dir_all(home.join("tools")).unwrap();
+        symlink(home.join("private/bin/tool"), home.join("tools/tool")).unwrap();
+        let folder = home.join("unpacked");
+        fs::create_dir(&folder).unwrap();
+        let site = Site {
+            host: &folder,
+            inside: Path::new("/recorded/project"),
+        };
+        let path = OsString::from(format!("{}:/usr/bin", home.join("tools").display()));
+        let bundle = Choice::Bundle {
+            recorded: None,
+            caller: Some(path.clone()),
+        };
+        let found = find_toolchain("tool", site, &[], &bundle).unwrap();
+        assert!(!found.world.shows(&home.join("private/bin/tool")));
+        assert!(!found.world.shows(&home.join("private/lib")));
+        // Whoever typed it gets the file, and what lies beside it is still not shown.
+        let typed = find_toolchain("tool", site, &[], &Choice::Caller(Some(path))).unwrap();
+        assert!(typed.world.shows(&home.join("private/bin/tool")));
+        assert!(!typed.world.shows(&home.join("private/lib")));
+    }
+
+    #[test]
+    fn folder_with_links_interpreters_and_a_pyvenv_cfg_has_nothing_shown() {
+        let home = tempfile::tempdir().unwrap();
+        let secret = home.path().join("secret/bin/python3.11");
+        program(&secret, "x");
         let folder = home.path().join("project");
-        let python = home.path().join("versions/3.11/bin/python3.11");
-        program(&python, "x");
-        fs::create_dir_all(home.path().join("versions/3.11/lib")).unwrap();
-        let venv = folder.join(".venv");
-        fs::create_dir_all(venv.join("bin")).unwrap();
-        symlink(&python, venv.join("bin/python")).unwrap();
-        let home_line = format!("home = {}\n", python.parent().unwrap().display());
-        fs::write(venv.join("pyvenv.cfg"), home_line).unwrap();
-        let search = OsString::from(venv.join("bin"));
-        let found = find("python", &folder, Some(&search)).unwrap();
-        let root = home.path().join("versions/3.11");
-        assert_eq!(found.shown, [root.join("bin"), root.join("lib")]);
-        // The environment may also be elsewhere, and the program a script in it.
-        let other = home.path().join("other");
-        let script = venv.join("bin/tool");
         program(
-            &script,
-            &format!("#!{}\n", venv.join("bin/python").display()),
+            &folder.join("bin/tool"),
+            &format!("#!{}\n", secret.display()),
         );
-        let found = find(script.to_str().unwrap(), &other, None).unwrap();
-        assert!(found.shown.contains(&venv), "{:?}", found.shown);
-        assert!(found.shown.contains(&root.join("lib")));
+        symlink(&secret, folder.join("bin/python")).unwrap();
+        symlink("python", folder.join("bin/python3")).unwrap();
+        let home_line = format!("home = {}\n", secret.parent().unwrap().display());
+        fs::write(folder.join("pyvenv.cfg"), home_line).unwrap();
+        let path = OsString::from(format!("{}:/usr/bin:/bin", folder.join("bin").display()));
+        let found = find("./bin/tool", &folder, Some(path.clone())).unwrap();
+        let plain = World::of_caller(Some("/usr/bin:/bin".as_ref()), &folder);
+        assert_eq!(found.world, plain);
+        for name in ["python", "python3", "./bin/python"] {
+            let found = find(name, &folder, Some(path.clone()));
+            assert!(matches!(found, Err(ProgramError::Hidden { .. })), "{name}");
+        }
     }
 }

@@ -6,31 +6,38 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
 use runseal_core::formats::run_bundle::layout::{
-    ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT,
+    ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT, Role, exact_path,
 };
 use runseal_core::formats::run_bundle::recorded::{
     CaptureGap, ListedFile, parse_listed_file, parse_listed_files,
 };
+use runseal_core::formats::run_bundle::{EntryFact, FileFact, find_unknown_members};
 use runseal_core::path::SafePath;
-use runseal_sandbox::{Ending, Limits, Observation, Sandbox};
+use runseal_core::source::Source;
+use runseal_sandbox::{Ending, Limits, Sandbox, SandboxError, check_own_place};
 
 use super::difference::LARGEST_COMPARED;
 use super::keep::Keep;
 use super::machine::compare_machine;
+use super::program::Choice;
 use super::reasons::{Before, UNEXPLAINED, explain};
 use super::restore::{RestoreError, Restored, restore};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure, find_limit};
 use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
+use crate::directory::{DirectorySource, RootLink};
 use crate::models::{ModelTraffic, StartReplay};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::WithheldResults;
+use crate::world::World;
+
+/// The most placeholders that are named as reasons for another result.
+const MOST_REASONS: usize = 20;
 
 /// The path of the command's folder if the bundle does not say where it was.
 const SOMEWHERE: &str = "/home/recorded";
@@ -80,6 +87,24 @@ pub(crate) fn replay_recorded(
     let sealed = SealedCommandRun::read(run);
     replay.has_failed =
         !sealed.withheld_results.ending && sealed.snapshot.ending != Ending::Exited(0);
+    // A whole bundle was asked for this by RB18; of a copy, nobody checked its schemas.
+    for (name, rule) in [(RUN_INPUT, 1), (RUN_OUTPUT, 2)] {
+        let document = run.document(name);
+        let unknown = document.map(|document| find_unknown_members(name, document.root()));
+        for member in unknown.unwrap_or_default() {
+            let member = member.escape_debug();
+            replay.rules[rule].push(format!("{name} has `{member}`, which nothing compares"));
+        }
+    }
+    // So does RB13; a copy is shown with its files, and compared by its lists.
+    replay.rules[3].extend(sealed.find_other_bytes(run));
+    replay.unused_files.extend(sealed.find_unlisted(run));
+    let not_kept = sealed.snapshot.not_kept.len();
+    if not_kept > 0 {
+        replay.notes.push(format!(
+            "{not_kept} of the files that the run left were not kept: their names were compared, not their contents"
+        ));
+    }
     if sealed.says_nothing() {
         replay.rules[0].push(
             "of what the run gave, every file is withheld: there is nothing to compare with"
@@ -92,12 +117,21 @@ pub(crate) fn replay_recorded(
     }
     let environment = run.document(RUN_ENVIRONMENT);
     let environment = environment.as_ref().map(|document| document.root());
+    if let Err(error) = check_own_place(&appears_at(environment)) {
+        let fault = format!("the command's folder cannot be where it was: {error}");
+        replay.rules[5].push(fault);
+        return Ok(replay);
+    }
     match environment {
         Some(environment) => {
-            let check = compare_machine(environment);
+            let appears_at = appears_at(Some(environment));
+            let world = World::of_caller(options.search.as_deref(), &appears_at);
+            let cancel = options.watching.cancel.as_ref();
+            let check = compare_machine(environment, &world, cancel).map_err(|_| cancelled())?;
             if options.same_environment {
-                replay.rules[5].extend(check.differs.iter().map(ToString::to_string));
+                replay.rules[5].extend(check.faults());
             }
+            replay.notes.extend(check.describe_not_looked_at());
             replay.environment = Some(check);
         }
         None => replay.notes.push(
@@ -163,6 +197,7 @@ pub(crate) fn replay_recorded(
         let mut comparison = sealed.compare(run, &again, &command)?;
         hide_secrets(&command.secrets, &mut comparison);
         note_other_program(&again, &mut replay);
+        replay.shown.clone_from(&again.shown);
         if let Some(session) = command.models.take() {
             let traffic = session.finish().map_err(RecordError::ModelReplay)?;
             compare_traffic(&traffic, &mut comparison, &mut replay);
@@ -239,6 +274,16 @@ fn note_other_program(again: &CommandRun, replay: &mut Replay) {
     }
 }
 
+/// Where the command's folder was, and is again.
+fn appears_at(environment: Option<Node<'_>>) -> PathBuf {
+    let folder = environment.and_then(|environment| environment.get("folder")?.as_str());
+    folder.map_or_else(|| SOMEWHERE.into(), |folder| PathBuf::from(&*folder))
+}
+
+fn cancelled() -> RecordError {
+    RunError::Sandbox(SandboxError::Cancelled).into()
+}
+
 /// The command as it was recorded, on what was unpacked.
 fn command_of(
     run: &VerifiedRun<'_>,
@@ -263,10 +308,6 @@ fn command_of(
         members.filter_map(one).collect()
     };
     let member = |name: &str| input.and_then(|input| input.get(name));
-    let of_environment = |name: &str| {
-        let text = environment.and_then(|environment| environment.get(name)?.as_str());
-        text.map(|text| text.into_owned())
-    };
     let variables = environment.and_then(|environment| environment.get("variables"));
     let path = variables.and_then(|variables| variables.get("PATH")?.as_str());
     let parameters = map(member("parameters"));
@@ -275,7 +316,7 @@ fn command_of(
     Ok(Command {
         argv: texts(member("argv")),
         folder: restored.folder.clone(),
-        appears_at: of_environment("folder").map_or_else(|| SOMEWHERE.into(), PathBuf::from),
+        appears_at: appears_at(environment),
         inputs: restored.inputs.clone(),
         parameters,
         variables: passed,
@@ -283,10 +324,10 @@ fn command_of(
         stdin: restored.stdin.clone(),
         models: None,
         fixed_time: member("fixed_time").and_then(|time| time.as_number()?.to_exact_i64()),
-        search: [
-            path.map(|path| OsString::from(&*path)),
-            options.search.clone(),
-        ],
+        choice: Choice::Bundle {
+            recorded: path.map(|path| OsString::from(&*path)),
+            caller: options.search.clone(),
+        },
         limits: options.limits.clone(),
     })
 }
@@ -328,7 +369,9 @@ impl SealedCommandRun {
             folders: texts_of(member("folders")),
             not_kept: BTreeSet::new(),
         };
-        let withheld_results = output.map_or_else(WithheldResults::default, |output| {
+        // Only a copy withholds anything: in a whole bundle a marker is a value like any other.
+        let redacted = output.filter(|_| run.withholding().is_of_copy());
+        let withheld_results = redacted.map_or_else(WithheldResults::default, |output| {
             WithheldResults::read(&output.to_value(), STREAMS)
         });
         let mut stored = BTreeMap::new();
@@ -371,6 +414,36 @@ impl SealedCommandRun {
             has_all_unkept_names,
             withheld_results,
         }
+    }
+
+    /// Stored results that are not the bytes that the lists give.
+    fn find_other_bytes(&self, run: &VerifiedRun<'_>) -> Vec<String> {
+        let facts = &run.collected().facts;
+        let is_other = |(place, stored): &(&String, &String)| {
+            let actual = facts.file(stored).and_then(FileFact::sha256);
+            let listed = self.snapshot.files.get(*place);
+            actual.is_some() && actual != listed.map(|left| left.sha256)
+        };
+        let others = self.stored.iter().filter(is_other);
+        let tell = |(_, stored): (&String, &String)| {
+            let stored = stored.escape_debug();
+            format!("`{stored}` does not hold the bytes that {RUN_OUTPUT} lists")
+        };
+        others.map(tell).collect()
+    }
+
+    /// Files at places of results that no list names.
+    fn find_unlisted(&self, run: &VerifiedRun<'_>) -> Vec<String> {
+        let listed: BTreeSet<&str> = self.stored.values().map(String::as_str).collect();
+        let is_unlisted = |path: &&str| {
+            let is_result = matches!(Role::of_path(path), Some(Role::Artifact | Role::Log));
+            let has_exact = || listed.contains(exact_path(path).as_str());
+            is_result && !listed.contains(path) && !has_exact()
+        };
+        let paths = run.collected().facts.entries.iter();
+        let files = paths.filter(|(_, entry)| matches!(entry, EntryFact::File(_)));
+        let unlisted = files.map(|(path, _)| path).filter(is_unlisted);
+        unlisted.map(str::to_owned).collect()
     }
 
     /// How many bytes a run may write to leave what the sealed one left, with room for what lies there only
@@ -513,16 +586,17 @@ fn texts_of(node: Option<Node<'_>>) -> BTreeSet<String> {
 /// Which files of `folder` differ from those that were sealed.
 fn compare_folder(sealed: &SealedCommandRun, folder: &Path) -> Vec<String> {
     let mut faults = Vec::new();
+    let source = match DirectorySource::open(folder, RootLink::Follow) {
+        Ok(source) => source,
+        Err(error) => return vec![error.to_string()],
+    };
     for file in &sealed.files {
-        let place = folder.join(&file.path);
         let shown = file.path.escape_debug();
-        let here = File::open(&place).and_then(|mut file| {
-            let mut buffer = vec![0; crate::stream::BUFFER];
-            crate::stream::digest_through(&mut file, 0, &mut buffer, |_| Ok(()))
-        });
+        let here = SafePath::parse(&file.path).map_err(|fault| fault.to_string());
+        let here = here.and_then(|path| source.digest(&path).map_err(|error| error.to_string()));
         match here {
             Err(error) => faults.push(format!("{ENGINE_FOLDER}/{shown} was sealed, here: {error}")),
-            Ok((digest, _)) if digest != file.sha256 => faults.push(format!(
+            Ok((_, digest)) if digest != file.sha256 => faults.push(format!(
                 "{ENGINE_FOLDER}/{shown} is another file here: expected sha256 {}, actual {digest}",
                 file.sha256
             )),
@@ -543,8 +617,16 @@ fn reasons_of(
     let mut reasons = Vec::new();
     let observation = again.observation();
     if let Some(observation) = observation {
+        let read: BTreeSet<&Path> = observation
+            .files
+            .iter()
+            .filter(|file| file.needs_original)
+            .map(|file| file.path.as_path())
+            .collect();
         for name in &restored.placeholders {
-            if was_read(observation, &command.appears_at.join(name)) {
+            if read.contains(command.appears_at.join(name).as_path())
+                && reasons.len() < MOST_REASONS
+            {
                 reasons.push(format!(
                     "it read `{name}` now, which the recorded run did not read"
                 ));
@@ -605,11 +687,4 @@ fn explain_copy(again: &CommandRun, divergences: &[Divergence]) -> Option<String
             again.isolation
         )
     })
-}
-
-fn was_read(observation: &Observation, path: &Path) -> bool {
-    observation
-        .files
-        .iter()
-        .any(|file| file.path == path && file.needs_original)
 }

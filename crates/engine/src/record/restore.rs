@@ -1,7 +1,7 @@
 //! Unpacks the files of a recorded command into a private folder, so that the command can be run
 //! there again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
@@ -19,6 +19,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_sandbox::Mount;
 
+use crate::private::PrivateFolder;
 use crate::run::verify::VerifiedRun;
 use crate::stream::{BUFFER, digest_through};
 
@@ -32,7 +33,7 @@ pub(crate) struct Restored {
     pub(crate) model_io: Option<PathBuf>,
     /// Files that were listed or looked at and not read: there is nothing in them.
     pub(crate) placeholders: Vec<String>,
-    _private: tempfile::TempDir,
+    _private: PrivateFolder,
 }
 
 /// Why a command's files could not be unpacked.
@@ -66,10 +67,7 @@ fn list(files: &[ListedFile]) -> String {
 /// Unpacks the files of the recorded command in `run`; what is not in the bundle is taken from
 /// `given`, by its hash.
 pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restored, RestoreError> {
-    let private = tempfile::Builder::new()
-        .prefix("runseal-replay-")
-        .tempdir()
-        .map_err(RestoreError::Write)?;
+    let private = PrivateFolder::create("replay").map_err(RestoreError::Write)?;
     let root = private.path().canonicalize().map_err(RestoreError::Write)?;
     let mut unpacking = Unpacking {
         source: run.source(),
@@ -96,13 +94,16 @@ pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restor
     }
     let environment = run.document(RUN_ENVIRONMENT);
     let environment = environment.as_ref().map(|document| document.root());
-    let placeholders = environment.map_or(Ok(Vec::new()), |node| unpacking.put_present(node))?;
+    let mut listed = Placeholders::list(environment)?;
+    listed.add_links(input)?;
+    listed.check_folders()?;
+    let placeholders = unpacking.put_present(&listed)?;
     // Last, so that nothing is ever written through one.
-    for link in input.get("links").iter().flat_map(|list| list.items()) {
-        unpacking.put_link(link)?;
+    for (path, target) in &listed.links {
+        unpacking.put_link(path, target)?;
     }
     let stdin = match input.get("stdin").filter(|stdin| !stdin.is_null()) {
-        Some(_) => run.source().read(&safe(STDIN)?, u64::MAX)?,
+        Some(_) => run.source().read(&safe(STDIN)?, LARGEST_STDIN)?,
         None => Vec::new(),
     };
     let model_io = match input.get(MODEL_IO_MEMBER) {
@@ -120,6 +121,7 @@ pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restor
 }
 
 /// Unpacks the recorded model answers, out of the command's sight.
+#[expect(clippy::disallowed_methods, reason = "only within a private folder")]
 fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreError> {
     let folder = root.join("models");
     let bodies = folder.join(MODEL_BODIES_FOLDER);
@@ -135,6 +137,14 @@ fn unpack_models(source: &dyn Source, root: &Path) -> Result<PathBuf, RestoreErr
         }
         let mut to = File::create_new(folder.join(path.as_str())).map_err(RestoreError::Write)?;
         io::copy(&mut source.open(&path)?, &mut to).map_err(RestoreError::Write)?;
+        // A body is found by its digest; its file in a redacted copy has another name.
+        if is_body {
+            let place = folder.join(path.as_str());
+            let mut body = File::open(&place).map_err(RestoreError::Write)?;
+            let digest = digest_through(&mut body, 0, &mut vec![0; BUFFER], |_| Ok(()));
+            let (digest, _) = digest.map_err(RestoreError::Write)?;
+            fs::rename(place, bodies.join(digest.to_string())).map_err(RestoreError::Write)?;
+        }
     }
     Ok(folder.join(MODEL_IO))
 }
@@ -223,71 +233,31 @@ impl Unpacking<'_> {
         Ok(mount)
     }
 
-    /// Files and folders that were there when a folder was listed, or when the command looked at them
-    /// or worked in them: named alike and of the same size, with nothing in them.
-    fn put_present(&self, environment: Node<'_>) -> Result<Vec<String>, RestoreError> {
-        let mut placeholders = Vec::new();
-        let items = |name: &str| environment.get(name);
-        for folder in items("listed").iter().flat_map(|list| list.items()) {
-            let path = text_in(folder, "path");
-            for entry in folder.get("entries").iter().flat_map(|list| list.items()) {
-                let name = text_in(entry, "name");
-                let relative = match path.is_empty() {
-                    true => name,
-                    false => format!("{path}/{name}"),
-                };
-                self.put_one(relative, entry, &mut placeholders)?;
+    /// Puts placeholders where nothing is yet; returns the names of the files among them.
+    fn put_present(&self, listed: &Placeholders) -> Result<Vec<String>, RestoreError> {
+        let mut files = Vec::new();
+        for (path, entry) in &listed.present {
+            let place = self.folder.join(path.as_str());
+            if fs::symlink_metadata(&place).is_ok() {
+                continue;
+            }
+            match entry {
+                Placeholder::Folder => fs::create_dir_all(&place).map_err(RestoreError::Write)?,
+                Placeholder::File { bytes, mode } => {
+                    let file = create(&place, *mode).map_err(RestoreError::Write)?;
+                    file.set_len(*bytes).map_err(RestoreError::Write)?;
+                    files.push(path.to_string());
+                }
             }
         }
-        for entry in items("present").iter().flat_map(|list| list.items()) {
-            self.put_one(text_in(entry, "path"), entry, &mut placeholders)?;
-        }
-        Ok(placeholders)
+        Ok(files)
     }
 
-    fn put_one(
-        &self,
-        relative: String,
-        entry: Node<'_>,
-        placeholders: &mut Vec<String>,
-    ) -> Result<(), RestoreError> {
-        let place = match SafePath::parse(&relative) {
-            Ok(safe) => self.folder.join(safe.as_str()),
-            // Shown once, but such a name is not worth failing for.
-            Err(_) => return Ok(()),
-        };
-        if fs::symlink_metadata(&place).is_ok() {
-            return Ok(());
-        }
-        let bytes = entry
-            .get("bytes")
-            .and_then(|bytes| bytes.as_number()?.to_exact_i64());
-        match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
-            Some(bytes) => {
-                let is_executable = entry.get("executable").and_then(|it| it.as_bool());
-                let mode = if is_executable == Some(true) {
-                    0o755
-                } else {
-                    0o644
-                };
-                let file = create(&place, mode).map_err(RestoreError::Write)?;
-                file.set_len(bytes).map_err(RestoreError::Write)?;
-                placeholders.push(relative);
-            }
-            None => fs::create_dir_all(&place).map_err(RestoreError::Write)?,
-        }
-        Ok(())
-    }
-
-    fn put_link(&self, link: Node<'_>) -> Result<(), RestoreError> {
-        let text = |name: &str| Some(link.get(name)?.as_str()?.into_owned());
-        let (Some(path), Some(target)) = (text("path"), text("target")) else {
-            return Err(malformed("a link without path or target"));
-        };
-        let place = self.folder.join(safe(&path)?.as_str());
+    fn put_link(&self, path: &SafePath, target: &str) -> Result<(), RestoreError> {
+        let place = self.folder.join(path.as_str());
         // A link through another link could end up outside the folder.
         let mut above = self.folder.clone();
-        for part in Path::new(&path)
+        for part in Path::new(path.as_str())
             .parent()
             .into_iter()
             .flat_map(Path::components)
@@ -314,6 +284,130 @@ impl Unpacking<'_> {
     }
 }
 
+/// The longest standard input, as when recording.
+const LARGEST_STDIN: u64 = 512 << 20;
+
+/// The most files and folders that are put in place because somebody listed them or looked at them.
+const MOST_PLACEHOLDERS: usize = 200_000;
+
+/// The deepest of them, in segments of its path.
+const DEEPEST_PLACEHOLDER: usize = 128;
+
+/// Files and folders that were there when a folder was listed, or when the command looked at them or worked in
+/// them: named alike and of the same size, with nothing in them.
+///
+/// The list is the bundle maker's and costs them nothing, so it is bounded before anything is made.
+#[derive(Default)]
+pub(super) struct Placeholders {
+    present: BTreeMap<SafePath, Placeholder>,
+    /// Links, with what each leads to.
+    links: Vec<(SafePath, String)>,
+}
+
+enum Placeholder {
+    Folder,
+    File { bytes: u64, mode: u32 },
+}
+
+impl Placeholders {
+    /// The paths below the folder.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.present.keys().map(SafePath::as_str)
+    }
+
+    pub(super) fn list(environment: Option<Node<'_>>) -> Result<Self, RestoreError> {
+        let mut listed = Self::default();
+        let items = |name: &str| environment.and_then(|environment| environment.get(name));
+        for folder in items("listed").iter().flat_map(|list| list.items()) {
+            let path = text_in(folder, "path");
+            for entry in folder.get("entries").iter().flat_map(|list| list.items()) {
+                let name = text_in(entry, "name");
+                match path.is_empty() {
+                    true => listed.add(&name, entry)?,
+                    false => listed.add(&format!("{path}/{name}"), entry)?,
+                }
+            }
+        }
+        for entry in items("present").iter().flat_map(|list| list.items()) {
+            listed.add(&text_in(entry, "path"), entry)?;
+        }
+        listed.check_folders()?;
+        Ok(listed)
+    }
+
+    /// Adds the links that RUN_INPUT.json lists.
+    fn add_links(&mut self, input: Node<'_>) -> Result<(), RestoreError> {
+        for link in input.get("links").iter().flat_map(|list| list.items()) {
+            let text = |name: &str| Some(link.get(name)?.as_str()?.into_owned());
+            let (Some(path), Some(target)) = (text("path"), text("target")) else {
+                return Err(malformed("a link without path or target"));
+            };
+            let path = safe(&path)?;
+            self.check_size(&path)?;
+            self.links.push((path, target));
+        }
+        Ok(())
+    }
+
+    /// Refuses a further name beyond the bounds.
+    fn check_size(&self, path: &SafePath) -> Result<(), RestoreError> {
+        if path.as_str().split('/').count() > DEEPEST_PLACEHOLDER {
+            return Err(too_many("they are nested too deeply"));
+        }
+        match self.present.len() + self.links.len() >= MOST_PLACEHOLDERS {
+            true => Err(too_many("there are too many")),
+            false => Ok(()),
+        }
+    }
+
+    fn add(&mut self, path: &str, entry: Node<'_>) -> Result<(), RestoreError> {
+        // Shown once, but such a name is not worth failing for.
+        let Ok(path) = SafePath::parse(path) else {
+            return Ok(());
+        };
+        self.check_size(&path)?;
+        let bytes = entry
+            .get("bytes")
+            .and_then(|bytes| bytes.as_number()?.to_exact_i64());
+        let is_executable = entry.get("executable").and_then(|it| it.as_bool());
+        let what = match bytes.and_then(|bytes| u64::try_from(bytes).ok()) {
+            None => Placeholder::Folder,
+            Some(bytes) => Placeholder::File {
+                bytes,
+                mode: match is_executable {
+                    Some(true) => 0o755,
+                    _ => 0o644,
+                },
+            },
+        };
+        self.present.entry(path).or_insert(what);
+        Ok(())
+    }
+
+    /// Refuses a list whose few names ask for many folders: those on the way to them.
+    fn check_folders(&self) -> Result<(), RestoreError> {
+        let mut folders = BTreeSet::new();
+        let links = self.links.iter().map(|(path, _)| path);
+        for path in self.present.keys().chain(links) {
+            let above = path.as_str().match_indices('/');
+            folders.extend(above.map(|(at, _)| &path.as_str()[..at]));
+        }
+        let on_the_way = folders.iter().filter(|folder| {
+            SafePath::parse(folder).is_ok_and(|it| !self.present.contains_key(&it))
+        });
+        match on_the_way.count() > 1000 + 4 * (self.present.len() + self.links.len()) {
+            true => Err(too_many("they lie in too many folders")),
+            false => Ok(()),
+        }
+    }
+}
+
+fn too_many(why: &str) -> RestoreError {
+    malformed(format!(
+        "the bundle lists files, folders or links that no replay makes: {why}"
+    ))
+}
+
 fn text_in(node: Node<'_>, name: &str) -> String {
     let text = node
         .get(name)
@@ -322,6 +416,7 @@ fn text_in(node: Node<'_>, name: &str) -> String {
 }
 
 /// Makes a new file and the folders on the way to it.
+#[expect(clippy::disallowed_methods, reason = "only within a private folder")]
 fn create(place: &Path, mode: u32) -> io::Result<File> {
     if let Some(parent) = place.parent() {
         fs::create_dir_all(parent)?;

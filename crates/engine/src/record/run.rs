@@ -1,7 +1,6 @@
 //! One run of a command in the user's folder: its inputs and its results.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,8 +12,10 @@ use runseal_sandbox::{
 
 use super::environment::modified_ns;
 use super::fixed_time::{FixedTime, fix_time};
-use super::program::{ProgramError, Search, Site, Toolchain, find_toolchain, normalize};
+use super::program::{Choice, ProgramError, Site, Toolchain, find_toolchain};
 use crate::models::{ModelSession, connect};
+use crate::private::{PrivateFolder, temporary_folder};
+use crate::world::normalize;
 
 pub use runseal_core::formats::run_bundle::recorded::PARAMETER_PREFIX;
 
@@ -56,8 +57,8 @@ pub struct Command {
     pub stdin: Vec<u8>,
     /// The time that its clock shows, in seconds since 1970, where that is possible.
     pub fixed_time: Option<i64>,
-    /// The PATH in which programs are searched, and a second one for when that finds nothing.
-    pub search: [Option<OsString>; 2],
+    /// Who chose it, and the PATH on which its program is searched.
+    pub choice: Choice,
     /// Answers its model calls, if it may make any.
     pub models: Option<Arc<dyn ModelSession>>,
     /// The limits at which it is stopped.
@@ -125,7 +126,7 @@ pub struct CommandRun {
     /// When it was started, in nanoseconds since 1970, by the kernel's file timestamps.
     pub(crate) began_ns: i128,
     /// Holds the layer's files if they are not in memory.
-    store: tempfile::TempDir,
+    store: PrivateFolder,
 }
 
 impl CommandRun {
@@ -178,8 +179,7 @@ pub fn run_command(
         host: &command.folder,
         inside: &command.appears_at,
     };
-    let [path, fallback] = command.search.each_ref().map(Option::as_deref);
-    let toolchain = find_toolchain(program, site, Search { path, fallback })?;
+    let toolchain = find_toolchain(program, site, &command.inputs, &command.choice)?;
     let store = make_store(&command.folder)?;
     let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
     if let Some(layered) = &mut spec.layered {
@@ -188,7 +188,7 @@ pub fn run_command(
     // At a weaker level the copy does not appear at the folder's path; the command works in the
     // copy.
     spec.current_dir.clone_from(&command.appears_at);
-    spec.show = toolchain.shown_beside(&command.appears_at);
+    spec.show = toolchain.world.shown_beside(&command.appears_at);
     // An input that is visible at its own path anyway needs no mount.
     for input in shown_inputs(command)? {
         match input.host == input.inside {
@@ -198,13 +198,14 @@ pub fn run_command(
     }
     let fixed_time = fix_time(command.fixed_time);
     spec.env = environment_of(command, &toolchain, &fixed_time);
+    let mut tokens = Vec::new();
     if let Some(session) = &command.models {
-        let variables = connect(&mut spec, session, sandbox.isolation());
-        for (name, value) in variables.map_err(RunError::Loopback)? {
-            spec.env.entry(name).or_insert(value);
-        }
+        let connection = connect(&mut spec, session, sandbox.isolation(), &command.secrets);
+        let connection = connection.map_err(RunError::Loopback)?;
+        tokens = connection.describe(&mut spec.env);
     }
     let environment = spec.environment();
+    spec.env.extend(tokens);
     spec.env.extend(command.secrets.clone());
     spec.stdin.clone_from(&command.stdin);
     spec.limits = command.limits.clone();
@@ -227,8 +228,8 @@ pub fn run_command(
 }
 
 /// A folder of our own, which must not lie in the one that the command sees.
-fn make_store(folder: &Path) -> Result<tempfile::TempDir, RunError> {
-    let given = std::env::temp_dir();
+fn make_store(folder: &Path) -> Result<PrivateFolder, RunError> {
+    let given = temporary_folder();
     let refuse = |reason: String| RunError::Temporary {
         path: given.clone(),
         reason,
@@ -240,10 +241,7 @@ fn make_store(folder: &Path) -> Result<tempfile::TempDir, RunError> {
     if place.starts_with(folder) {
         return Err(refuse("it lies in the folder of the command".to_owned()));
     }
-    let store = tempfile::Builder::new()
-        .prefix("runseal-record-")
-        .tempdir_in(&place);
-    store.map_err(|error| refuse(io::Error::from(error.kind()).to_string()))
+    PrivateFolder::create_at(&place, "record").map_err(|error| refuse(error.to_string()))
 }
 
 /// The timestamp that a file changed now would get: coarser than the clock, so that it can only be
@@ -311,7 +309,7 @@ fn environment_of(
     let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let mut environment: BTreeMap<String, String> = STEADY.iter().map(own).collect();
     environment.insert("PATH".to_owned(), toolchain.path.clone());
-    environment.extend(toolchain.variables.iter().cloned());
+    environment.extend(toolchain.world.variables.iter().cloned());
     environment.extend(fixed_time.variables.iter().cloned());
     environment.extend(passed_variables(command));
     environment

@@ -4,6 +4,7 @@ mod files;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
@@ -17,8 +18,9 @@ use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::verify::Finding;
 use runseal_sandbox::{CancelToken, Ending, Limit, Observation, Sandbox};
 
-use super::accesses::{Accesses, Places, is_of_the_machine, refused_network, sort_accesses};
+use super::accesses::{Accesses, Places, is_shown, refused_network, sort_accesses};
 use super::ahead::{FilesAhead, Reader};
+use super::beneath::RealFiles;
 use super::contracts::make_contracts;
 use super::documents::{RecordedInput, make_input, make_output};
 use super::environment::{
@@ -107,16 +109,13 @@ pub fn record_command(
     RunFiles::check_writable(&request.out)?;
     let has_bundles = request.out.exists();
     let packages = PackageReader::start();
-    let reader = Reader::start();
     let inputs = real_inputs(&request.command);
-    let roots: Vec<PathBuf> = [&request.command.folder]
-        .into_iter()
-        .chain(&inputs)
-        .cloned()
-        .collect();
-    let wants = move |path: &Path| {
-        is_of_the_machine(path) || roots.iter().any(|root| path.starts_with(root))
-    };
+    let roots = [&request.command.folder].into_iter().chain(&inputs);
+    let real = Arc::new(RealFiles::open_roots(roots));
+    let reader = Reader::start(Arc::clone(&real));
+    let known = Arc::clone(&real);
+    let isolation = sandbox.isolation();
+    let wants = move |path: &Path| is_shown(path, isolation, &[]) || known.covers(path);
     let reading = Watching {
         on_file: reader.listener(packages.beginner(), wants),
         ..watching.clone()
@@ -150,6 +149,7 @@ pub fn record_command(
         files: RunFiles::begin(&request.out)?,
         models,
         ahead,
+        real,
     };
     sealing.seal(run, varying, packages, &inputs)
 }
@@ -221,6 +221,8 @@ struct Sealing<'a> {
     models: Option<ModelTraffic>,
     /// What was read while the command ran.
     ahead: FilesAhead,
+    /// The folder and the inputs, as they were opened before the command ran.
+    real: Arc<RealFiles>,
 }
 
 impl Sealing<'_> {
@@ -233,11 +235,13 @@ impl Sealing<'_> {
     ) -> Result<SealedCommand, RecordError> {
         let request = self.request;
         let command = &request.command;
+        let real = Arc::clone(&self.real);
         let places = Places {
             folder: &command.folder,
             inputs,
             out: (!self.has_bundles).then_some(request.out.as_path()),
             shown: &run.shown,
+            real: &real,
         };
         let mut accesses = sort_accesses(&run, places)?;
         let contracts = make_contracts(&command.argv, &command.parameters)?;
@@ -248,6 +252,7 @@ impl Sealing<'_> {
             cancel: self.cancel,
             reference_above: request.reference_above,
             ahead: &self.ahead,
+            real: &real,
             began_ns: run.began_ns,
             is_copy: run.is_in_a_copy(),
         };

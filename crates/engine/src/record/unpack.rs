@@ -23,6 +23,7 @@ use runseal_survey::{InsidePath, detect_in_archive};
 
 use crate::archive::{Record, read_archive_with};
 use crate::directory::{DirectorySource, RootLink};
+use crate::private::PrivateFolder;
 use crate::stream::{BUFFER, digest_through};
 use crate::survey::{LocalFiles, find_in_archive};
 
@@ -32,7 +33,7 @@ pub struct Unpacked {
     folder: PathBuf,
     wrapping: Option<Wrapping>,
     signatures: Result<Vec<(SignatureForm, Vec<u8>)>, SourceError>,
-    _private: tempfile::TempDir,
+    _private: PrivateFolder,
 }
 
 impl Unpacked {
@@ -75,6 +76,7 @@ pub enum UnpackError {
 ///
 /// # Errors
 /// [`UnpackError`]; nothing is left behind.
+#[expect(clippy::disallowed_methods, reason = "only within a private folder")]
 pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     let inside = InsidePath::of(&LocalFiles, path);
     let path = inside.as_ref().map_or(path, |inside| &inside.archive);
@@ -82,10 +84,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
         path: "the private folder".to_owned(),
         source,
     };
-    let private = tempfile::Builder::new()
-        .prefix("runseal-unpack-")
-        .tempdir()
-        .map_err(fail)?;
+    let private = PrivateFolder::create("unpack").map_err(fail)?;
     let aside = private.path().join("content");
     fs::create_dir(&aside).map_err(fail)?;
     let mut keeper = ContentKeeper {
@@ -153,13 +152,13 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
 ///
 /// # Errors
 /// When it cannot be read, or the private folder cannot be written; nothing is left behind.
+#[expect(clippy::disallowed_methods, reason = "only within a private folder")]
 pub fn copy_privately(path: &Path) -> Result<Unpacked, SourceError> {
     let fail = |source: io::Error| SourceError::Io {
         path: "the private folder".to_owned(),
         source,
     };
-    let private = tempfile::Builder::new().prefix("runseal-copy-").tempdir();
-    let private = private.map_err(fail)?;
+    let private = PrivateFolder::create("copy").map_err(fail)?;
     let folder = private.path().join("bundle");
     fs::create_dir(&folder).map_err(fail)?;
     let source = DirectorySource::open(path, RootLink::Follow)?;
@@ -199,6 +198,7 @@ struct ContentKeeper {
 }
 
 impl ContentDigester for ContentKeeper {
+    #[expect(clippy::disallowed_methods, reason = "only within a private folder")]
     fn digest(
         &mut self,
         reader: &mut dyn Read,

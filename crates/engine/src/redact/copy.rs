@@ -20,9 +20,9 @@ use super::RedactError;
 use runseal_trust::keys::Signer;
 use runseal_trust::sd_jwt::{Disclosure, Withholding, encode_sd_jwt};
 
-use super::hunt::{gives_away, hunt};
+use super::hunt::{find_telling_names, gives_away, hunt};
 use super::original::{Content, Original, safe};
-use super::repeated::find_repeated;
+use super::repeated::{WithheldTexts, find_suspects};
 use super::select::{Drop, Places, find_visible_names, select};
 use crate::directory::{DirectorySource, RootLink};
 use crate::staging::{Place, Rights, Staging};
@@ -40,6 +40,12 @@ pub struct RedactionPlan {
     pub visible_names: BTreeSet<String>,
     /// Places that the copy shows and that hold a withheld text.
     pub repeated: BTreeSet<String>,
+    /// Names of files that state a digest of something withheld.
+    pub telling_names: BTreeSet<String>,
+    /// What is looked for in what accompanies a copy.
+    texts: WithheldTexts,
+    /// Places that the copy shows and that could not be searched: compressed, encrypted, pictures.
+    pub unsearched: BTreeSet<String>,
 }
 
 /// Determines what must be withheld: what was requested, and every digest of it.
@@ -48,10 +54,14 @@ pub struct RedactionPlan {
 /// When a place does not exist or must stay visible.
 pub fn plan_redaction(original: &Original, drops: &[Drop]) -> Result<RedactionPlan, RedactError> {
     let mut places = select(original, drops)?;
-    hunt(original, &mut places)?;
+    let causes = hunt(original, &mut places)?;
+    let suspects = find_suspects(original, &places, &causes)?;
     Ok(RedactionPlan {
         visible_names: find_visible_names(original, drops, &places)?,
-        repeated: find_repeated(original, &places)?,
+        repeated: suspects.repeated,
+        unsearched: suspects.unsearched,
+        texts: suspects.texts,
+        telling_names: find_telling_names(original, &causes),
         unchecked: original.format.unchecked(&places.all()),
         withheld: places.to_withheld(original),
         places,
@@ -250,9 +260,9 @@ impl RedactionPlan {
         }
     }
 
-    /// Whether bytes that accompany a copy contain a digest of something withheld.
+    /// Whether bytes that accompany a copy contain something withheld, or a digest of it.
     pub fn gives_away(&self, original: &Original, bytes: &[u8]) -> bool {
-        gives_away(original, &self.places, bytes)
+        gives_away(original, &self.places, bytes) || self.texts.are_in(bytes)
     }
 }
 

@@ -4,16 +4,17 @@
 //! of everything that holds something withheld, all digests that our formats make are computed,
 //! and each place that states one of them, whole or by its first eight digits or more, is
 //! withheld too; until nothing more is found. Digests of more than one value are named by the format.
-//! So are places that say what a withheld place says; and with a digest goes the size beside it,
-//! which tells `true` from `false`.
+//! What our own programs write about a value elsewhere is in the format's table of derivations, and is
+//! found by its place; and with a digest goes the size beside it, which tells `true` from `false`.
 
 use std::collections::BTreeSet;
 
 use runseal_core::canon::Value;
+use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::chunks::{LARGE, chunk_place};
+use runseal_core::formats::redacted::derivations::{Derived, How, OwnedPlace, derive_places};
 use runseal_core::formats::redacted::documents::find_value;
 use runseal_core::formats::redacted::redactable::digest_digits;
-use runseal_core::formats::run_bundle::layout::exact_path;
 
 use super::RedactError;
 use super::digits::Tainted;
@@ -21,11 +22,13 @@ use super::original::{Content, Original, read_pieces, safe};
 use super::select::{Places, walk};
 
 /// Why places are withheld that nobody named.
-const DIGEST: &str = "a digest of what is withheld";
-const SIZE: &str = "the size of what is withheld";
-const TWIN: &str = "the same as what is withheld";
-/// These reasons together.
-pub(crate) const REASONS: [&str; 3] = [DIGEST, SIZE, TWIN];
+const DIGEST: &str = How::Digest.reason();
+const SIZE: &str = How::Size.reason();
+
+/// Whether a place is withheld because of another one.
+pub(crate) fn is_derived_reason(reason: &str) -> bool {
+    How::ALL.iter().any(|how| how.reason() == reason)
+}
 
 /// The digests of what is withheld, and of everything that contains it.
 fn taint(original: &Original, places: &Places) -> Tainted {
@@ -81,10 +84,19 @@ fn shown_digits(original: &Original) -> BTreeSet<String> {
     shown
 }
 
-/// Adds the places that reveal something, until there are no more.
-pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), RedactError> {
+/// Adds the places that reveal something, until there are no more. Returns those of them that hold
+/// something of a withheld value: lists that go because of their order hold other values too, about
+/// which everything may be shown elsewhere.
+pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, RedactError> {
+    let mut causes = places.clone();
+    let tables = original.format.derivations.iter().copied().flatten();
+    let files = original.files.keys().map(String::as_str);
+    let derived = derive_places(tables, &original.documents, files);
     loop {
-        let tainted = taint(original, places);
+        // What follows from places alone comes first: it costs nothing to find.
+        while add_derived(original, &derived, places, &mut causes)? {}
+        let tainted = taint(original, &causes);
+        let known = find_known_digests(original, &derived, &causes);
         let mut found: Vec<(String, Option<String>)> = Vec::new();
         for (path, file) in &original.files {
             if places.covers(path, None) {
@@ -101,7 +113,8 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                         }
                         _ => false,
                     };
-                    if names_one && !places.covers(path, Some(place)) {
+                    let is_known = || known.contains(&(path.clone(), Some(place.to_owned())));
+                    if names_one && !places.covers(path, Some(place)) && !is_known() {
                         found.push((path.clone(), Some(place.to_owned())));
                     }
                 }),
@@ -121,23 +134,16 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<(), Redac
                 (None, Content::Document(_)) => {}
             }
         }
-        // The exact bytes of a document have the same content as the document.
-        for (path, file) in &original.files {
-            let exact = exact_path(path);
-            let is_touched = file.committed.kind.has_values() && places.touches(path);
-            if is_touched && original.files.contains_key(&exact) && !places.covers(&exact, None) {
-                found.push((exact, None));
-            }
-        }
         // Bytes are read again for this, so everything else comes first.
-        if found.is_empty() && !add_companions(original, places)? {
+        if found.is_empty() && !add_sizes(original, places, &mut causes)? {
             found = search_bytes(original, places, &tainted)?;
             if found.is_empty() {
-                return Ok(());
+                return Ok(causes);
             }
         }
         for (path, pointer) in found {
             places.add(original.format, &path, pointer.as_deref(), DIGEST)?;
+            causes.add(original.format, &path, pointer.as_deref(), DIGEST)?;
         }
     }
 }
@@ -164,27 +170,142 @@ const CONTENT_DIGESTS: [&str; 3] = ["sha256", "expected_hash", "content_hash"];
 const SIZES: [&str; 2] = ["bytes", "size_bytes"];
 const TOTALS: [&str; 2] = ["total_bytes", "total_output_bytes"];
 
-/// Adds what says the same as something withheld, and sizes beside withheld digests with their sums;
-/// whether there was any.
-fn add_companions(original: &Original, places: &mut Places) -> Result<bool, RedactError> {
-    let mut found = Vec::new();
-    for twins in (original.format.twins)(&original.documents) {
-        let is_withheld = twins
-            .each_ref()
-            .map(|(path, pointer)| places.covers(path, Some(pointer)));
-        for (twin, is_withheld) in twins.into_iter().zip(is_withheld.into_iter().rev()) {
-            found.extend(is_withheld.then_some((twin, TWIN)));
+/// Whether anything of a place is withheld.
+fn is_touched(places: &Places, (path, pointer): &OwnedPlace) -> bool {
+    match pointer.as_deref() {
+        None => places.touches(path),
+        Some(pointer) => places.covers(path, Some(pointer)) || places.touches_below(path, pointer),
+    }
+}
+
+/// Adds what our own programs wrote about withheld places elsewhere; whether there was any.
+fn add_derived(
+    original: &Original,
+    derived: &[Derived],
+    places: &mut Places,
+    causes: &mut Places,
+) -> Result<bool, RedactError> {
+    let mut is_new = false;
+    for Derived { row, of, told } in derived {
+        if row.how == How::Same {
+            is_new |= add_parts(original, of.iter().chain(told), places, causes)?;
+        }
+        let is_whole = |place: &&OwnedPlace| causes.covers(&place.0, place.1.as_deref());
+        let cause = match row.how {
+            How::Same => of.iter().chain(told).find(is_whole),
+            How::Named => of.iter().find(is_whole),
+            _ => of.iter().find(|place| is_touched(causes, place)),
+        };
+        let Some(cause) = cause.cloned() else {
+            continue;
+        };
+        let others = of.iter().filter(|_| row.how == How::Same).chain(told);
+        for place in others {
+            let (path, pointer) = (place.0.as_str(), place.1.as_deref());
+            // Somebody chose what of it is shown.
+            if row.how == How::Repeated && is_touched(places, place) {
+                continue;
+            }
+            // What every copy shows stays where something larger is withheld; where the very value
+            // was named, nothing is gained by withholding it here alone.
+            let stays = original.format.conflict(path, pointer);
+            if stays.is_some() && !causes.has(&cause.0, cause.1.as_deref()) {
+                continue;
+            }
+            is_new |= places.add(original.format, path, pointer, row.how.reason())?;
+            if row.how != How::Sorted {
+                is_new |= causes.add(original.format, path, pointer, row.how.reason())?;
+            }
         }
     }
+    Ok(is_new)
+}
+
+/// Adds to places that hold the same value what is withheld of the others.
+fn add_parts<'a>(
+    original: &Original,
+    all: impl Iterator<Item = &'a OwnedPlace> + Clone,
+    places: &mut Places,
+    causes: &mut Places,
+) -> Result<bool, RedactError> {
+    let mut parts = BTreeSet::new();
+    for (path, pointer) in all.clone() {
+        if let Some(pointer) = pointer {
+            let below = causes.pointers_below(path, pointer);
+            parts.extend(below.map(|place| place[pointer.len()..].to_owned()));
+        }
+    }
+    let mut is_new = false;
+    for part in parts {
+        for (path, pointer) in all.clone() {
+            let Some(pointer) = pointer.as_deref() else {
+                continue;
+            };
+            let place = format!("{pointer}{part}");
+            let document = original.documents.get(path);
+            if document.is_some_and(|document| find_value(document, &place).is_some()) {
+                let reason = How::Same.reason();
+                is_new |= places.add(original.format, path, Some(&place), reason)?;
+                is_new |= causes.add(original.format, path, Some(&place), reason)?;
+            }
+        }
+    }
+    Ok(is_new)
+}
+
+/// The places that state the digest of something which the copy shows, as the format demands. They
+/// give nothing away; and if they went because something withheld has the same digest, that would.
+fn find_known_digests(
+    original: &Original,
+    derived: &[Derived],
+    causes: &Places,
+) -> BTreeSet<OwnedPlace> {
+    let digest_of = |(path, pointer): &OwnedPlace| match pointer {
+        None => Some(original.files.get(path)?.digest),
+        Some(pointer) => {
+            let value = find_value(original.documents.get(path)?, pointer)?;
+            Some(Digest::of(value.as_str()?.as_bytes()))
+        }
+    };
+    let mut known = BTreeSet::new();
+    for Derived { row, of, told } in derived {
+        if row.how != How::Digest || of.iter().any(|place| is_touched(causes, place)) {
+            continue;
+        }
+        let digests: BTreeSet<String> = of
+            .iter()
+            .filter_map(digest_of)
+            .map(|digest| digest.to_string())
+            .collect();
+        for place in told {
+            let document = original.documents.get(&place.0);
+            let stated = document
+                .and_then(|document| find_value(document, place.1.as_deref()?)?.as_str())
+                .and_then(digest_digits);
+            if stated.is_some_and(|stated| digests.contains(stated)) {
+                known.insert(place.clone());
+            }
+        }
+    }
+    known
+}
+
+/// Adds sizes beside withheld digests, with their sums; whether there was any.
+fn add_sizes(
+    original: &Original,
+    places: &mut Places,
+    causes: &mut Places,
+) -> Result<bool, RedactError> {
+    let mut found = Vec::new();
     for (path, document) in &original.documents {
-        if !places.touches(path) || places.covers(path, None) {
+        if !causes.touches(path) || places.covers(path, None) {
             continue;
         }
         let mut sizes = BTreeSet::new();
         walk(document, "", &mut |pointer, value| {
             let is_withheld = |name: &&str| {
                 let digest = value.get(name).and_then(Value::as_str);
-                digest.is_some() && places.covers(path, Some(&format!("{pointer}/{name}")))
+                digest.is_some() && causes.covers(path, Some(&format!("{pointer}/{name}")))
             };
             if CONTENT_DIGESTS.iter().any(is_withheld) {
                 let beside = SIZES.iter().filter(|name| value.get(name).is_some());
@@ -205,6 +326,7 @@ fn add_companions(original: &Original, places: &mut Places) -> Result<bool, Reda
     let mut is_new = false;
     for ((path, pointer), reason) in found {
         is_new |= places.add(original.format, &path, Some(&pointer), reason)?;
+        causes.add(original.format, &path, Some(&pointer), reason)?;
     }
     Ok(is_new)
 }
@@ -235,6 +357,17 @@ fn search_pieces(
         at += 1;
     })?;
     Ok(found)
+}
+
+/// Files whose names in the copy state a digest of something withheld: names are not withheld.
+pub(super) fn find_telling_names(original: &Original, causes: &Places) -> BTreeSet<String> {
+    let tainted = taint(original, causes);
+    let names = original
+        .files
+        .keys()
+        .map(|path| original.name_in_copies(path));
+    let names = names.filter(|name| tainted.is_in(name.as_bytes()));
+    names.map(str::to_owned).collect()
 }
 
 /// Whether bytes that accompany a copy, such as a signature's statement, contain a digest of

@@ -3,14 +3,17 @@
 //! selected, and copies are written.
 
 mod copy;
+mod decoding;
 mod digits;
 mod disclose;
 mod hunt;
+mod matching;
 mod original;
 mod profile;
 mod repeated;
 mod sealing;
 mod select;
+mod spellings;
 
 use std::io;
 use std::path::PathBuf;
@@ -25,9 +28,10 @@ pub use copy::{
     CopiedFile, CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy,
 };
 pub use disclose::{disclose_values, unredact_copy};
-pub(crate) use hunt::REASONS as DERIVED_REASONS;
+pub(crate) use hunt::is_derived_reason;
 pub use original::{Original, is_redactable};
 pub use profile::{Profile, ProfileError};
+pub(crate) use sealing::holds_seed;
 pub use sealing::{
     Committing, KeptSeed, SealingSeed, keep_seed, new_seed, read_seed, seed_beside, write_private,
 };

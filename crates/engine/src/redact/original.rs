@@ -295,8 +295,10 @@ fn list_files<'a>(
             continue;
         }
         let name = format.name_in_copies(path.as_str(), seed);
-        if let Some(file) = redaction.file(&name) {
-            names.insert(name);
+        // Bundles of older versions show names that are hidden today.
+        let file = redaction.file(&name);
+        if let Some(file) = file.or_else(|| redaction.file(path.as_str())) {
+            names.insert(file.path.clone());
             found.push((path, file));
         }
     }

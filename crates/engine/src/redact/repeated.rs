@@ -1,4 +1,4 @@
-//! Where a copy says again what it withholds.
+//! Where a copy says again what it withholds, and what of it could not be searched for that.
 //!
 //! What the formats say twice is withheld together (`hunt`). What people wrote twice is theirs to
 //! judge: a word may well stand elsewhere and give nothing away. So these places are told, no more.
@@ -6,96 +6,182 @@
 use std::collections::BTreeSet;
 
 use regex::bytes::{Regex, RegexBuilder};
-use runseal_core::canon::Value;
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::formats::redacted::chunks::LARGE;
 use runseal_core::formats::redacted::documents::find_value;
 
 use super::RedactError;
-use super::hunt::REASONS;
+use super::hunt::is_derived_reason;
+use super::matching::match_chunks;
 use super::original::{Content, Original, safe};
 use super::select::{Places, walk};
+use super::spellings::search;
 
-/// Shorter texts stand everywhere.
+/// Shorter texts stand everywhere: they count where they are a whole value.
 const SHORTEST: usize = 4;
+/// Shorter lines of a withheld file stand everywhere.
+const SHORTEST_LINE: usize = 8;
 /// Texts that are looked for, and the bytes of all of them, at the most.
 const MOST_TEXTS: usize = 1_000;
 const MOST_BYTES: usize = 1 << 16;
 
-/// The texts that somebody asked to withhold, as one pattern; none where there are none.
-fn withheld_texts(original: &Original, places: &Places) -> Option<Regex> {
-    let mut texts = BTreeSet::new();
-    for ((path, pointer), reason) in places.with_reasons() {
+/// What somebody asked to withhold, as it may be written elsewhere.
+#[derive(Debug, Default)]
+pub(super) struct WithheldTexts {
+    /// Texts that are looked for within others.
+    within: Option<Regex>,
+    /// Texts that are looked for as whole values.
+    whole: BTreeSet<String>,
+}
+
+impl WithheldTexts {
+    /// Whether bytes hold one of the texts, in any spelling.
+    pub(super) fn are_in(&self, bytes: &[u8]) -> bool {
+        let within = self.within.as_ref();
+        within.is_some_and(|texts| search(bytes, &|text| texts.is_match(text)).is_found)
+    }
+}
+
+fn withheld_texts(original: &Original, causes: &Places) -> Result<WithheldTexts, RedactError> {
+    let mut all = BTreeSet::new();
+    let mut lines = BTreeSet::new();
+    for ((path, pointer), reason) in causes.with_reasons() {
+        if is_derived_reason(reason) {
+            continue;
+        }
         let document = original.documents.get(path);
         let value = document.and_then(|document| find_value(document, pointer.unwrap_or("")));
-        if let Some(value) = value.filter(|_| !REASONS.contains(&reason)) {
-            walk(value, "", &mut |_, value| {
-                if let Value::String(text) = value {
-                    let text = text.to_lossy();
-                    let text = text.trim();
-                    if text.len() >= SHORTEST {
-                        texts.insert(text.to_owned());
-                    }
+        if let Some(value) = value {
+            walk(value, "", &mut |_, value| match value {
+                Value::String(text) => {
+                    all.insert(text.to_lossy().trim().to_owned());
                 }
+                Value::Number(_) => {
+                    let digits = canonical_bytes(value, Dialect::Jcs).unwrap_or_default();
+                    let digits = String::from_utf8_lossy(&digits).into_owned();
+                    all.extend((digits.len() >= SHORTEST).then_some(digits));
+                }
+                _ => {}
             });
         }
+        let file = original.files.get(path).filter(|_| pointer.is_none());
+        if let Some(Content::Bytes(_)) = file.map(|file| &file.content) {
+            let bytes = original.source.read(&safe(path)?, LARGE)?;
+            let text = String::from_utf8_lossy(&bytes);
+            let text = text.lines().map(str::trim);
+            let long = text.filter(|line| line.len() >= SHORTEST_LINE);
+            lines.extend(long.map(str::to_owned));
+        }
     }
+    all.remove("");
     let mut room = MOST_BYTES;
     let fits = |text: &&String| {
         let left = room.checked_sub(text.len());
         room = left.unwrap_or(room);
         left.is_some()
     };
-    let texts = texts.iter().filter(fits).take(MOST_TEXTS);
+    let long = all.iter().filter(|text| text.len() >= SHORTEST);
+    let texts = long.chain(&lines).filter(fits).take(MOST_TEXTS);
     let texts: Vec<_> = texts.map(|text| regex::escape(text)).collect();
-    if texts.is_empty() {
-        return None;
-    }
-    RegexBuilder::new(&texts.join("|"))
-        .size_limit(64 << 20)
-        .build()
-        .ok()
+    let within = (!texts.is_empty()).then(|| {
+        RegexBuilder::new(&texts.join("|"))
+            .size_limit(64 << 20)
+            .build()
+            .ok()
+    });
+    Ok(WithheldTexts {
+        within: within.flatten(),
+        whole: all,
+    })
 }
 
-/// The places that are shown and hold a withheld text: values, members' names, files and their names.
-/// Large files are not searched.
-pub(super) fn find_repeated(
+/// What the copy shows and should be looked at.
+#[derive(Debug, Default)]
+pub(super) struct Suspects {
+    /// Values, members' names, files and their names that hold a withheld text.
+    pub(super) repeated: BTreeSet<String>,
+    /// Files and values that could not be searched.
+    pub(super) unsearched: BTreeSet<String>,
+    /// What was searched for.
+    pub(super) texts: WithheldTexts,
+}
+
+/// Searches everything that the copy shows for withheld texts.
+pub(super) fn find_suspects(
     original: &Original,
     places: &Places,
-) -> Result<BTreeSet<String>, RedactError> {
-    let mut found = BTreeSet::new();
-    let Some(texts) = withheld_texts(original, places) else {
-        return Ok(found);
+    causes: &Places,
+) -> Result<Suspects, RedactError> {
+    let mut suspects = Suspects::default();
+    let texts = withheld_texts(original, causes)?;
+    let is_match = |bytes: &[u8]| {
+        let within = texts.within.as_ref();
+        within.is_some_and(|texts| texts.is_match(bytes))
     };
+    let is_whole = |text: &str| texts.whole.contains(text.trim());
     for (path, file) in &original.files {
         let name = original.name_in_copies(path);
-        let is_named = texts.is_match(name.as_bytes());
+        let mut is_suspect = search(name.as_bytes(), &is_match).is_found;
         if places.covers(path, None) {
-            found.extend(is_named.then(|| name.to_owned()));
+            suspects
+                .repeated
+                .extend(is_suspect.then(|| name.to_owned()));
             continue;
         }
-        let holds_one = match (original.documents.get(path), &file.content) {
-            (Some(document), _) => {
-                walk(document, "", &mut |pointer, value| {
-                    let step = pointer.rsplit_once('/').map_or("", |(_, step)| step);
-                    let above = &pointer[..pointer.len() - step.len()];
-                    let above = above.strip_suffix('/').unwrap_or(above);
-                    let is_member =
-                        texts.is_match(step.as_bytes()) && !places.covers(path, Some(above));
-                    let is_value = matches!(value, Value::String(text)
-                        if texts.is_match(text.to_lossy().as_bytes()))
-                        && !places.covers(path, Some(pointer));
-                    if is_member || is_value {
-                        found.insert(format!("{name}#{pointer}"));
+        match (original.documents.get(path), &file.content) {
+            (Some(document), _) => walk(document, "", &mut |pointer, value| {
+                let step = pointer.rsplit_once('/').map_or("", |(_, step)| step);
+                let above = &pointer[..pointer.len() - step.len()];
+                let above = above.strip_suffix('/').unwrap_or(above);
+                let is_member = search(step.as_bytes(), &is_match).is_found
+                    && !places.covers(path, Some(above));
+                let mut is_value = false;
+                if !places.covers(path, Some(pointer)) {
+                    let text = match value {
+                        Value::String(text) => text.to_lossy(),
+                        Value::Number(_) => {
+                            let digits = canonical_bytes(value, Dialect::Jcs).unwrap_or_default();
+                            String::from_utf8_lossy(&digits).into_owned()
+                        }
+                        _ => String::new(),
+                    };
+                    let searched = search(text.as_bytes(), &is_match);
+                    is_value = searched.is_found || is_whole(&text);
+                    if searched.is_opaque {
+                        suspects.unsearched.insert(format!("{name}#{pointer}"));
                     }
-                });
-                false
-            }
+                }
+                if is_member || is_value {
+                    suspects.repeated.insert(format!("{name}#{pointer}"));
+                }
+            }),
             (None, Content::Bytes(_)) => {
-                texts.is_match(&original.source.read(&safe(path)?, LARGE)?)
+                let bytes = original.source.read(&safe(path)?, LARGE)?;
+                let searched = search(&bytes, &is_match);
+                is_suspect |= searched.is_found || is_whole(&String::from_utf8_lossy(&bytes));
+                if searched.is_opaque {
+                    suspects.unsearched.insert(name.to_owned());
+                }
             }
-            (None, _) => false,
-        };
-        found.extend((is_named || holds_one).then(|| name.to_owned()));
+            (None, Content::Chunks(chunked)) => {
+                let mut start = [0; 64];
+                let mut file = original.source.open(&safe(path)?)?;
+                let count = file.read(&mut start).unwrap_or(0);
+                if search(&start[..count], &is_match).is_opaque {
+                    suspects.unsearched.insert(name.to_owned());
+                }
+                if let Some(texts) = texts.within.as_ref() {
+                    let found = match_chunks(original, path, chunked.size, texts)?;
+                    let mut found = found.iter();
+                    is_suspect |= found.any(|place| !places.covers(path, Some(place)));
+                }
+            }
+            (None, Content::Document(_)) => {}
+        }
+        suspects
+            .repeated
+            .extend(is_suspect.then(|| name.to_owned()));
     }
-    Ok(found)
+    suspects.texts = texts;
+    Ok(suspects)
 }

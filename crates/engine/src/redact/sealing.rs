@@ -1,9 +1,8 @@
 //! Seeds, and the commitment that is made when sealing.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Value;
@@ -20,7 +19,7 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::source::{SourceError, read_bounded};
 
 use super::RedactError;
-use crate::atomic::{WriteError, folder_of, sync_folder};
+use crate::atomic::{Readers, WriteError, write_new};
 use crate::input::read_file;
 
 /// Files of lines that are larger than this are committed to as bytes.
@@ -89,9 +88,18 @@ pub fn read_seed(path: &Path) -> Result<Seed, RedactError> {
         Err(SourceError::TooLarge { .. }) => return Err(RedactError::NoSeed(path.to_owned())),
         other => other?,
     };
-    let text = String::from_utf8(bytes).ok();
-    let seed = text.and_then(|text| Seed::parse(text.strip_suffix('\n').unwrap_or(&text)));
-    seed.ok_or_else(|| RedactError::NoSeed(path.to_owned()))
+    parse_seed(bytes).ok_or_else(|| RedactError::NoSeed(path.to_owned()))
+}
+
+/// Whether an open file holds a seed and nothing else.
+pub(crate) fn holds_seed(file: fs::File) -> bool {
+    let bytes = read_bounded(file, "seed", 0, 4096);
+    bytes.ok().and_then(parse_seed).is_some()
+}
+
+fn parse_seed(bytes: Vec<u8>) -> Option<Seed> {
+    let text = String::from_utf8(bytes).ok()?;
+    Seed::parse(text.strip_suffix('\n').unwrap_or(&text))
 }
 
 /// The path of a bundle's seed.
@@ -114,19 +122,7 @@ pub fn keep_seed(path: &Path, seed: &Seed) -> Result<(), WriteError> {
 /// # Errors
 /// When it cannot be written, or the file exists.
 pub fn write_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    let fail = WriteError::at(path);
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(fail)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    let written = written.and_then(|()| sync_folder(folder_of(path)));
-    written.map_err(|error| {
-        let _ = fs::remove_file(path);
-        fail(error)
-    })
+    write_new(path, bytes, Readers::Owner)
 }
 
 /// Commits to the files of one bundle.

@@ -1,22 +1,20 @@
 //! Selects the places to withhold: by paths, pointers, patterns and regular expressions.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
 
 use regex::bytes::Regex;
-use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_core::formats::redacted::chunks::{
-    CHUNK, ChunkedFile, LARGE, chunk_place, parse_byte_range,
-};
+use runseal_core::canon::Value;
+use runseal_core::formats::redacted::chunks::{CHUNK, ChunkedFile, chunk_place, parse_byte_range};
 use runseal_core::formats::redacted::documents::{
     Withheld, find_value, pointer_step, pointer_steps,
 };
 use runseal_core::formats::redacted::redactable::{PlaceRef, Redactable};
-use runseal_core::source::SourceError;
 use runseal_trust::policy::glob;
 
 use super::RedactError;
-use super::original::{Content, Original, safe};
+use super::matching::select_match;
+use super::original::{Content, Original};
+use super::spellings::is_found;
 
 /// What to withhold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +56,12 @@ impl Places {
         above.any(|above| places.contains_key(&Some(above.to_owned())))
     }
 
+    /// Whether this very place is listed.
+    pub(super) fn has(&self, path: &str, pointer: Option<&str>) -> bool {
+        let places = self.0.get(path);
+        places.is_some_and(|places| places.contains_key(&pointer.map(str::to_owned)))
+    }
+
     /// Whether anything of the file is withheld.
     pub(super) fn touches(&self, path: &str) -> bool {
         self.0.contains_key(path)
@@ -76,6 +80,15 @@ impl Places {
         let first = from.next().and_then(|(place, _)| place.as_deref());
         first.is_some_and(|place| place.starts_with(&below))
             || places.contains_key(&Some(pointer.to_owned()))
+    }
+
+    /// The withheld pointers to something below `pointer`.
+    pub(super) fn pointers_below(&self, path: &str, pointer: &str) -> impl Iterator<Item = &str> {
+        // `0` is the character after `/`.
+        let range = Some(format!("{pointer}/"))..Some(format!("{pointer}0"));
+        let places = self.0.get(path).into_iter();
+        let places = places.flat_map(move |places| places.range(range.clone()));
+        places.filter_map(|(place, _)| place.as_deref())
     }
 
     /// The withheld pointers into the file.
@@ -258,7 +271,7 @@ pub(super) fn find_chunks(chunked: &ChunkedFile, range: &str) -> Vec<String> {
     at.map(|at| chunk_place(at, chunked.size)).collect()
 }
 
-fn parse_pattern(text: &str) -> Result<Regex, RedactError> {
+pub(super) fn parse_pattern(text: &str) -> Result<Regex, RedactError> {
     Regex::new(text).map_err(|error| {
         // All lines but the last only quote the pattern again.
         let fault = error.to_string();
@@ -283,9 +296,10 @@ pub(super) fn find_visible_names(
             continue;
         };
         let pattern = parse_pattern(text)?;
+        let is_match = |text: &[u8]| pattern.is_match(text);
         for path in original.files.keys() {
             let name = original.name_in_copies(path);
-            if pattern.is_match(name.as_bytes()) {
+            if is_found(name.as_bytes(), &is_match) {
                 names.insert(name.to_owned());
             }
             let Some(document) = original.documents.get(path) else {
@@ -298,95 +312,11 @@ pub(super) fn find_visible_names(
                 let member = pointer_steps(&format!("/{step}"))
                     .unwrap_or_default()
                     .concat();
-                if pattern.is_match(member.as_bytes()) && !places.covers(path, Some(above)) {
+                if is_found(member.as_bytes(), &is_match) && !places.covers(path, Some(above)) {
                     names.insert(format!("{name}#{pointer}"));
                 }
             });
         }
     }
     Ok(names)
-}
-
-fn select_match(
-    original: &Original,
-    text: &str,
-    reason: &str,
-    places: &mut Places,
-) -> Result<(), RedactError> {
-    let pattern = parse_pattern(text)?;
-    let mut is_found = false;
-    for (path, file) in &original.files {
-        let mut found = Vec::new();
-        match (original.documents.get(path), &file.content) {
-            (Some(document), _) => walk(document, "", &mut |place, value| {
-                let is_match = match value {
-                    Value::String(text) => pattern.is_match(text.to_lossy().as_bytes()),
-                    // A number as it is stored.
-                    Value::Number(_) => canonical_bytes(value, Dialect::Jcs)
-                        .is_ok_and(|digits| pattern.is_match(&digits)),
-                    _ => false,
-                };
-                if is_match {
-                    found.push(Some(place.to_owned()));
-                }
-            }),
-            (None, Content::Chunks(chunked)) => {
-                let places = match_chunks(original, path, chunked.size, &pattern)?;
-                found.extend(places.into_iter().map(Some));
-            }
-            (None, _) => {
-                let bytes = original.source.read(&safe(path)?, LARGE)?;
-                found.extend(pattern.is_match(&bytes).then_some(None));
-            }
-        }
-        for place in found {
-            places.add(original.format, path, place.as_deref(), reason)?;
-            is_found = true;
-        }
-    }
-    match is_found {
-        true => Ok(()),
-        false => Err(RedactError::FitsNothing(text.to_owned())),
-    }
-}
-
-/// How many bytes are searched at once, and how many of those again with the next ones: a match may
-/// cross the boundary if it is not longer than that.
-const WINDOW: usize = 16 << 20;
-const OVERLAP: usize = 1 << 20;
-
-/// The pieces of a large file in which the pattern matches.
-fn match_chunks(
-    original: &Original,
-    path: &str,
-    size: u64,
-    pattern: &Regex,
-) -> Result<Vec<String>, RedactError> {
-    let mut file = original.source.open(&safe(path)?)?;
-    let mut window = Vec::new();
-    let mut start = 0u64;
-    let mut hit = BTreeSet::new();
-    loop {
-        let room = (WINDOW - window.len()) as u64;
-        let count = (&mut file).take(room).read_to_end(&mut window);
-        let count = count.map_err(|source| SourceError::Io {
-            path: path.to_owned(),
-            source,
-        })?;
-        for found in pattern.find_iter(&window) {
-            let first = (start + found.start() as u64) / CHUNK;
-            // An empty match counts where it is.
-            let last = (start + found.end().max(found.start() + 1) as u64 - 1) / CHUNK;
-            hit.extend(first..=last);
-        }
-        if (count as u64) < room {
-            break;
-        }
-        let keep = window.len() - OVERLAP;
-        window.drain(..keep);
-        start += keep as u64;
-    }
-    let at = hit.into_iter().filter(|at| at * CHUNK < size);
-    let at = at.filter_map(|at| usize::try_from(at).ok());
-    Ok(at.map(|at| chunk_place(at, size)).collect())
 }

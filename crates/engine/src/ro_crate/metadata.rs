@@ -11,8 +11,9 @@ use runseal_core::formats::run_bundle::layout::{
     ARTIFACT_INDEX, MANIFEST, RUN_INPUT, RUN_META, RUN_OUTPUT, Role, SUMS, content_type_of,
     path_of_exact,
 };
+use runseal_core::formats::run_bundle::reading::{RunEnding, RunKind, RunReading};
 use runseal_core::formats::run_bundle::recorded::{
-    INPUT_LISTS, ListedFile, has_failed, is_recorded, parse_listed_file, parse_listed_files,
+    INPUT_LISTS, ListedFile, parse_listed_file, parse_listed_files,
 };
 use runseal_core::source::MemberFile;
 
@@ -119,12 +120,16 @@ impl<'a> Run<'a> {
         said.unwrap_or_default()
     }
 
+    fn reading(&self) -> RunReading<'a> {
+        RunReading::new(|name| self.root(name))
+    }
+
     fn is_recorded(&self) -> bool {
-        self.root(MANIFEST).is_some_and(is_recorded)
+        self.reading().kind() == RunKind::Recorded
     }
 
     fn argv(&self) -> Vec<String> {
-        let argv = self.root(RUN_INPUT).and_then(|input| input.get("argv"));
+        let argv = self.reading().command();
         let words = argv.iter().flat_map(|argv| argv.items());
         words
             .filter_map(|word| Some(word.as_str()?.into_owned()))
@@ -266,10 +271,12 @@ fn add_action(
         false => engine_files(run),
     };
     let output = run.root(RUN_OUTPUT);
-    let failed = output.is_some_and(has_failed);
-    let status = match failed {
-        true => "http://schema.org/FailedActionStatus",
-        false => "http://schema.org/CompletedActionStatus",
+    let ending = run.reading().ending();
+    let failed = ending.is_failure();
+    let status = match ending {
+        RunEnding::Unknown => None,
+        _ if failed => Some("http://schema.org/FailedActionStatus"),
+        _ => Some("http://schema.org/CompletedActionStatus"),
     };
     let what = match run.is_recorded() {
         true => run.argv().join(" "),
@@ -282,8 +289,8 @@ fn add_action(
         ("description", description.into()),
         ("instrument", reference(ENGINE)),
         ("endTime", sealed_at.into()),
-        ("actionStatus", status.into()),
     ];
+    action.extend(status.map(|status| ("actionStatus", status.into())));
     if failed && let Some(output) = output {
         action.push(("error", tell_end(output).into()));
     }
@@ -377,7 +384,9 @@ fn engine_files(run: &Run<'_>) -> (Vec<String>, Vec<String>) {
         let files = run.files.iter().map(|file| file.path.as_str());
         // The index and the list of sums only describe the other files.
         let others = files.filter(|path| !matches!(*path, ARTIFACT_INDEX | SUMS));
-        let files = others.filter(|path| roles.contains(&Role::of_path(path)));
+        let reading = run.reading();
+        let has_role = |role: Role| roles.contains(&role);
+        let files = others.filter(|path| reading.role_of(path).is_some_and(has_role));
         files.map(|path| encode(&in_crate(path))).collect()
     };
     (

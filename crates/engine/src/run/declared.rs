@@ -5,7 +5,7 @@
 //! had then. Nothing is observed, and the bundle says so: its observation level is `declared`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,14 @@ use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::path::SafePath;
 use runseal_core::source::SourceError;
 use runseal_sandbox::Isolation;
-use tempfile::TempDir;
 
 use super::contracts::{Engine, Program, check_engine};
 use super::seal::{Request, SealError, Sealed, seal_declared_output};
 use super::staging::RunFiles;
+use crate::atomic::{Readers, create_new, write_new};
 use crate::directory::{DirectorySource, RootLink};
 use crate::input::open_regular;
+use crate::private::PrivateFolder;
 use crate::record::documents::FileEntry;
 use crate::record::environment::{Circumstances, make_environment};
 use crate::redact::SealingSeed;
@@ -75,7 +76,7 @@ pub struct DeclaredRun {
     files: Vec<FileEntry>,
     artifacts: BTreeSet<SafePath>,
     error: Option<String>,
-    work: TempDir,
+    work: PrivateFolder,
 }
 
 /// Where and how a described run is sealed.
@@ -102,7 +103,7 @@ impl DeclaredRun {
                 return Err(DeclareError::Engine(text.escape_debug().to_string()));
             }
         }
-        let work = tempfile::Builder::new().prefix("runseal-run-").tempdir()?;
+        let work = PrivateFolder::create("run")?;
         fs::create_dir(work.path().join(ENGINE_FOLDER))?;
         fs::create_dir(work.path().join(MADE))?;
         let run = Self {
@@ -214,7 +215,8 @@ impl DeclaredRun {
         if self.artifacts.contains(&path) {
             return Err(DeclareError::Twice(path.to_string()));
         }
-        fs::write(make_room(&self.work.path().join(MADE), &path)?, bytes)?;
+        let place = make_room(&self.work.path().join(MADE), &path)?;
+        write_new(&place, bytes, Readers::AsUmask).map_err(|error| error.source)?;
         self.artifacts.insert(path);
         Ok(())
     }
@@ -320,7 +322,8 @@ impl DeclaredRun {
             ),
         ];
         for (name, bytes) in contracts {
-            fs::write(folder.join(name), bytes)?;
+            let written = write_new(&folder.join(name), bytes, Readers::AsUmask);
+            written.map_err(|error| error.source)?;
         }
         Ok(())
     }
@@ -392,7 +395,7 @@ fn copy_in(file: &Path, folder: &Path, path: &SafePath) -> Result<FileEntry, Dec
     use std::os::unix::fs::PermissionsExt;
     let (mut from, size) = open_regular(file)?;
     let mode = from.metadata()?.permissions().mode();
-    let mut to = File::create_new(make_room(folder, path)?)?;
+    let mut to = create_new(&make_room(folder, path)?, Readers::AsUmask)?;
     let mut buffer = vec![0; BUFFER];
     let (sha256, bytes) = digest_through(&mut from, size, &mut buffer, |part| {
         io::Write::write_all(&mut to, part)

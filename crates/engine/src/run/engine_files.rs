@@ -23,8 +23,9 @@ use super::execute::EngineRun;
 use super::seal::{RUN, SealError};
 use super::staging::RunFiles;
 use super::verify::VerifiedRun;
+use crate::atomic::{Readers, create_new};
 use crate::input::open_regular;
-use crate::record::accesses::{is_of_the_machine, observed_gaps};
+use crate::record::accesses::{is_of_the_machine, is_shown, not_shown_gap, observed_gaps};
 use crate::record::ahead::FilesAhead;
 use crate::record::documents::FileEntry;
 use crate::record::environment::{
@@ -56,7 +57,7 @@ pub(super) fn seal_what_was_read(
             .into_iter()
             .map(|path| (path, None))
             .collect();
-    let mut machine = Vec::new();
+    let (mut machine, mut not_shown) = (Vec::new(), Vec::new());
     for file in observation.files.iter().filter(|file| is_input(file)) {
         let below = file
             .path
@@ -74,12 +75,12 @@ pub(super) fn seal_what_was_read(
                     detail: format!("`{shown}` was read and is not in the bundle: {fault}"),
                 });
             }
-            None if is_of_the_machine(&file.path) && !is_given(&file.path) => {
-                machine.push(file.clone());
-            }
-            None => {}
+            None if is_given(&file.path) || !is_of_the_machine(&file.path) => {}
+            None if is_shown(&file.path, isolation, &ran.shown) => machine.push(file.clone()),
+            None => not_shown.push(file.path.display().to_string()),
         }
     }
+    gaps.extend(not_shown_gap(&not_shown));
     let mut entries = Vec::new();
     for (path, observed) in read {
         let observed = observed.filter(|_| ran.saw_folder);
@@ -172,7 +173,7 @@ pub(crate) fn restore_engine(run: &VerifiedRun<'_>, folder: &Path) -> Result<boo
             fs::create_dir_all(parent).map_err(fail)?;
         }
         let mut reader = run.source().open(&from)?;
-        let mut copy = fs::File::create(&place).map_err(fail)?;
+        let mut copy = create_new(&place, Readers::AsUmask).map_err(fail)?;
         io::copy(&mut reader, &mut copy).map_err(fail)?;
         copy.set_permissions(Permissions::from_mode(mode))
             .map_err(fail)

@@ -2,9 +2,8 @@
 //! artifacts into a folder. Judges how it ended and what it left, not its output.
 
 use std::collections::BTreeMap;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::layout::{ARTIFACTS_FOLDER, MANIFEST};
@@ -20,6 +19,7 @@ use super::command::{INSIDE_ENGINE, command_inside, limits_within};
 use super::contracts::Engine;
 use super::shown::ShownFolder;
 use crate::directory::{DirectorySource, RootLink};
+use crate::private::PrivateFolder;
 
 /// Where the engine finds artifacts of other engines.
 const INSIDE_UPSTREAM: &str = "/upstream";
@@ -82,6 +82,8 @@ pub struct EngineRun {
     pub environment: BTreeMap<String, String>,
     /// Where its program was started from.
     pub program: Option<PathBuf>,
+    /// What of the host it was shown besides the system.
+    pub(crate) shown: Vec<PathBuf>,
     /// Whether it saw the engine's folder itself rather than a copy.
     pub saw_folder: bool,
     work: WorkFolder,
@@ -96,11 +98,11 @@ impl EngineRun {
 
 /// The engine's only writable folder; deleted with everything that the engine made of it.
 #[derive(Debug)]
-struct WorkFolder(tempfile::TempDir);
+struct WorkFolder(PrivateFolder);
 
 impl WorkFolder {
     fn make() -> io::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("runseal-work-").tempdir()?;
+        let folder = PrivateFolder::create("work")?;
         let work = Self(folder);
         fs::create_dir(work.artifacts())?;
         Ok(work)
@@ -108,22 +110,6 @@ impl WorkFolder {
 
     fn artifacts(&self) -> PathBuf {
         self.0.path().join(ARTIFACTS_FOLDER)
-    }
-}
-
-impl Drop for WorkFolder {
-    fn drop(&mut self) {
-        make_removable(self.0.path());
-    }
-}
-
-/// Restores access to folders that the engine may have closed, so that they can be deleted.
-fn make_removable(folder: &Path) {
-    let _ = fs::set_permissions(folder, Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            make_removable(&entry.path());
-        }
     }
 }
 
@@ -201,6 +187,7 @@ pub fn execute(
         observation,
         environment: spec.environment(),
         program,
+        shown: spec.mounts.into_iter().map(|mount| mount.host).collect(),
         saw_folder: matches!(shown, ShownFolder::Itself(_)),
         work,
     })

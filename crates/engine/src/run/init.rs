@@ -1,7 +1,5 @@
 //! Makes a new working engine: contracts, a program in one of four languages, a test input.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -130,7 +128,7 @@ pub fn init_engine(target: &Path, language: Language) -> Result<(), InitError> {
         build_rust(staging.path())?;
     } else {
         let path = staging.path().join(file);
-        let rights = std::fs::set_permissions(&path, Permissions::from_mode(0o755));
+        let rights = crate::handles::set_mode(&path, 0o755);
         rights.map_err(WriteError::at(&path))?;
     }
     staging.publish(target, (place, Rights::AsUmask), |staged| {

@@ -4,6 +4,8 @@
 mod compare;
 mod rules;
 
+use std::path::PathBuf;
+
 use runseal_core::canon::Value;
 use runseal_core::formats::run_bundle::layout::RUN_INPUT;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
@@ -105,6 +107,8 @@ pub struct Replay {
     pub reasons: Vec<String>,
     /// How far the command was isolated; `None` if it was not run.
     pub isolation: Option<Isolation>,
+    /// What the command saw of the host at its own path, besides the system's folders and what the caller gave it.
+    pub shown: Vec<PathBuf>,
     /// What the bundle says was not captured.
     pub gaps: Vec<CaptureGap>,
     /// Whether the sealed run was of a command that failed.
@@ -117,6 +121,8 @@ pub struct Replay {
     pub is_redacted: bool,
     /// Which of the run's results the copy withholds.
     pub not_compared: Vec<String>,
+    /// The files of the bundle that are neither given to the command nor compared.
+    pub unused_files: Vec<String>,
 }
 
 impl Replay {
@@ -129,12 +135,14 @@ impl Replay {
             environment: None,
             reasons: Vec::new(),
             isolation: None,
+            shown: Vec::new(),
             gaps: Vec::new(),
             has_failed: false,
             notes: Vec::new(),
             fork: None,
             is_redacted: false,
             not_compared: Vec::new(),
+            unused_files: Vec::new(),
         }
     }
 
@@ -183,6 +191,13 @@ impl Replay {
             if let Some(other) = other {
                 text.push_str(&format!(" on another {other}"));
             }
+            match self.unused_files.len() {
+                0 => {}
+                1 => text.push_str(", without 1 file that is not part of the run"),
+                count => text.push_str(&format!(
+                    ", without {count} files that are not part of the run"
+                )),
+            }
         }
         text
     }
@@ -228,7 +243,14 @@ pub fn replay_run(
     let (report, verified) = verify_run_source(source, REPLAYED)?;
     let replay = Replay::begin(&report);
     match verified {
-        Some(run) => replay_engine(&run, engine, options, sandbox, replay),
+        Some(run) => {
+            let unused_files = run.unused_files();
+            let replay = Replay {
+                unused_files,
+                ..replay
+            };
+            replay_engine(&run, engine, options, sandbox, replay)
+        }
         None => Ok(replay),
     }
 }
@@ -241,12 +263,12 @@ pub(crate) fn replay_engine(
     sandbox: impl FnOnce() -> Result<Sandbox, SealError>,
     mut replay: Replay,
 ) -> Result<Replay, SealError> {
-    check_engine(run, engine, &mut replay)?;
+    check_engine(run, engine, options.cancel, &mut replay)?;
     if options.same_environment
         && let Some(check) = &replay.environment
     {
-        let differs = check.differs.iter().map(ToString::to_string);
-        replay.rules[5].extend(differs);
+        let faults = check.faults();
+        replay.rules[5].extend(faults);
     }
     if matches!(replay.verdict(), Verdict::NotReplayable { .. }) {
         return Ok(replay);

@@ -7,6 +7,7 @@ use runseal_core::verify::one_line;
 use runseal_sandbox::Isolation;
 
 use super::replay::{Comparison, Divergence, REPLAY_RULES, Replay, Verdict};
+use crate::record::machine::Here;
 use crate::record::repeat::Varying;
 
 /// The most differing files of the machine that are shown to people.
@@ -54,16 +55,26 @@ pub fn render_json(replay: &Replay) -> Value {
                 ("path", file.path.as_str()),
                 ("sealed", file.sealed.as_str()),
             ]);
-            if let Some(here) = &file.here {
-                one.insert("here", here.as_str());
+            match &file.here {
+                Here::File(here) => {
+                    one.insert("here", here.as_str());
+                }
+                Here::Size(bytes) => {
+                    one.insert("bytes_here", *bytes);
+                }
+                Here::Nothing | Here::Unreadable(_) => {}
             }
             if let Some(package) = &file.package {
                 one.insert("package", package.as_str());
             }
             one
         });
-        let mut environment = Value::object([("same", check.differs.is_empty())]);
+        let is_same = check.differs.is_empty() && check.not_looked_at.is_none();
+        let mut environment = Value::object([("same", is_same)]);
         environment.insert("compared", check.compared);
+        if let Some((count, _)) = check.not_looked_at {
+            environment.insert("not_looked_at", count);
+        }
         environment.insert("differs", Value::array(differs));
         if let Some(name) = check.other_name() {
             environment.insert("on_another", name);
@@ -80,6 +91,8 @@ pub fn render_json(replay: &Replay) -> Value {
     printed.insert("capture_gaps", Value::array(replay.gaps.iter().map(gap)));
     if let Some(isolation) = replay.isolation {
         printed.insert("sandbox", isolation.name());
+        let shown = replay.shown.iter().map(|path| path.display().to_string());
+        printed.insert("shown", Value::array(shown.collect::<Vec<_>>()));
     }
     if replay.has_failed {
         printed.insert("failed_run", true);
@@ -87,6 +100,10 @@ pub fn render_json(replay: &Replay) -> Value {
     if replay.is_redacted {
         let places = replay.not_compared.iter().map(String::as_str);
         printed.insert("not_compared", Value::array(places));
+    }
+    if !replay.unused_files.is_empty() {
+        let files = replay.unused_files.iter().map(String::as_str);
+        printed.insert("unused_files", Value::array(files));
     }
     printed
 }
@@ -118,7 +135,7 @@ pub fn render_human(replay: &Replay, shown: &str) -> String {
                 "{shown}: NOT REPLAYABLE: replay rule {rule} does not hold"
             )
         }
-        _ => writeln!(text, "{shown}: {}", replay.verdict_text()),
+        _ => writeln!(text, "{shown}: {}", one_line(&replay.verdict_text())),
     };
     if replay.has_failed {
         let _ = writeln!(text, "  the sealed run is one of a command that FAILED");
@@ -143,7 +160,7 @@ pub fn render_human(replay: &Replay, shown: &str) -> String {
 
 fn render_circumstances(text: &mut String, replay: &Replay) {
     for reason in &replay.reasons {
-        let _ = writeln!(text, "  why: {reason}");
+        let _ = writeln!(text, "  why: {}", one_line(reason));
     }
     if let Some(check) = &replay.environment {
         for file in check.differs.iter().take(SHOWN_FILES) {
@@ -160,8 +177,23 @@ fn render_circumstances(text: &mut String, replay: &Replay) {
     for place in &replay.not_compared {
         let _ = writeln!(text, "  not compared: {}", one_line(place));
     }
+    for path in replay.unused_files.iter().take(SHOWN_FILES) {
+        let path = one_line(path);
+        let _ = writeln!(
+            text,
+            "  not part of the run: {path} (neither given to the command nor compared)"
+        );
+    }
+    if replay.unused_files.len() > SHOWN_FILES {
+        let more = replay.unused_files.len() - SHOWN_FILES;
+        let _ = writeln!(text, "  not part of the run: and {more} more files");
+    }
     for note in &replay.notes {
-        let _ = writeln!(text, "  note: {note}");
+        let _ = writeln!(text, "  note: {}", one_line(note));
+    }
+    for path in &replay.shown {
+        let path = one_line(&path.display().to_string());
+        let _ = writeln!(text, "  shown to the command: {path}");
     }
     if let Some(isolation) = replay.isolation
         && isolation != Isolation::Full
@@ -243,7 +275,7 @@ pub fn render_varying(varying: &Varying, times: u32) -> String {
         }
     }
     for reason in &varying.reasons {
-        let _ = writeln!(text, "  why: {reason}");
+        let _ = writeln!(text, "  why: {}", one_line(reason));
     }
     text
 }

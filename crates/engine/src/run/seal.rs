@@ -31,7 +31,7 @@ use super::staging::{RunFiles, RunFilesError};
 use super::upstream::take_upstream;
 use super::verify::{VerifyOptions, verify_run_source};
 use crate::directory::{DirectorySource, RootLink};
-use crate::record::accesses::is_of_the_machine;
+use crate::record::accesses::is_shown;
 use crate::record::ahead::Reader;
 use crate::record::environment::PackageReader;
 use crate::redact::{KeptSeed, SealingSeed};
@@ -111,13 +111,15 @@ pub fn seal_run(
         }
     }
     let packages = PackageReader::start();
-    let reader = Reader::start();
+    let reader = Reader::start(std::sync::Arc::default());
+    let isolation = sandbox.isolation();
+    let wants = move |path: &Path| is_shown(path, isolation, &[]);
     let given = EngineInputs {
         input: &prepared.input_bytes,
         upstream: Some(upstream.as_path()).filter(|path| path.exists()),
         parameters: Some(parameters.as_path()).filter(|path| path.exists()),
         cancel: prepared.cancel.as_ref(),
-        on_file: reader.listener(packages.beginner(), is_of_the_machine),
+        on_file: reader.listener(packages.beginner(), wants),
     };
     let executable_at = |program: Option<&Path>| {
         compute_executable(engine.source(), engine.command(), &program.into())

@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::private::PrivateFolder;
+
 /// The flags for opening entries: a pipe does not block, a terminal does not become ours.
 const OPEN: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
@@ -28,7 +30,12 @@ pub enum ShownFolder {
     /// The folder itself: everybody can read all of it.
     Itself(PathBuf),
     /// A copy; deleted when dropped.
-    Copy(tempfile::TempDir),
+    Copy {
+        /// Where the copy is.
+        path: PathBuf,
+        /// Deletes it.
+        _private: PrivateFolder,
+    },
 }
 
 const NAME: &str = "engine";
@@ -40,18 +47,19 @@ impl ShownFolder {
         if !is_root || is_open(folder)? {
             return Ok(Self::Itself(folder.to_owned()));
         }
-        let copy = tempfile::Builder::new()
-            .prefix("runseal-engine-")
-            .tempdir()?;
-        copy_open(folder, &copy.path().join(NAME))?;
-        Ok(Self::Copy(copy))
+        let private = PrivateFolder::create("engine")?;
+        let copy = private.make_shared_inside()?.join(NAME);
+        copy_open(folder, &copy)?;
+        Ok(Self::Copy {
+            path: copy,
+            _private: private,
+        })
     }
 
     /// Its path, which is valid until this value is dropped.
     pub fn path(&self) -> PathBuf {
         match self {
-            Self::Itself(path) => path.clone(),
-            Self::Copy(copy) => copy.path().join(NAME),
+            Self::Itself(path) | Self::Copy { path, .. } => path.clone(),
         }
     }
 }
@@ -92,9 +100,10 @@ fn copy_folder(from: &OwnedFd, to: &Path) -> io::Result<()> {
             copy_entry(from, name, &to.join(OsStr::from_bytes(name.to_bytes())))?;
         }
     }
-    fs::set_permissions(to, Permissions::from_mode(0o755))
+    crate::handles::set_mode(to, 0o755)
 }
 
+#[expect(clippy::disallowed_methods, reason = "only within a private folder")]
 fn copy_entry(folder: &OwnedFd, name: &CStr, to: &Path) -> io::Result<()> {
     let handle = match rustix::fs::openat(folder, name, OPEN, Mode::empty()) {
         Ok(handle) => handle,

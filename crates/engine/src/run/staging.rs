@@ -21,11 +21,12 @@ pub use super::storing::Stored;
 pub(crate) use super::storing::Storing;
 use super::storing::io_error;
 use crate::atomic::WriteError;
+use crate::handles::{open_folder, set_mode};
 use crate::redact::{Committing, RedactError};
 use crate::staging::{Place, Rights, Staging, StagingError, check_place, set_rights};
 use crate::stream::BUFFER;
 use crate::threads::{Task, processors};
-use crate::unfinished::ClaimedName;
+use crate::unfinished::{ClaimedName, UnfinishedFile};
 
 /// Why a file could not be added to the bundle.
 #[derive(Debug, thiserror::Error)]
@@ -43,16 +44,6 @@ pub enum RunFilesError {
         path: String,
         /// What is wrong with it.
         fault: String,
-    },
-    /// A file has changed since it was verified.
-    #[error("`{path}` changed after it was verified: expected sha256 {expected}, actual {actual}")]
-    Changed {
-        /// The path from which it was read.
-        path: String,
-        /// Its digest when it was verified.
-        expected: Digest,
-        /// The digest of the bytes that were copied.
-        actual: Digest,
     },
     /// A value that has no JCS form.
     #[error(transparent)]
@@ -114,12 +105,8 @@ impl RunFiles {
     pub fn check_writable(out: &Path) -> Result<(), RunFilesError> {
         let folder = out.ancestors().find(|folder| folder.exists());
         let folder = folder.unwrap_or(out);
-        let create = |path: &Path| {
-            let mut options = File::options();
-            options.write(true).create_new(true).open(path)
-        };
         // Gone again at once.
-        let probe = crate::unfinished::create_named(folder, create);
+        let probe = UnfinishedFile::create_beside(&folder.join("probe"));
         probe.map(drop).map_err(WriteError::at(out))?;
         Ok(())
     }
@@ -225,30 +212,13 @@ impl RunFiles {
         self.storing().put_user_file(file, size, to)
     }
 
-    /// Copies a file that was verified to have the digest `expected`; fails if it has changed
-    /// since.
-    pub fn copy_verified(
-        &mut self,
-        source: &dyn Source,
-        from: &SafePath,
-        to: &str,
-        expected: Digest,
-    ) -> Result<(), RunFilesError> {
-        let actual = self.copy(source, from, to)?;
-        if actual == expected {
-            Ok(())
-        } else {
-            Err(RunFilesError::Changed {
-                path: from.to_string(),
-                expected,
-                actual,
-            })
-        }
-    }
-
     /// Makes everything readable for the user that engines run as.
     pub fn open_up(&self, path: &Path) -> Result<(), RunFilesError> {
-        Ok(set_rights(path, 0o755, 0o444)?)
+        let opened = match fs::symlink_metadata(path).is_ok_and(|it| it.is_dir()) {
+            true => open_folder(path).and_then(|folder| set_rights(&folder, 0o755, 0o444)),
+            false => set_mode(path, 0o444),
+        };
+        Ok(opened.map_err(WriteError::at(path))?)
     }
 
     /// Adds the commitment over everything stored so far, so that parts of it can be withheld
@@ -342,27 +312,5 @@ impl Write for HashedFile {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use runseal_core::source::MemorySource;
-
-    use super::*;
-
-    #[test]
-    fn copy_of_a_file_that_changed_after_it_was_verified_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut files = RunFiles::begin(folder.path()).unwrap();
-        let path = SafePath::parse("artifacts/data.json").unwrap();
-        let verified = Digest::of(b"{}");
-        let sound = MemorySource::new([(path.clone(), b"{}".to_vec())]);
-        let swapped = MemorySource::new([(path.clone(), b"[]".to_vec())]);
-        files
-            .copy_verified(&sound, &path, "upstream/a.json", verified)
-            .unwrap();
-        let refused = files.copy_verified(&swapped, &path, "upstream/b.json", verified);
-        assert!(matches!(refused, Err(RunFilesError::Changed { .. })));
     }
 }

@@ -2,13 +2,16 @@
 //! rules allow, copied into the bundle and listed by hash.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
+use runseal_core::formats::run_bundle::EntryFact;
 use runseal_core::formats::run_bundle::index::InputArtifact;
 use runseal_core::formats::run_bundle::layout::{RUN_META, RUN_OUTPUT, Role, UPSTREAM_FOLDER};
 use runseal_core::formats::run_bundle::rules::allowed_engines;
 use runseal_core::path::SafePath;
+use runseal_core::source::SourceError;
 use runseal_core::verify::{Finding, Place, Report};
 
 use super::seal::SealError;
@@ -73,10 +76,12 @@ pub fn take_run(
             return Err(refuse(path, format!("`{from}` was not verified")));
         };
         let to = format!("{place}/{from}");
-        match files.copy_verified(run.source(), &from, &to, digest) {
-            Ok(()) => {}
-            Err(changed @ RunFilesError::Changed { .. }) => {
-                return Err(refuse(path, changed.to_string()));
+        match files.copy(run.source(), &from, &to) {
+            Ok(_) => {}
+            Err(RunFilesError::Read(SourceError::Io { source, .. }))
+                if source.kind() == io::ErrorKind::InvalidData =>
+            {
+                return Err(refuse(path, format!("`{from}`: {source}")));
             }
             Err(other) => return Err(other.into()),
         }
@@ -89,14 +94,16 @@ pub fn take_run(
     Ok(taken)
 }
 
-/// RUN_OUTPUT.json and every file that the index calls an artifact.
+/// RUN_OUTPUT.json and every artifact.
 fn offered(run: &VerifiedRun<'_>) -> Vec<SafePath> {
-    let index = run.collected().index.iter();
-    let entries = index.flat_map(|index| index.entries());
-    let wanted = |path: &str, role: Role| path == RUN_OUTPUT || role == Role::Artifact;
-    entries
-        .filter(|(path, entry)| wanted(path, entry.role))
-        .filter_map(|(path, _)| SafePath::parse(path).ok())
+    let entries = &run.collected().facts.entries;
+    let is_offered = |path: &str| {
+        let is_artifact = Role::of_path(path) == Some(Role::Artifact);
+        path == RUN_OUTPUT || is_artifact && matches!(entries.get(path), Some(EntryFact::File(_)))
+    };
+    let paths = entries.keys().filter(|path| is_offered(path));
+    paths
+        .filter_map(|path| SafePath::parse(path).ok())
         .collect()
 }
 

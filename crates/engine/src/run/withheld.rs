@@ -22,7 +22,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::{Level, run_rules};
 
-use crate::redact::DERIVED_REASONS;
+use crate::redact::is_derived_reason;
 
 /// The folders and files that a command or an engine is given.
 const GIVEN: [&str; 7] = [
@@ -39,9 +39,15 @@ const GIVEN: [&str; 7] = [
 #[derive(Debug, Default)]
 pub struct Withholding {
     places: Vec<Withheld>,
+    is_of_copy: bool,
 }
 
 impl Withholding {
+    /// Whether it is about a redacted copy, in which markers stand for what is withheld.
+    pub fn is_of_copy(&self) -> bool {
+        self.is_of_copy
+    }
+
     /// The files of which something is withheld.
     pub fn paths(&self) -> impl Iterator<Item = &str> {
         self.places.iter().map(|place| place.path.as_str())
@@ -105,7 +111,7 @@ fn is_at_or_below(place: &str, above: &str) -> bool {
 /// Each place with its reason; digests and sizes only where there is nothing else, for they go with
 /// what they are of.
 fn describe_all<'a>(places: impl Iterator<Item = &'a Withheld>) -> Vec<String> {
-    let is_derived = |place: &&Withheld| DERIVED_REASONS.contains(&place.reason.as_str());
+    let is_derived = |place: &&Withheld| is_derived_reason(&place.reason);
     let (derived, others): (Vec<_>, Vec<_>) = places.partition(is_derived);
     let shown = match others.is_empty() {
         true => derived,
@@ -158,7 +164,10 @@ pub(super) fn collect_copy(
             run: None,
         });
     };
-    let withholding = Withholding { places: withheld };
+    let withholding = Withholding {
+        places: withheld,
+        is_of_copy: true,
+    };
     let mut collected = CollectedRun::collect(source)?;
     for name in [RUN_INPUT, RUN_OUTPUT] {
         let parsed = collected.documents.get(name);

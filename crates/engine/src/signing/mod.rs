@@ -19,8 +19,8 @@ pub use agent::AgentSigner;
 pub use command::{CommandError, CommandSigner, run_filter};
 pub use key::{KeyFileError, KeyWarning, PassphraseSource, open_private_key, read_public_key};
 pub use runseal_survey::signing::{
-    AskedLog, BESIDE, LoadedPolicy, PolicyFileError, Signable, SignatureForm, SignatureJudge,
-    TrustQuestion, chain_beside, path_beside, path_with_name,
+    AskedLog, BESIDE, LoadedPolicy, OuterFiles, PolicyFileError, Signable, SignatureForm,
+    SignatureJudge, TrustQuestion, chain_beside, path_beside, path_with_name,
 };
 
 /// Reads all signatures beside `path`. A file that exists but cannot be used is a damaged
@@ -37,12 +37,12 @@ pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
     runseal_survey::signing::read_signable(&LocalFiles, path, level)
 }
 
-/// Reads a policy and follows the chain beside it.
+/// Reads a policy and follows the chain beside it, as of `now` in milliseconds since 1970.
 ///
 /// # Errors
 /// When it cannot be read, is not a policy, or its chain is not valid.
-pub fn load_policy(path: &Path) -> Result<LoadedPolicy, PolicyFileError> {
-    runseal_survey::signing::load_policy(&LocalFiles, path)
+pub fn load_policy(path: &Path, now: i64) -> Result<LoadedPolicy, PolicyFileError> {
+    runseal_survey::signing::load_policy(&LocalFiles, path, now)
 }
 
 /// Looks for signatures beside `path`, checks them, and asks the policy.

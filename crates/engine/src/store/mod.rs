@@ -72,13 +72,16 @@ pub enum StoreError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// Its file may not be written to.
+    #[error(transparent)]
+    Write(#[from] crate::atomic::WriteError),
     /// The file is an SQLite database, but not a store.
     #[error("`{path}` is no job store: it has no table `{table}`")]
     Foreign {
         /// The path of the store's file.
         path: PathBuf,
         /// The first missing table.
-        table: &'static str,
+        table: String,
     },
     /// The file was written by a later version.
     #[error("the store has schema version {found}, this program knows {known}")]

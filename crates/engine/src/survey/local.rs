@@ -130,4 +130,8 @@ impl Files for LocalFiles {
         let name = whole.file_name()?;
         Some(name.to_string_lossy().into_owned())
     }
+
+    fn resolved(&self, path: &Path) -> Option<PathBuf> {
+        path.canonicalize().ok()
+    }
 }

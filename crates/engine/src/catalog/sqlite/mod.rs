@@ -16,6 +16,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::CatalogError;
+use crate::atomic::{WriteError, check_database};
+use crate::tables::{Others, find_disguised};
 
 /// How long a writer waits for another program that has locked the file.
 const BUSY_WAIT: Duration = Duration::from_secs(60);
@@ -66,6 +68,9 @@ impl SqliteCatalogReader {
         if version == 0 && !may_create {
             return Err(CatalogError::Foreign(path.to_owned()));
         }
+        if find_disguised(&connection, &schema::MIGRATIONS, Others::Refused)?.is_some() {
+            return Err(CatalogError::Foreign(path.to_owned()));
+        }
         connection.pragma_update(None, "cache_size", PAGES_KIB)?;
         Ok(connection)
     }
@@ -96,6 +101,10 @@ impl SqliteCatalog {
     }
 
     fn connect(path: &Path, extra: OpenFlags) -> Result<Self, CatalogError> {
+        if extra.contains(OpenFlags::SQLITE_OPEN_CREATE) || path.is_file() {
+            let may_create = extra.contains(OpenFlags::SQLITE_OPEN_CREATE);
+            check_database(path, may_create).map_err(WriteError::at(path))?;
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = SqliteCatalogReader::connect(path, flags | extra)?;
         // WAL allows others to read while a batch is written. NORMAL keeps the file consistent

@@ -1,5 +1,6 @@
 //! Commands of a proposal: their environment in the sandbox, and how their results are judged.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use crate::harness::model::ModelServer;
 use crate::harness::words::split_command;
 use crate::models::connect;
 use crate::programs::find_program;
-use crate::record::program::{Search, Site, find_toolchain};
+use crate::record::program::{Choice, Site, find_toolchain};
 
 impl Executor<'_> {
     pub(super) fn do_command(&mut self, target: &str) -> Result<Step, SandboxError> {
@@ -91,12 +92,14 @@ impl Executor<'_> {
             spec.env.insert("RUNSEAL_MODEL_IO".to_owned(), socket);
         }
         if let Some(session) = self.surroundings.session {
-            let variables = connect(&mut spec, session, self.sandbox.isolation());
-            let variables = variables.map_err(|source| SandboxError::System {
+            let secrets = BTreeMap::new();
+            let connection = connect(&mut spec, session, self.sandbox.isolation(), &secrets);
+            let connection = connection.map_err(|source| SandboxError::System {
                 what: "listen for models",
                 source,
             })?;
-            spec.env.extend(variables);
+            let tokens = connection.describe(&mut spec.env);
+            spec.env.extend(tokens);
         }
         Ok(spec)
     }
@@ -118,20 +121,17 @@ impl Executor<'_> {
         let entries = self.surroundings.programs.map(std::env::split_paths);
         let found = entries.into_iter().flatten().find_map(|entry| {
             // One entry at a time: only the one with the program is made visible.
-            let path = Some(entry.as_os_str()).filter(|_| entry.is_absolute())?;
-            let search = Search {
-                path: Some(path),
-                fallback: None,
-            };
-            find_toolchain(name, site, search).ok()
+            let path = Some(entry).filter(|entry| entry.is_absolute())?;
+            let choice = Choice::Caller(Some(path.into_os_string()));
+            find_toolchain(name, site, &[], &choice).ok()
         });
         let Some(toolchain) = found else { return };
-        spec.show = toolchain.shown_beside(Path::new(INSIDE_WORK));
+        spec.show = toolchain.world.shown_beside(Path::new(INSIDE_WORK));
         let fixed = FIXED_ENVIRONMENT.iter().find(|(name, _)| *name == "PATH");
         let fixed = fixed.map_or("", |(_, path)| path);
         let path = format!("{fixed}:{}", toolchain.path);
         spec.env.insert("PATH".to_owned(), path);
-        spec.env.extend(toolchain.variables);
+        spec.env.extend(toolchain.world.variables);
     }
 
     /// Adds a command's results to the totals, and returns its step.

@@ -84,6 +84,15 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
     gaps
 }
 
+/// The gap that files are which the command tried to read, although the sandbox did not show them.
+pub(crate) fn not_shown_gap(paths: &[String]) -> Option<CaptureGap> {
+    let what = some_of(paths);
+    (!paths.is_empty()).then(|| CaptureGap {
+        kind: "unreadable".to_owned(),
+        detail: format!("opened, but not shown to the command, so not hashed: {what}"),
+    })
+}
+
 /// The gap that an attempt to reach the network is.
 pub(crate) fn network_gap(attempt: &NetworkAttempt) -> CaptureGap {
     let program = attempt.program.display();

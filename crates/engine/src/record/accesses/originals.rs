@@ -32,14 +32,15 @@ impl Accesses {
 
     /// Everything below the folder: what may have been read, where nothing was seen.
     pub(super) fn add_folder(&mut self, places: Places<'_>) -> Result<(), AccessError> {
-        let entries = fs::read_dir(places.folder).map_err(|source| AccessError::List {
+        let listed = places.real.list(places.folder);
+        let names = listed.map_err(|source| AccessError::List {
             path: places.folder.to_owned(),
             source,
         })?;
         let known = BTreeSet::new();
-        for entry in entries.flatten() {
-            let path = entry.path();
-            let is_history = entry.file_name() == OsStr::new(".git");
+        for name in names {
+            let path = places.folder.join(&name);
+            let is_history = name == OsStr::new(".git");
             if Some(path.as_path()) != places.out && !is_history {
                 self.add_original(&path, places, &known)?;
             }
@@ -77,7 +78,8 @@ impl Accesses {
                 Changed::Deleted => true,
                 Changed::File { .. } => {
                     let now = layer.open(&change.path);
-                    now.is_ok_and(|now| begins_with_file(now, &host))
+                    let before = places.real.open(&host);
+                    now.is_ok_and(|now| before.is_ok_and(|before| begins_with(now, before)))
                 }
                 _ => false,
             };
@@ -108,19 +110,19 @@ impl Accesses {
                 ObservedKind::File => {
                     written.insert(file.path.clone());
                 }
-                ObservedKind::New if was_there(&file.path, run) => {
+                ObservedKind::New if was_there(&file.path, run, places) => {
                     written.insert(file.path.clone());
                 }
                 _ => {}
             }
         }
         let given = observation.given_names.iter().map(|name| normalize(name));
-        written.extend(given.filter(|name| was_there(name, run)));
+        written.extend(given.filter(|name| was_there(name, run, places)));
         for path in written {
             let Ok(below) = path.strip_prefix(places.folder) else {
                 continue;
             };
-            if !changed.contains(below) && path.is_file() {
+            if !changed.contains(below) && places.real.look(&path).is_ok_and(|it| it.is_file()) {
                 self.add_original(&path, places, known)?;
                 self.rewritten.extend(below.to_str().map(str::to_owned));
             }
@@ -134,17 +136,17 @@ impl Accesses {
         places: Places<'_>,
         known: &BTreeSet<PathBuf>,
     ) -> Result<(), AccessError> {
-        let Ok(metadata) = fs::symlink_metadata(host) else {
+        let Ok(metadata) = places.real.look(host) else {
             return Ok(());
         };
         if metadata.is_symlink() {
             self.add_link(host, places);
         } else if metadata.is_dir() {
             self.keep_present(host, places);
-            for entry in fs::read_dir(host).into_iter().flatten().flatten() {
+            for name in places.real.list(host).unwrap_or_default() {
                 // The bundle under construction may be among them.
-                if !crate::unfinished::is_unfinished(entry.file_name().as_encoded_bytes()) {
-                    self.add_original(&entry.path(), places, known)?;
+                if !crate::unfinished::is_unfinished(name.as_encoded_bytes()) {
+                    self.add_original(&host.join(name), places, known)?;
                 }
             }
         } else if metadata.is_file() && !known.contains(host) {
@@ -162,18 +164,15 @@ impl Accesses {
 
 /// Whether a regular file of the real folder was there before the command ran. Without isolation the command
 /// can write to the folder itself.
-fn was_there(path: &Path, run: &CommandRun) -> bool {
-    let metadata = fs::symlink_metadata(path);
+fn was_there(path: &Path, run: &CommandRun, places: Places<'_>) -> bool {
+    let metadata = places.real.look(path);
     let is_older = |it: &fs::Metadata| status_changed_ns(it) < run.began_ns;
     metadata.is_ok_and(|it| it.is_file() && (run.isolation != Isolation::None || is_older(&it)))
 }
 
-/// Whether the file at `host` is the beginning of `now`: appended to, or left as it was.
-fn begins_with_file(mut now: fs::File, host: &Path) -> bool {
-    let Ok(mut before) = fs::File::open(host) else {
-        return false;
-    };
-    let is_empty = before.metadata().is_ok_and(|metadata| metadata.len() == 0);
+/// Whether a file is the beginning of `now`: appended to, or left as it was.
+fn begins_with(mut now: fs::File, (mut before, metadata): (fs::File, fs::Metadata)) -> bool {
+    let is_empty = metadata.len() == 0;
     let (mut a, mut b) = (vec![0; 64 << 10], vec![0; 64 << 10]);
     loop {
         let Ok(count) = runseal_archive::fill(&mut before, &mut a) else {

@@ -10,8 +10,8 @@ use runseal_sandbox::{Changed, LayerKind, ObservedFile};
 
 use super::places::Places;
 use crate::record::environment::modified_ns;
-use crate::record::program::normalize;
 use crate::record::run::CommandRun;
+use crate::world::normalize;
 
 /// Distinguishes a command's own files from those that it found.
 pub(super) struct OwnFiles<'a> {
@@ -54,7 +54,7 @@ impl<'a> OwnFiles<'a> {
             return false;
         };
         let is_new = file.status_changed_ns >= self.began_ns;
-        let is_gone = || match std::fs::symlink_metadata(&file.path) {
+        let is_gone = || match places.real.look(&file.path) {
             Err(error) => error.kind() == io::ErrorKind::NotFound,
             Ok(_) => false,
         };
@@ -62,14 +62,14 @@ impl<'a> OwnFiles<'a> {
             // A file that existed before has older timestamps, unless somebody else changed it
             // meanwhile; then it is not in the layer, and sealing it detects that.
             true => is_new && (self.left(below) || is_gone()),
-            false => is_gone() || self.is_replaced(file, below),
+            false => is_gone() || self.is_replaced(file, below, places),
         }
     }
 
     /// Whether what was opened had taken the place of the real file: that one has another size or time.
-    fn is_replaced(&self, file: &ObservedFile, below: &Path) -> bool {
+    fn is_replaced(&self, file: &ObservedFile, below: &Path, places: Places<'_>) -> bool {
         let is_other = || {
-            let real = std::fs::symlink_metadata(&file.path);
+            let real = places.real.look(&file.path);
             real.is_ok_and(|real| {
                 (real.len(), modified_ns(&real)) != (file.bytes, file.modified_ns)
             })

@@ -4,8 +4,10 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::path::SafePath;
+use runseal_sandbox::{Isolation, is_system_place};
 
 use super::AccessError;
+use crate::record::beneath::RealFiles;
 
 /// What the sandbox creates itself; it contains nothing of the machine.
 const OF_THE_SANDBOX: [&str; 4] = [
@@ -14,6 +16,10 @@ const OF_THE_SANDBOX: [&str; 4] = [
     "/etc/nsswitch.conf",
     "/etc/passwd",
 ];
+
+/// Files of the machine that the level `landlock` shows besides the system's folders, for whose content the sandbox has
+/// nothing of its own.
+const SMALL_FILES: [&str; 2] = ["/etc/ld.so.conf", "/etc/localtime"];
 
 /// Which parts of the machine a run may read as inputs.
 #[derive(Debug, Clone, Copy)]
@@ -26,12 +32,8 @@ pub(crate) struct Places<'a> {
     pub(crate) out: Option<&'a Path>,
     /// What else of the host was visible to the command: toolchains, wherever they are.
     pub(crate) shown: &'a [PathBuf],
-}
-
-impl Places<'_> {
-    pub(super) fn shows(&self, path: &Path) -> bool {
-        self.shown.iter().any(|shown| path.starts_with(shown))
-    }
+    /// The folder and the inputs as they really are. Nothing else opens a path below them.
+    pub(crate) real: &'a RealFiles,
 }
 
 /// Which of these places a path lies in.
@@ -100,6 +102,14 @@ pub(crate) fn is_of_the_machine(path: &Path) -> bool {
     !is_own && !is_private(path) && !is_of_the_kernel(path) && !path.starts_with("/dev")
 }
 
+/// Whether a file outside the folder was shown to a command, so that it may be hashed. Whether opening it
+/// succeeded is never seen, and the caller may read more than the command.
+pub(crate) fn is_shown(path: &Path, isolation: Isolation, shown: &[PathBuf]) -> bool {
+    let is_small = || SMALL_FILES.iter().any(|file| path == Path::new(file));
+    let is_system = || isolation == Isolation::None || is_system_place(path) || is_small();
+    shown.iter().any(|shown| path.starts_with(shown)) || (is_of_the_machine(path) && is_system())
+}
+
 /// Devices that behave the same for everybody.
 pub(super) fn is_harmless(path: &Path) -> bool {
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
@@ -140,6 +150,27 @@ mod tests {
     }
 
     #[test]
+    fn file_of_the_machine_is_shown_only_where_the_level_shows_it() {
+        let tools = [PathBuf::from("/home/me/.cargo/bin"), "/tmp/tools".into()];
+        let shows = |path: &str, level| is_shown(Path::new(path), level, &tools);
+        for path in ["/usr/bin/env", "/home/me/.cargo/bin/x", "/tmp/tools/y"] {
+            assert!(shows(path, Isolation::Landlock), "{path}");
+            assert!(shows(path, Isolation::Full), "{path}");
+        }
+        for path in [
+            "/etc/shadow",
+            "/home/me/.ssh/id",
+            "/var/lib/x",
+            "/usrlocal/x",
+        ] {
+            assert!(!shows(path, Isolation::Landlock), "{path}");
+            assert!(!shows(path, Isolation::Full), "{path}");
+            assert!(shows(path, Isolation::None), "{path}");
+        }
+        assert!(!shows("/tmp/other", Isolation::None));
+    }
+
+    #[test]
     fn input_elsewhere_keeps_its_own_name_and_what_is_below_it() {
         let inputs = [PathBuf::from("/data/set"), PathBuf::from("/p/own.csv")];
         let places = Places {
@@ -147,6 +178,7 @@ mod tests {
             inputs: &inputs,
             out: None,
             shown: &[],
+            real: &RealFiles::default(),
         };
         let place = |path: &'static str| {
             let found = input_of(Path::new(path), places);

@@ -58,7 +58,7 @@ impl Accesses {
         if places.out.is_some_and(|out| place.starts_with(out)) {
             return;
         }
-        let Ok(found) = fs::symlink_metadata(place) else {
+        let Ok(found) = places.real.look(place) else {
             return;
         };
         match PresentEntry::of(&found) {

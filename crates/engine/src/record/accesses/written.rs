@@ -39,7 +39,7 @@ impl Accesses {
                     }
                 }
                 Some(InputPlace::Folder(below) | InputPlace::Named(below)) => {
-                    if is_beside_the_copy(file, below, own, run) {
+                    if is_beside_the_copy(file, below, own, (run, places)) {
                         outside.insert(file.path.display().to_string());
                     }
                 }
@@ -122,11 +122,11 @@ fn is_beside_the_copy(
     file: &ObservedFile,
     below: &Path,
     own: &OwnFiles<'_>,
-    run: &CommandRun,
+    (run, places): (&CommandRun, Places<'_>),
 ) -> bool {
     let is_written = file.is_written || file.kind == ObservedKind::New;
     let is_changed = || {
-        let metadata = fs::symlink_metadata(&file.path);
+        let metadata = places.real.look(&file.path);
         metadata.is_ok_and(|metadata| status_changed_ns(&metadata) >= run.began_ns)
     };
     run.isolation == Isolation::None

@@ -21,14 +21,14 @@ use runseal_sandbox::{CancelToken, Changed};
 
 use super::{Sealing, check_interrupted};
 use crate::directory::{DirectorySource, RootLink};
-use crate::input::open_regular;
 use crate::record::accesses::{Accesses, OpenedState, ReadFile};
 use crate::record::ahead::FilesAhead;
+use crate::record::beneath::RealFiles;
 use crate::record::documents::{FileEntry, RecordedOutput};
 use crate::record::environment::{modified_ns, status_changed_ns};
 use crate::record::error::RecordError;
 use crate::record::run::CommandRun;
-use crate::redact::read_seed;
+use crate::redact::holds_seed;
 use crate::run::staging::{RunFiles, Stored, Storing};
 
 /// The most names of files not kept that are listed.
@@ -77,13 +77,6 @@ fn is_forbidden(error: &RecordError) -> bool {
         return false;
     };
     source.kind() == io::ErrorKind::PermissionDenied
-}
-
-/// Whether a file is the seed of a bundle that lies beside it.
-fn is_seed(path: &Path) -> bool {
-    path.extension() == Some(OsStr::new("seed"))
-        && path.with_extension("").is_dir()
-        && read_seed(path).is_ok()
 }
 
 impl Sealing<'_> {
@@ -216,6 +209,7 @@ pub(super) struct Reading<'a> {
     pub(super) cancel: Option<&'a CancelToken>,
     pub(super) reference_above: Option<u64>,
     pub(super) ahead: &'a FilesAhead,
+    pub(super) real: &'a RealFiles,
     /// When the run began, as times of files tell it.
     pub(super) began_ns: i128,
     /// Whether the command opened copies of the files.
@@ -231,13 +225,13 @@ impl Reading<'_> {
         to: &str,
     ) -> Result<FileEntry, RecordError> {
         check_interrupted(self.cancel)?;
-        if is_seed(&file.host) {
+        if self.is_seed(&file.host) {
             return Err(RecordError::Seed(file.path.clone()));
         }
         if let Some(entry) = self.put_read_ahead(storing, file, to)? {
             return Ok(entry);
         }
-        let (handle, _) = match open_regular(&file.host) {
+        let (handle, before) = match self.real.open(&file.host) {
             // It existed when the command opened it.
             Err(SourceError::NotFound { .. }) => {
                 return Err(RecordError::Changed(file.path.clone()));
@@ -251,7 +245,6 @@ impl Reading<'_> {
             });
             metadata.map_err(RecordError::from)
         };
-        let before = look(&handle)?;
         let changed = || RecordError::Changed(file.path.clone());
         let is_as_it_was = match &file.when_opened {
             Some(opened) => self.is_as_opened(opened, &before),
@@ -273,6 +266,14 @@ impl Reading<'_> {
             return Err(changed());
         }
         Ok(entry_of(file.path.clone(), stored, before.mode()))
+    }
+
+    /// Whether a file is the seed of a bundle that lies beside it.
+    fn is_seed(&self, path: &Path) -> bool {
+        let has_bundle = || self.real.look(&path.with_extension(""));
+        path.extension() == Some(OsStr::new("seed"))
+            && has_bundle().is_ok_and(|it| it.is_dir())
+            && self.real.open(path).is_ok_and(|(file, _)| holds_seed(file))
     }
 
     /// Whether a file is still what was opened. The time of its last change can be set back; the one of
@@ -298,7 +299,7 @@ impl Reading<'_> {
         if is_json(to) || self.reference_above.is_some() {
             return Ok(None);
         }
-        let Ok(now) = fs::symlink_metadata(&file.host) else {
+        let Ok(now) = self.real.look(&file.host) else {
             return Ok(None);
         };
         let opened = file.when_opened.as_ref();

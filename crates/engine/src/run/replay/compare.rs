@@ -17,11 +17,13 @@ use runseal_core::path::SafePath;
 use runseal_core::verify::Finding;
 
 use super::{Comparison, Divergence};
+use crate::atomic::WriteError;
+use crate::private::PrivateFolder;
 use crate::run::complete::{complete_output, reject};
 use crate::run::contracts::Engine;
 use crate::run::execute::EngineRun;
 use crate::run::seal::{SealError, parse_value};
-use crate::run::staging::RunFiles;
+use crate::run::staging::{RunFiles, RunFilesError};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::shows_results;
 
@@ -34,6 +36,8 @@ pub(super) struct SealedRun {
     inputs_hash: Digest,
     pub(super) output: Value,
     upstream_list: Option<Vec<InputArtifact>>,
+    /// Whether it is a redacted copy.
+    is_of_copy: bool,
     /// Files of which something is withheld.
     withheld: BTreeSet<String>,
     artifacts: BTreeMap<String, Digest>,
@@ -41,6 +45,7 @@ pub(super) struct SealedRun {
     pub(super) parameters: Option<std::path::PathBuf>,
     /// Holds what the engine is given; deleted when dropped.
     _given: RunFiles,
+    _private: PrivateFolder,
 }
 
 impl SealedRun {
@@ -58,7 +63,10 @@ impl SealedRun {
             .document(INPUT_ARTIFACT_INDEX)
             .and_then(|list| parse_input_artifacts(list.root().get("artifacts")?));
         let withholding = run.withholding();
-        let mut given = RunFiles::begin(&std::env::temp_dir())?;
+        let place = std::path::Path::new("the folder for temporary files");
+        let fail = |error| RunFilesError::from(WriteError::at(place)(error));
+        let private = PrivateFolder::create("replay").map_err(fail)?;
+        let mut given = RunFiles::begin(&private.make_shared_inside().map_err(fail)?)?;
         let mut artifacts = BTreeMap::new();
         for (path, entry) in run.collected().facts.entries.iter() {
             let EntryFact::File(fact) = entry else {
@@ -68,9 +76,8 @@ impl SealedRun {
                 artifacts.extend(fact.sha256().map(|digest| (path.to_owned(), digest)));
             } else if (path.starts_with("upstream/") || path == RUN_PARAMETERS)
                 && let Ok(from) = SafePath::parse(path)
-                && let Some(digest) = fact.sha256()
             {
-                given.copy_verified(run.source(), &from, path, digest)?;
+                given.copy(run.source(), &from, path)?;
             }
         }
         given.open_up(given.path())?;
@@ -80,11 +87,13 @@ impl SealedRun {
             input,
             output,
             upstream_list,
+            is_of_copy: withholding.is_of_copy(),
             withheld: withholding.paths().map(str::to_owned).collect(),
             artifacts,
             upstream: place("upstream"),
             parameters: place(RUN_PARAMETERS),
             _given: given,
+            _private: private,
         })
     }
 }
@@ -135,7 +144,10 @@ pub(super) fn compare(
             "an output without a canonical form",
         ));
     };
-    let mut found = OutputDivergences::default();
+    let mut found = OutputDivergences {
+        is_of_copy: sealed.is_of_copy,
+        ..OutputDivergences::default()
+    };
     found.add(Some(&sealed.output), Some(&output), &Trail::Root);
     let mut divergences = found.finish();
     let mut now = BTreeMap::new();
@@ -187,6 +199,8 @@ fn first_message(findings: &[Finding]) -> String {
 /// Where two outputs differ, as far as that is listed.
 #[derive(Default)]
 struct OutputDivergences {
+    /// Whether markers stand for what a redacted copy withholds.
+    is_of_copy: bool,
     listed: Vec<Divergence>,
     not_listed: usize,
 }
@@ -196,7 +210,7 @@ impl OutputDivergences {
     fn add(&mut self, sealed: Option<&Value>, now: Option<&Value>, trail: &Trail<'_>) {
         match (sealed, now) {
             // Withheld, so it cannot be compared.
-            (Some(sealed), _) if read_marker(sealed).is_some() => {}
+            (Some(sealed), _) if self.is_of_copy && read_marker(sealed).is_some() => {}
             (Some(Value::Object(a)), Some(Value::Object(b))) => {
                 let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
                 for key in keys {

@@ -9,14 +9,17 @@ use runseal_core::formats::run_bundle::layout::{
 use runseal_core::formats::run_bundle::pointer;
 use runseal_core::formats::run_bundle::recorded::{ENGINE_LIST, parse_listed_files};
 use runseal_core::path::SafePath;
-use runseal_core::source::{Source, SourceError};
+use runseal_core::source::Source;
 use runseal_core::verify::Report;
+use runseal_sandbox::{CancelToken, SandboxError};
 
 use super::Replay;
 use crate::record::machine::compare_machine;
 use crate::run::command::{compute_executable, find_bare_program, permits_version};
 use crate::run::contracts::Engine;
+use crate::run::seal::SealError;
 use crate::run::verify::VerifiedRun;
+use crate::world::World;
 
 /// Which replay rule each finding of the verifier violates.
 pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
@@ -27,8 +30,8 @@ pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
             ("RB3", _) | ("RB8", Some(RUN_INPUT)) => 2,
             ("RB4" | "RB8", _) => 3,
             ("RB6" | "RB9", _) | ("RB15", Some(MANIFEST)) => 5,
-            ("RB13" | "RB15", Some(RUN_INPUT)) => 2,
-            ("RB13" | "RB15", Some(RUN_OUTPUT)) => 3,
+            ("RB13" | "RB15" | "RB18", Some(RUN_INPUT)) => 2,
+            ("RB13" | "RB15" | "RB18", Some(RUN_OUTPUT)) => 3,
             ("RB10" | "RB15" | "RB16", _) => 6,
             // Unlisted files, wrong hashes, an incomplete index, what is stored as what was read.
             _ => 4,
@@ -43,12 +46,19 @@ pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
 pub(super) fn check_engine(
     run: &VerifiedRun<'_>,
     engine: &Engine,
+    cancel: Option<&CancelToken>,
     replay: &mut Replay,
-) -> Result<(), SourceError> {
+) -> Result<(), SealError> {
     let environment = run.document(RUN_ENVIRONMENT);
     let environment = environment.as_ref().map(|document| document.root());
     match environment {
-        Some(environment) => replay.environment = Some(compare_machine(environment)),
+        Some(environment) => {
+            // An engine sees the system's folders and nothing else of the host.
+            let check = compare_machine(environment, &World::of_system(), cancel)
+                .map_err(|_| SealError::Sandbox(SandboxError::Cancelled))?;
+            replay.notes.extend(check.describe_not_looked_at());
+            replay.environment = Some(check);
+        }
         None => replay.notes.push(
             "there is no RUN_ENVIRONMENT.json: what the engine read, its interpreter and libraries \
              cannot be compared"

@@ -26,6 +26,8 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
+use crate::atomic::{WriteError, check_database};
+use crate::tables::{Others, find_disguised};
 
 /// The current time in the format of the columns that are compared.
 const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')";
@@ -77,15 +79,27 @@ impl SqliteReader {
             reader = Self { connection };
         }
         reader.require_known_version()?;
+        reader.require_tables(path)?;
         for table in schema::FIELD_TABLES {
             if !reader.has_table(table)? {
                 return Err(StoreError::Foreign {
                     path: path.to_owned(),
-                    table,
+                    table: table.to_owned(),
                 });
             }
         }
         Ok(reader)
+    }
+
+    /// Refuses a file in which something else has the name of one of our tables.
+    fn require_tables(&self, path: &Path) -> Result<(), StoreError> {
+        match find_disguised(&self.connection, &schema::MIGRATIONS, Others::Allowed)? {
+            Some(table) => Err(StoreError::Foreign {
+                path: path.to_owned(),
+                table: table.escape_debug().to_string(),
+            }),
+            None => Ok(()),
+        }
     }
 
     fn version(&self) -> Result<i64, StoreError> {
@@ -135,6 +149,8 @@ impl SqliteStore {
     }
 
     fn connect(path: &Path, extra: OpenFlags) -> Result<Self, StoreError> {
+        let may_create = extra.contains(OpenFlags::SQLITE_OPEN_CREATE);
+        check_database(path, may_create).map_err(WriteError::at(path))?;
         let connection = Connection::open_with_flags(
             path,
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra,
@@ -150,6 +166,8 @@ impl SqliteStore {
         let mut store = Self {
             reader: SqliteReader { connection },
         };
+        store.require_known_version()?;
+        store.require_tables(path)?;
         store.migrate()?;
         Ok(store)
     }

@@ -22,7 +22,7 @@ impl SqliteReader {
         if !self.has_table(TABLE)? {
             return Err(StoreError::Foreign {
                 path: self.connection.path().unwrap_or_default().into(),
-                table: TABLE,
+                table: TABLE.to_owned(),
             });
         }
         let mut statement = self.connection.prepare_cached(

@@ -95,6 +95,25 @@ fn store_created_twice_is_the_same_store() {
 }
 
 #[test]
+fn store_with_a_view_or_virtual_table_for_a_table_is_refused() {
+    let endless =
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x AS id FROM n";
+    for made in [
+        format!("CREATE VIEW Queue_Tasks AS {endless}"),
+        "CREATE VIRTUAL TABLE queue_tasks USING fts5(id)".to_owned(),
+    ] {
+        let (folder, store) = new_store();
+        let batch = format!("PRAGMA foreign_keys = OFF; DROP TABLE queue_tasks; {made}");
+        store.connection.execute_batch(&batch).unwrap();
+        drop(store);
+        let path = folder.path().join("deep/jobs.db");
+        let is_refused = |error: Option<StoreError>| matches!(error, Some(StoreError::Foreign { table, .. }) if table.eq_ignore_ascii_case("queue_tasks"));
+        assert!(is_refused(SqliteStore::open(&path).err()), "{made}");
+        assert!(is_refused(SqliteReader::open(&path).err()), "{made}");
+    }
+}
+
+#[test]
 fn store_of_a_later_version_is_refused() {
     let (folder, store) = new_store();
     store
@@ -126,10 +145,7 @@ fn reader_of_another_database_names_the_missing_table() {
     let error = SqliteReader::open(&path).unwrap_err();
     assert!(matches!(
         error,
-        StoreError::Foreign {
-            table: "cassette_messages",
-            ..
-        }
+        StoreError::Foreign { table, .. } if table == "cassette_messages"
     ));
     assert!(matches!(
         SqliteReader::open(&folder.path().join("none.db")),
@@ -261,10 +277,7 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
         assert_eq!(reader.symbols().unwrap(), []);
         assert!(matches!(
             reader.symbol("@a"),
-            Err(StoreError::Foreign {
-                table: "symbols",
-                ..
-            })
+            Err(StoreError::Foreign { table, .. }) if table == "symbols"
         ));
     }
     assert_eq!(fs::read(&path).unwrap(), before);
