@@ -9,7 +9,10 @@
 //!
 //! This crate opens sockets. The crates that verify do not depend on it, which a test checks.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod error;
+mod limits;
 pub mod matching;
 pub mod mcp;
 pub mod otel;

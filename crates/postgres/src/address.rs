@@ -4,6 +4,7 @@
 //! leaves this module except to the server: not in messages, not in debug output.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -29,11 +30,26 @@ pub(crate) enum Proof {
     Host,
 }
 
+/// Whether the connection is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Encryption {
+    /// Over a Unix socket, which the machine itself keeps from others.
+    Needless,
+    /// The user does without it (`disable`).
+    Never,
+    /// If the server offers it: on this machine's loopback.
+    IfOffered,
+    /// Without it there is no connection. `prefer`, which libpq has as its default, means this too: a
+    /// server that offers none may be anybody.
+    Always,
+}
+
 /// Where the server is, and how to connect to it.
 #[derive(Clone)]
 pub(crate) struct Address {
     pub(crate) config: Config,
     pub(crate) proof: Proof,
+    pub(crate) encryption: Encryption,
     /// A file of root certificates to use instead of the system's.
     pub(crate) roots: Option<PathBuf>,
     shown: String,
@@ -66,18 +82,18 @@ impl Address {
             None => rest.to_owned(),
         };
         let mut proof = Proof::None;
-        let mut mode = SslMode::Prefer;
+        let mut encryption = None;
         let mut roots = None;
         let mut kept = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match pair.split_once('=') {
                 Some(("sslmode", value)) => {
-                    (mode, proof) = match value {
-                        "disable" => (SslMode::Disable, Proof::None),
-                        "prefer" | "allow" => (SslMode::Prefer, Proof::None),
-                        "require" => (SslMode::Require, Proof::None),
-                        "verify-ca" => (SslMode::Require, Proof::Authority),
-                        "verify-full" => (SslMode::Require, Proof::Host),
+                    (encryption, proof) = match value {
+                        "disable" => (Some(Encryption::Never), Proof::None),
+                        "prefer" | "allow" => (None, Proof::None),
+                        "require" => (Some(Encryption::Always), Proof::None),
+                        "verify-ca" => (Some(Encryption::Always), Proof::Authority),
+                        "verify-full" => (Some(Encryption::Always), Proof::Host),
                         _ => return Err(refuse(AddressFault::Mode)),
                     };
                 }
@@ -86,7 +102,7 @@ impl Address {
             }
         }
         // As in libpq: if a root is named, the certificate is checked against it.
-        if roots.is_some() && mode == SslMode::Require && proof == Proof::None {
+        if roots.is_some() && encryption == Some(Encryption::Always) && proof == Proof::None {
             proof = Proof::Authority;
         }
         let url = match kept.is_empty() {
@@ -98,7 +114,19 @@ impl Address {
         if config.get_hosts().is_empty() {
             return Err(refuse(AddressFault::NoHost));
         }
-        config.ssl_mode(mode);
+        let is_unix = |host: &Host| matches!(host, Host::Unix(_));
+        let encryption = match encryption {
+            None | Some(Encryption::Never) if config.get_hosts().iter().all(is_unix) => {
+                Encryption::Needless
+            }
+            Some(encryption) => encryption,
+            None if is_loopback(&config) => Encryption::IfOffered,
+            None => Encryption::Always,
+        };
+        config.ssl_mode(match encryption {
+            Encryption::Needless => SslMode::Disable,
+            _ => SslMode::Require,
+        });
         if config.get_password().is_none()
             && let Some(password) = std::env::var_os("PGPASSWORD")
         {
@@ -121,6 +149,7 @@ impl Address {
         Ok(Self {
             config,
             proof,
+            encryption,
             roots,
             shown,
         })
@@ -130,6 +159,16 @@ impl Address {
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }
+}
+
+/// Whether every host of the address is this machine's loopback.
+fn is_loopback(config: &Config) -> bool {
+    let is_own = |host: &Host| match host {
+        Host::Tcp(name) if name.eq_ignore_ascii_case("localhost") => true,
+        Host::Tcp(name) => IpAddr::from_str(name).is_ok_and(|address| address.is_loopback()),
+        Host::Unix(_) => false,
+    };
+    config.get_hosts().iter().all(is_own) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 fn shown(config: &Config) -> String {
@@ -192,18 +231,42 @@ mod tests {
     }
 
     #[test]
-    fn modes_of_tls_are_those_of_libpq() {
+    fn modes_of_tls_are_those_of_libpq_but_preferring_it_is_demanding_it() {
         let of = |query: &str| {
             let address = Address::parse(&format!("postgres://h/d?{query}")).unwrap();
-            (address.config.get_ssl_mode(), address.proof)
+            (address.encryption, address.proof)
         };
-        assert_eq!(of(""), (SslMode::Prefer, Proof::None));
-        assert_eq!(of("sslmode=disable"), (SslMode::Disable, Proof::None));
-        assert_eq!(of("sslmode=require"), (SslMode::Require, Proof::None));
-        let ca = (SslMode::Require, Proof::Authority);
+        let encrypted = (Encryption::Always, Proof::None);
+        for query in ["", "sslmode=prefer", "sslmode=allow", "sslmode=require"] {
+            assert_eq!(of(query), encrypted, "{query}");
+        }
+        assert_eq!(of("sslmode=disable"), (Encryption::Never, Proof::None));
+        let ca = (Encryption::Always, Proof::Authority);
         assert_eq!(of("sslmode=verify-ca&connect_timeout=3"), ca);
         assert_eq!(of("sslrootcert=/a%20b&sslmode=require"), ca);
-        assert_eq!(of("sslmode=verify-full"), (SslMode::Require, Proof::Host));
+        assert_eq!(of("sslmode=verify-full"), (Encryption::Always, Proof::Host));
+    }
+
+    #[test]
+    fn server_on_this_machine_may_do_without_encryption() {
+        let of = |url: &str| Address::parse(url).unwrap().encryption;
+        for host in [
+            "localhost",
+            "127.0.0.1",
+            "127.8.0.1",
+            "[::1]",
+            "LOCALHOST:99",
+        ] {
+            assert_eq!(of(&format!("postgres://{host}/d")), Encryption::IfOffered);
+        }
+        assert_eq!(of("postgres://%2Frun%2Fpg/d"), Encryption::Needless);
+        for host in ["localhost.example", "10.0.0.1", "127.0.0.1,db.example"] {
+            assert_eq!(of(&format!("postgres://{host}/d")), Encryption::Always);
+        }
+        let elsewhere = "postgres://localhost/d?hostaddr=10.0.0.1";
+        assert_eq!(of(elsewhere), Encryption::Always);
+        let demanded = "postgres://localhost/d?sslmode=require";
+        assert_eq!(of(demanded), Encryption::Always);
     }
 
     #[test]

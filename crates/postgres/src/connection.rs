@@ -4,16 +4,20 @@
 //! deadlock, and after the connection was lost. Each has to find out by itself whether a lost
 //! attempt took effect; those that cannot are never called twice.
 
+use std::error::Error as _;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use postgres::Client;
+use postgres::config::SslNegotiation;
 use postgres::fallible_iterator::FallibleIterator;
-use runseal_engine::store::StoreError;
+use postgres::{Client, Config, NoTls};
+use runseal_engine::store::{ServerFault, StoreError};
 
-use crate::address::Address;
+use crate::address::{Address, Encryption};
 use crate::error::{DatabaseError, Remedy, remedy, report, report_given_up};
+use crate::guard::{Guard, PasswordAsked};
 use crate::tls::connector;
 
 /// How long to wait for a lost server, and how often to retry when others are in the way.
@@ -68,8 +72,26 @@ impl Connection {
     }
 
     fn connect(&self) -> Result<Client, DatabaseError> {
-        let tls = connector(&self.address)?;
-        Ok(self.address.config.connect(tls)?)
+        let config = &self.address.config;
+        let connected = match self.address.encryption {
+            Encryption::Needless => config.connect(NoTls),
+            Encryption::Never => connect_plainly(config),
+            Encryption::Always => config.connect(connector(&self.address)?),
+            Encryption::IfOffered => match config.connect(connector(&self.address)?) {
+                Err(error) if offers_no_tls(&error) => connect_plainly(config),
+                other => other,
+            },
+        };
+        connected.map_err(|error| match is_password_asked(&error) {
+            true => StoreError::Server {
+                place: self.place().to_owned(),
+                fault: ServerFault::Insecure,
+                problem: "cannot be spoken to securely",
+                source: Box::new(PasswordAsked),
+            }
+            .into(),
+            false => error.into(),
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Client>> {
@@ -174,6 +196,29 @@ impl Connection {
             DatabaseError::Store(error) => error,
         }
     }
+}
+
+/// Connects without encryption, and without ever telling the password.
+fn connect_plainly(config: &Config) -> Result<Client, postgres::Error> {
+    let mut config = config.clone();
+    // The guard takes the place of TLS, and begins at once.
+    config.ssl_negotiation(SslNegotiation::Direct);
+    config.connect(Guard)
+}
+
+/// The library's word for a server that answered and has no TLS.
+const NO_TLS: &str = "server does not support TLS";
+
+fn offers_no_tls(error: &postgres::Error) -> bool {
+    error
+        .source()
+        .is_some_and(|source| source.to_string() == NO_TLS)
+}
+
+fn is_password_asked(error: &postgres::Error) -> bool {
+    let source = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+    let inner = source.and_then(io::Error::get_ref);
+    inner.is_some_and(|inner| inner.is::<PasswordAsked>())
 }
 
 /// Whether waiting cannot help, because the server is up but rejects us.

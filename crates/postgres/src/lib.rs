@@ -7,12 +7,15 @@
 //!
 //! This crate contains only what talks to a server. The verifier does not link it.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod address;
 mod catalog;
 mod claim;
 mod connection;
 mod copy;
 mod error;
+mod guard;
 mod jobs;
 mod log;
 mod queue;

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use runseal_engine::atomic::{WriteError, folder_of, write_bytes};
+use runseal_core::source::SourceError;
+use runseal_engine::atomic::{Readers, WriteError, folder_of, write_new};
+use runseal_engine::input::read_file;
 use runseal_engine::staging::StagingError;
 
 /// Files that were written; gone when dropped.
@@ -13,16 +15,16 @@ pub(crate) struct WrittenFiles(Vec<PathBuf>);
 impl WrittenFiles {
     /// Writes one, unless what an interrupted pull left is the same. Nothing else is replaced.
     pub(crate) fn write(&mut self, place: PathBuf, bytes: &[u8]) -> Result<(), StagingError> {
-        match fs::read(&place) {
+        match read_file(&place, bytes.len() as u64) {
             Ok(there) if there == bytes => return Ok(()),
-            Ok(_) => return Err(StagingError::Exists(place)),
-            Err(_) => {}
+            Err(SourceError::NotFound { .. }) => {}
+            _ => return Err(StagingError::Exists(place)),
         }
         fs::create_dir_all(folder_of(&place)).map_err(|source| WriteError {
             path: place.clone(),
             source,
         })?;
-        write_bytes(&place, bytes)?;
+        write_new(&place, bytes, Readers::AsUmask)?;
         self.0.push(place);
         Ok(())
     }

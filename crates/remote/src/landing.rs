@@ -6,14 +6,19 @@
 //! the folder around it does not take the rest for evidence.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::os::fd::AsFd;
+use std::path::Path;
 use std::sync::Arc;
 
 use runseal_core::digest::{Digest, Hasher};
 use runseal_engine::atomic::folder_of;
+use runseal_engine::private::PrivateFolder;
 use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 
 use crate::blobs::{BlobReader, BlobStore, digest_all};
 use crate::error::RemoteError;
@@ -41,10 +46,11 @@ pub fn land(
     let arrivals = Arrivals::open(target, run.digest)?;
     let landed = bring(run, target, &arrivals, judge);
     match &landed {
-        Ok(()) | Err(RemoteError::Corrupt { .. } | RemoteError::NotValid { .. }) => {
-            arrivals.remove();
+        // Nothing in it is needed any more.
+        Ok(()) | Err(RemoteError::Corrupt { .. } | RemoteError::NotValid { .. }) => drop(arrivals),
+        Err(_) => {
+            arrivals.folder.keep();
         }
-        Err(_) => {}
     }
     landed
 }
@@ -70,17 +76,19 @@ fn bring(
     let staging = Staging::begin_beside(target).map_err(StagingError::from)?;
     let mut used = BTreeSet::new();
     for (path, blob) in &run.manifest.files {
-        let arrived = arrivals.whole(blob.sha256);
         // Only the first file may take the download over; others with the same content need copies.
         let laid = match used.insert(blob.sha256) {
-            true => staging.adopt(&arrived, path.as_str()),
-            false => staging.copy(&arrived, path.as_str()),
+            true => staging.adopt(
+                (arrivals.folder.as_fd(), &blob.sha256.to_string()),
+                path.as_str(),
+            ),
+            false => staging.copy(&mut arrivals.open_whole(blob.sha256)?, path.as_str()),
         };
         laid.map_err(StagingError::from)?;
     }
     for folder in &run.manifest.empty_folders {
-        let folder = staging.path().join(folder.as_str());
-        fs::create_dir_all(&folder).map_err(local(&folder))?;
+        let made = staging.make_folder(folder.as_str());
+        made.map_err(StagingError::from)?;
     }
     let how = (Place::FreeOrEmptyFolder, Rights::ReadOnly);
     staging.publish(target, how, judge)
@@ -95,77 +103,79 @@ fn local(path: &Path) -> impl Fn(io::Error) -> RemoteError {
 
 /// The folder that contents are downloaded into, locked by one process at a time.
 struct Arrivals {
-    folder: PathBuf,
-    _held: File,
+    folder: PrivateFolder,
 }
 
 impl Arrivals {
     /// Opens the download folder for `target`, with whatever an earlier attempt left in it.
     fn open(target: &Path, run: Digest) -> Result<Self, RemoteError> {
-        // A search for evidence skips names of this form.
         let name = format!(".runseal-pull-{}", run.hex_prefix(16));
-        let folder = folder_of(target).join(name);
-        fs::create_dir_all(&folder).map_err(local(&folder))?;
-        let held = File::open(&folder).map_err(local(&folder))?;
-        match held.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(RemoteError::Busy {
-                    path: folder.display().to_string(),
-                });
+        let above = folder_of(target);
+        fs::create_dir_all(above).map_err(local(above))?;
+        let path = above.join(name);
+        let folder = PrivateFolder::resume(&path).map_err(local(&path))?;
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => {
+                folder.keep();
+                Err(RemoteError::Busy {
+                    path: path.display().to_string(),
+                })
             }
-            // This file system does not support locks.
-            Err(TryLockError::Error(_)) => {}
+            // Not every file system supports locks.
+            _ => Ok(Self { folder }),
         }
-        Ok(Self {
-            folder,
-            _held: held,
-        })
     }
 
-    fn whole(&self, sha256: Digest) -> PathBuf {
-        self.folder.join(sha256.to_string())
+    /// An error with a file of the folder.
+    fn local(&self, name: &str) -> impl Fn(io::Error) -> RemoteError + use<> {
+        let path = self.folder.path().join(name);
+        move |source| local(&path)(source)
+    }
+
+    /// A content that has arrived.
+    fn open_whole(&self, sha256: Digest) -> Result<File, RemoteError> {
+        let name = sha256.to_string();
+        let opened = self.folder.open_file(&name, false);
+        let opened = opened.and_then(|file| file.ok_or_else(|| io::ErrorKind::NotFound.into()));
+        opened.map_err(self.local(&name))
     }
 
     /// Downloads one content, unless it is complete already.
     fn fetch(&self, store: &Arc<dyn BlobStore>, blob: Blob) -> Result<(), RemoteError> {
-        let whole = self.whole(blob.sha256);
-        if let Ok(file) = File::open(&whole) {
+        let whole = blob.sha256.to_string();
+        if let Ok(Some(file)) = self.folder.open_file(&whole, false) {
             // It was complete once, but a full disk or a power failure may have damaged it since.
-            let found = digest_all(file).map_err(local(&whole))?;
+            let found = digest_all(file).map_err(self.local(&whole))?;
             if found == (blob.sha256, blob.bytes) {
                 return Ok(());
             }
-            fs::remove_file(&whole).map_err(local(&whole))?;
+            let removed = self.folder.remove_file(&whole);
+            removed.map_err(self.local(&whole))?;
         }
-        let part = self.folder.join(format!("{}.part", blob.sha256));
-        let mut options = OpenOptions::new();
-        let file = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&part);
-        let mut file = file.map_err(local(&part))?;
+        let part = format!("{whole}.part");
+        let opened = self.folder.open_file(&part, true);
+        let opened = opened.and_then(|file| file.ok_or_else(|| io::ErrorKind::NotFound.into()));
+        let mut file = opened.map_err(self.local(&part))?;
         let mut hasher = Hasher::new();
         let limit = blob.bytes.saturating_add(1);
         let copied = io::copy(&mut (&file).take(limit), &mut hasher);
-        let mut from = copied.map_err(local(&part))?;
+        let mut from = copied.map_err(self.local(&part))?;
         if from > blob.bytes {
             (from, hasher) = (0, Hasher::new());
-            file.set_len(0).map_err(local(&part))?;
-            file.rewind().map_err(local(&part))?;
+            file.set_len(0).map_err(self.local(&part))?;
+            file.rewind().map_err(self.local(&part))?;
         }
         match self.append(store, blob, &mut file, (from, hasher)) {
             // The part from an earlier attempt may be damaged: start over.
             Err(RemoteError::Corrupt { .. }) if from > 0 => {
-                file.set_len(0).map_err(local(&part))?;
-                file.rewind().map_err(local(&part))?;
+                file.set_len(0).map_err(self.local(&part))?;
+                file.rewind().map_err(self.local(&part))?;
                 self.append(store, blob, &mut file, (0, Hasher::new()))?;
             }
             other => other?,
         }
-        fs::rename(&part, &whole).map_err(local(&part))
+        let renamed = self.folder.rename(&part, &whole);
+        renamed.map_err(self.local(&part))
     }
 
     fn append(
@@ -182,16 +192,10 @@ impl Arrivals {
                 Ok(0) => return Ok(()),
                 Ok(count) => {
                     let written = file.write_all(&buffer[..count]);
-                    written.map_err(local(&self.folder))?;
+                    written.map_err(local(self.folder.path()))?;
                 }
                 Err(error) => return Err(RemoteError::from_io(error, &store.blob_name(blob))),
             }
         }
-    }
-
-    /// Nothing in it is needed any more: takes the folder away.
-    fn remove(self) {
-        // If this fails, the folder stays but does no harm.
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }

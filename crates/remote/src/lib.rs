@@ -8,6 +8,8 @@
 //! Verifying a local path never calls this crate, and it opens no socket until it is asked for a
 //! remote one.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod beside;
 pub mod blobs;
 pub mod error;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
-use runseal_core::limits::MAX_ENTRIES;
+use runseal_core::limits::{ARCHIVE_FREE_BYTES, ARCHIVE_MAX_RATIO, MAX_ENTRIES};
 use runseal_core::path::SafePath;
 use thiserror::Error;
 
@@ -65,16 +65,24 @@ pub enum ManifestError {
     /// There are more files than any source may have.
     #[error("it lists more than {MAX_ENTRIES} files")]
     TooMany,
+    /// Few contents have so many names that they would fill a disk.
+    #[error("it repeats its contents to more than {ARCHIVE_MAX_RATIO} times their size")]
+    Multiplied,
     /// The content is the same but not in canonical form, so it would have another digest.
     #[error("it is not in its canonical form")]
     Form,
+}
+
+/// Whether so many fetched bytes may not become so many written ones: the rule of archives.
+pub(crate) fn is_multiplied(fetched: u64, written: u64) -> bool {
+    written > ARCHIVE_FREE_BYTES && written > fetched.saturating_mul(ARCHIVE_MAX_RATIO)
 }
 
 impl RunManifest {
     /// The canonical bytes: the same run always has the same ones.
     ///
     /// # Errors
-    /// Never for a manifest that was parsed or built from safe paths.
+    /// When a digest has two sizes, or the files are more than a manifest may describe.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ManifestError> {
         let files = self.files.iter().map(|(path, blob)| {
             Value::object([
@@ -90,7 +98,14 @@ impl RunManifest {
             ("format", Value::from(FORMAT)),
         ]);
         let bytes = canonical_bytes(&document, Dialect::Kernel);
-        bytes.map_err(|error| ManifestError::Json(error.to_string()))
+        let bytes = bytes.map_err(|error| ManifestError::Json(error.to_string()))?;
+        // Every name takes its room in the manifest too, as it does in an archive.
+        let contents = self.blobs()?.into_values();
+        let fetched = contents.fold(bytes.len() as u64, u64::saturating_add);
+        match is_multiplied(fetched, self.total_bytes()) {
+            true => Err(ManifestError::Multiplied),
+            false => Ok(bytes),
+        }
     }
 
     /// Parses a manifest strictly: writing the result gives back the same bytes.
@@ -241,6 +256,34 @@ mod tests {
         assert_eq!(RunManifest::parse(&bytes).unwrap(), one);
         let folders: Vec<_> = one.folders().into_iter().collect();
         assert_eq!(folders, ["b", "empty", "empty/inner"]);
+    }
+
+    #[test]
+    fn manifest_that_multiplies_its_contents_is_refused() {
+        let named = |count: u32, bytes: u64| {
+            let blob = Blob {
+                sha256: Digest::of(b"one"),
+                bytes,
+            };
+            let file = |number| SafePath::parse(&format!("{number:05}")).map(|path| (path, blob));
+            let files = (0..count).map(file).collect::<Result<_, _>>();
+            RunManifest {
+                files: files.unwrap(),
+                empty_folders: BTreeSet::new(),
+            }
+        };
+        assert_eq!(
+            named(300, 1 << 20).to_bytes(),
+            Err(ManifestError::Multiplied)
+        );
+        // Somebody else may have written it.
+        let text = String::from_utf8(named(300, 1).to_bytes().unwrap()).unwrap();
+        let hostile = text.replace("\"bytes\":1,", "\"bytes\":1048576,");
+        let parsed = RunManifest::parse(hostile.as_bytes());
+        assert_eq!(parsed, Err(ManifestError::Multiplied));
+        // As with archives, small files may be alike, however many there are.
+        assert!(named(20_000, 4_096).to_bytes().is_ok());
+        assert!(named(150, 1 << 20).to_bytes().is_ok());
     }
 
     #[test]

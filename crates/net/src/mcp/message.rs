@@ -1,6 +1,8 @@
 //! JSON-RPC messages, parsed only as far as needed to attribute them.
 
-use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
+use runseal_core::canon::{Dialect, Value, canonical_bytes, parse_document};
+
+use crate::limits::MESSAGE;
 
 /// The kind of message on a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +35,7 @@ pub(super) enum Message {
 impl Message {
     /// Classifies a line; also returns its value if it is JSON.
     pub(super) fn parse(line: &[u8]) -> (Self, Option<Value>) {
-        let Ok(document) = parse_document(line.trim_ascii(), &ReadOptions::TEXT) else {
+        let Ok(document) = parse_document(line.trim_ascii(), &MESSAGE) else {
             return (Self::Other, None);
         };
         let value = document.root().to_value();

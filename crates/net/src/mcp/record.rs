@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use super::attribution::Attribution;
 use super::message::Message;
 use crate::NetError;
+use crate::limits::LARGEST_MESSAGE;
 use crate::matching::Volatile;
 use crate::recording::{
     Adapter, End, Finished, Finishing, Journal, Note, Notes, Recorder, RequestNote, Session,
@@ -23,8 +24,6 @@ use crate::recording::{
 };
 use crate::redact::{BodyKind, RedactionRules, Redactor};
 
-/// The longest message that is passed on.
-pub(super) const LONGEST_LINE: u64 = 64 << 20;
 /// How long a server may take to exit after its input was closed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -190,7 +189,10 @@ pub(super) async fn read_line(
     input: &mut (impl AsyncRead + Unpin + AsyncBufReadExt),
 ) -> Option<Vec<u8>> {
     let mut line = Vec::new();
-    let read = input.take(LONGEST_LINE).read_until(b'\n', &mut line).await;
+    let read = input
+        .take(LARGEST_MESSAGE as u64)
+        .read_until(b'\n', &mut line)
+        .await;
     match read {
         Ok(count) if count > 0 => Some(line),
         _ => None,

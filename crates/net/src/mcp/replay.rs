@@ -1,12 +1,13 @@
 //! Replay: answers a client from a recording, without the server.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, Read, Write};
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 
 use super::message::Message;
 use crate::NetError;
+use crate::limits::LARGEST_MESSAGE;
 use crate::matching::{Asked, BodyForm, Volatile};
 use crate::proxy::{Library, Renaming, Selection};
 use crate::recording::{Adapter, Recorded, Recording};
@@ -69,7 +70,8 @@ pub fn replay(
     let mut line = Vec::new();
     loop {
         line.clear();
-        if input.read_until(b'\n', &mut line).map_err(system)? == 0 {
+        let mut bounded = input.take(LARGEST_MESSAGE as u64);
+        if bounded.read_until(b'\n', &mut line).map_err(system)? == 0 {
             break;
         }
         for answer in answers(&mut library, &redactor, line.trim_ascii()) {

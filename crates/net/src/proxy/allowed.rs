@@ -2,11 +2,12 @@
 //! is contacted, with an error in the API's own format.
 
 use hyper::{Method, Response, StatusCode};
-use runseal_core::canon::{ReadOptions, Value, parse_document};
+use runseal_core::canon::{Value, parse_document};
 use runseal_core::formats::model_io::reading::Api;
 
 use super::answer::{self, AnswerBody};
 use super::server::Received;
+use crate::limits::MESSAGE;
 
 /// Why a request is refused; `None` if it is allowed. A request with a body that does not name its
 /// model is refused too, because a batch or an upload may be for any model.
@@ -15,7 +16,7 @@ pub(super) fn refusal(allowed: &[String], received: &Received) -> Option<String>
     if allowed.is_empty() || only_reads {
         return None;
     }
-    let document = parse_document(&received.body, &ReadOptions::TEXT).ok();
+    let document = parse_document(&received.body, &MESSAGE).ok();
     let model = document
         .as_ref()
         .and_then(|document| Some(document.root().get("model")?.as_str()?.into_owned()));

@@ -13,6 +13,7 @@ use runseal_core::formats::model_io::MAX_INTERACTIONS;
 use super::allowed;
 use super::answer::{self, AnswerBody};
 use super::headers;
+use super::mask::Mask;
 use super::passing::{Answer, PassedBody, milliseconds};
 use super::server::{Active, Received, Shared};
 use super::upstream::Upstream;
@@ -60,14 +61,20 @@ pub(super) async fn forward(
     let is_public = named.is_none();
     let upstream = named.unwrap_or_else(|| Upstream::public(&received.path, is_anthropic));
     let Some(uri) = upstream.uri(&received.path, received.query.as_deref()) else {
-        return unreachable(&shared, x, begun, "the path cannot be asked for").await;
+        let message =
+            "the path leads away from the upstream; ask for one without `..`, `//` and `\\`";
+        let response = answer::error(StatusCode::FORBIDDEN, "TARGET", message, &[]);
+        return answer_alone(&shared, x, begun, response, End::Refused).await;
     };
     let mut request = Request::new(Full::new(received.body.clone()));
     *request.method_mut() = received.method.clone();
     *request.uri_mut() = uri;
     *request.headers_mut() = headers::for_upstream(&received.headers, upstream.authority());
     let keys = &shared.options.keys;
-    keys.put_in(request.headers_mut(), &upstream, is_public);
+    let mask = match keys.put_in(request.headers_mut(), &upstream, is_public) {
+        true => Mask::new(keys.values()),
+        false => Mask::default(),
+    };
     let answered = match shared.client.request(request).await {
         Ok(answered) => answered,
         Err(error) => {
@@ -76,7 +83,8 @@ pub(super) async fn forward(
         }
     };
     let (parts, body) = answered.into_parts();
-    let passed = headers::for_client(&parts.headers);
+    let mut passed = headers::for_client(&parts.headers);
+    mask.cover_headers(&mut passed);
     let header = |name: &str| {
         let value = passed.get(name).and_then(|value| value.to_str().ok());
         value.unwrap_or_default()
@@ -105,7 +113,7 @@ pub(super) async fn forward(
     }
     let passing = match is_empty {
         true => PassedBody::empty(body, answer),
-        false => PassedBody::new(body, length, answer),
+        false => PassedBody::new(body, length, answer, mask),
     };
     let mut response = Response::new(passing.boxed_unsync());
     *response.status_mut() = parts.status;

@@ -34,7 +34,15 @@ impl Keys {
 
     /// Replaces stand-ins by keys. A public upstream gets only its own key, whichever header the
     /// client used.
-    pub(super) fn put_in(&self, headers: &mut HeaderMap, upstream: &Upstream, is_public: bool) {
+    ///
+    /// Returns whether there were any.
+    pub(super) fn put_in(
+        &self,
+        headers: &mut HeaderMap,
+        upstream: &Upstream,
+        is_public: bool,
+    ) -> bool {
+        let mut any = false;
         let is_anthropic = upstream.is_anthropic();
         let (openai, anthropic) = match (is_public, is_anthropic) {
             (false, _) => (self.openai.as_deref(), self.anthropic.as_deref()),
@@ -53,8 +61,10 @@ impl Keys {
             if let (true, Some(mut value)) = (stands_in, value) {
                 value.set_sensitive(true);
                 headers.insert(name, value);
+                any = true;
             }
         }
+        any
     }
 }
 

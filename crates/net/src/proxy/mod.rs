@@ -8,9 +8,13 @@ mod allowed;
 mod answer;
 mod breaking;
 mod forward;
+mod gate;
 mod headers;
+mod intake;
 mod keys;
+mod mask;
 mod passing;
+mod peer;
 mod pump;
 mod replay;
 mod rpc;
@@ -22,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
+use runseal_engine::models::Admission;
 use runseal_engine::threads::check_granted;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -39,6 +44,7 @@ use crate::recording::{
     bodies_path, finish_recording, journal_path,
 };
 use crate::redact::{RedactionRules, Redactor};
+use gate::Gate;
 use server::{Shared, serve};
 
 /// How long to wait for responses in progress when the proxy is stopped.
@@ -105,6 +111,8 @@ pub struct Outcome {
     pub unused: u64,
     /// The requests that the recording did not answer, as reported to the client.
     pub misses: Vec<String>,
+    /// How many requests and connections were turned away, because they were not the client's.
+    pub refused: u64,
 }
 
 /// A running proxy. If it is dropped without [`Proxy::finish`], the journal is left as after a
@@ -130,11 +138,24 @@ pub struct ProxyEntrance {
 }
 
 impl ProxyEntrance {
-    /// Serves on `listener` until the proxy finishes; returns its address.
+    /// Serves whom `admission` allows on `listener` until the proxy finishes; returns its address.
     ///
     /// # Errors
     /// When the listener cannot be used, or the proxy has finished.
-    pub fn open(&self, listener: TcpListener) -> Result<SocketAddr, NetError> {
+    pub fn open(
+        &self,
+        listener: TcpListener,
+        admission: Admission,
+    ) -> Result<SocketAddr, NetError> {
+        self.open_named(listener, None, admission)
+    }
+
+    fn open_named(
+        &self,
+        listener: TcpListener,
+        name: Option<&str>,
+        admission: Admission,
+    ) -> Result<SocketAddr, NetError> {
         let fault = |source| NetError::Listen {
             address: "the given listener".to_owned(),
             source,
@@ -148,7 +169,8 @@ impl ProxyEntrance {
             let _guard = self.runtime.enter();
             tokio::net::TcpListener::from_std(listener).map_err(fault)?
         };
-        let serving = serve(listener, shared, self.stopped.clone());
+        let gate = Gate::new(address, name, admission);
+        let serving = serve(listener, shared, gate, self.stopped.clone());
         let task = self.runtime.spawn(serving);
         let mut tasks = self.serving.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.push(task);
@@ -197,12 +219,18 @@ impl Proxy {
         })
     }
 
-    /// Serves on `listener` until the proxy finishes; returns its address.
+    /// Serves on `listener` until the proxy finishes; returns its address. Clients send keys of their own
+    /// and ask for that address, or for the host `name`.
     ///
     /// # Errors
     /// When the listener cannot be used.
-    pub fn listen(&self, listener: TcpListener) -> Result<SocketAddr, NetError> {
-        self.entrance().open(listener)
+    pub fn listen(
+        &self,
+        listener: TcpListener,
+        name: Option<&str>,
+    ) -> Result<SocketAddr, NetError> {
+        self.entrance()
+            .open_named(listener, name, Admission::Everyone)
     }
 
     /// A handle through which further listeners can be added.
@@ -249,6 +277,7 @@ impl Proxy {
         runtime.shutdown_timeout(Duration::from_millis(500));
         let redactor = Arc::clone(&shared.redactor);
         let (replayed, unused, misses) = shared.tally();
+        let refused = shared.refused();
         drop(shared);
         let finished = match recorder {
             None => None,
@@ -267,6 +296,7 @@ impl Proxy {
             replayed,
             unused,
             misses,
+            refused,
         })
     }
 }

@@ -15,6 +15,7 @@ use hyper::body::{Body, Frame, Incoming};
 use tokio::sync::{oneshot, watch};
 
 use super::breaking::DelayedAbort;
+use super::mask::Mask;
 use super::server::Active;
 use crate::recording::{End, Note, Notes};
 
@@ -75,6 +76,7 @@ pub(super) struct PassedBody {
     /// The length that the upstream declared, if any.
     length: Option<u64>,
     passed: u64,
+    mask: Mask,
     step: Step,
     /// Whether the end was recorded.
     has_ended: bool,
@@ -100,12 +102,14 @@ enum Step {
 }
 
 impl PassedBody {
-    pub(super) fn new(upstream: Incoming, length: Option<u64>, answer: Answer) -> Self {
+    /// A body from which `mask` takes the keys.
+    pub(super) fn new(upstream: Incoming, length: Option<u64>, answer: Answer, mask: Mask) -> Self {
         Self {
             upstream,
             answer,
             length,
             passed: 0,
+            mask,
             step: Step::Reading,
             has_ended: false,
         }
@@ -113,15 +117,30 @@ impl PassedBody {
 
     /// An empty body whose end was recorded already.
     pub(super) fn empty(upstream: Incoming, answer: Answer) -> Self {
-        let mut passing = Self::new(upstream, Some(0), answer);
+        let mut passing = Self::new(upstream, Some(0), answer, Mask::default());
         passing.step = Step::Over;
         passing.has_ended = true;
         passing
     }
 
-    /// Records a piece. Returns it if it can be passed on at once; otherwise sets the next step.
+    /// Takes a piece of the upstream's.
     fn take(&mut self, piece: Bytes) -> Option<Bytes> {
         self.passed += piece.len() as u64;
+        let mut piece = self.mask.pass(piece);
+        if self.length == Some(self.passed) {
+            let rest = self.mask.finish();
+            if !rest.is_empty() {
+                piece = Bytes::from([&piece[..], &rest[..]].concat());
+            }
+        }
+        match piece.is_empty() {
+            true => None,
+            false => self.note(piece),
+        }
+    }
+
+    /// Records a piece. Returns it if it can be passed on at once; otherwise sets the next step.
+    fn note(&mut self, piece: Bytes) -> Option<Bytes> {
         let Some(notes) = &self.answer.notes else {
             return Some(piece);
         };
@@ -193,6 +212,16 @@ impl Body for PassedBody {
                             None
                         }
                         None => {
+                            let rest = this.mask.finish();
+                            if !rest.is_empty() {
+                                // The end comes again.
+                                match this.note(rest) {
+                                    Some(piece) => {
+                                        return Poll::Ready(Some(Ok(Frame::data(piece))));
+                                    }
+                                    None => continue,
+                                }
+                            }
                             // If a length was declared, the end was recorded with the last byte.
                             let is_short = this.length.is_some_and(|length| this.passed < length);
                             this.end(

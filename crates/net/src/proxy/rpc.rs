@@ -4,10 +4,9 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use runseal_core::canon::{
-    Dialect, Node, ReadOptions, Step, Value, canonical_bytes, locate, parse_document,
-};
+use runseal_core::canon::{Dialect, Node, Step, Value, canonical_bytes, locate, parse_document};
 
+use crate::limits::MESSAGE;
 use crate::matching::BodyForm;
 use crate::recording::Recorded;
 
@@ -43,7 +42,7 @@ impl Renaming {
 
     /// The edits that a JSON text needs; it holds one message or a batch.
     pub(crate) fn edits(&self, text: &str) -> Vec<(Range<usize>, String)> {
-        let Ok(document) = parse_document(text.as_bytes(), &ReadOptions::TEXT) else {
+        let Ok(document) = parse_document(text.as_bytes(), &MESSAGE) else {
             return Vec::new();
         };
         let root = document.root();
@@ -96,7 +95,7 @@ pub(super) fn rewrite(recorded: &Recorded, body: &[u8]) -> Vec<Bytes> {
     if before.get("jsonrpc").is_none() {
         return same();
     }
-    let Ok(document) = parse_document(body, &ReadOptions::TEXT) else {
+    let Ok(document) = parse_document(body, &MESSAGE) else {
         return same();
     };
     let renaming = Renaming::between(before, &document.root().to_value());

@@ -1,22 +1,24 @@
 //! Accepts requests: one task per connection, answered from the recording or by the upstream.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use runseal_core::canon::Value;
-use tokio::sync::watch;
+use runseal_engine::models::Credentials;
+use tokio::sync::{Semaphore, watch};
 
 use super::answer::{self, AnswerBody};
 use super::forward::forward;
+use super::gate::{self, Gate, Refusal};
+use super::intake::{Intake, IntakeError, check_values, drain};
+use super::peer;
 use super::replay::{Library, Miss, Selection};
 use super::upstream::{UpstreamClient, build_client};
 use super::{Mode, OnMiss, ProxyOptions, pump};
@@ -25,10 +27,12 @@ use crate::matching::{Asked, BodyForm};
 use crate::recording::{Adapter, Note, Notes};
 use crate::redact::Redactor;
 
-/// The largest request that is accepted, in bytes.
-const LARGEST_REQUEST: usize = 64 << 20;
-/// The most connections at once. Stops a client that keeps opening them.
-const MOST_CONNECTIONS: usize = 4096;
+/// The most connections at once, of all listeners. Stops a client that keeps opening them.
+const MOST_CONNECTIONS: usize = 640;
+/// The most bytes of a request's head, and of what is read or written at once.
+pub(super) const CONNECTION_BUFFER: usize = 64 << 10;
+/// How long the head of a request may take.
+const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 
 /// What all connections share.
 #[derive(Debug)]
@@ -41,6 +45,10 @@ pub(super) struct Shared {
     pub(super) next: AtomicU64,
     pub(super) started: watch::Sender<u64>,
     active: watch::Sender<usize>,
+    connections: Arc<Semaphore>,
+    intake: Intake,
+    /// How many requests and connections were turned away.
+    refused: AtomicU64,
     /// Whether responses still in progress are cut off.
     is_cut_off: AtomicBool,
 }
@@ -86,6 +94,9 @@ impl Shared {
             next: AtomicU64::new(first),
             started: watch::Sender::new(0),
             active: watch::Sender::new(0),
+            connections: Arc::new(Semaphore::new(MOST_CONNECTIONS)),
+            intake: Intake::new(),
+            refused: AtomicU64::new(0),
             is_cut_off: AtomicBool::new(false),
         })
     }
@@ -114,6 +125,11 @@ impl Shared {
         }
     }
 
+    /// How many requests and connections were turned away.
+    pub(super) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     /// The kind of API that is recorded.
     pub(super) fn adapter(&self) -> Adapter {
         self.options.adapter
@@ -132,11 +148,12 @@ impl Shared {
 pub(super) async fn serve(
     listener: tokio::net::TcpListener,
     shared: Arc<Shared>,
+    gate: Gate,
     mut stopped: watch::Receiver<bool>,
 ) {
-    let room = Arc::new(tokio::sync::Semaphore::new(MOST_CONNECTIONS));
+    let gate = Arc::new(gate);
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+        let Ok(permit) = Arc::clone(&shared.connections).acquire_owned().await else {
             return;
         };
         let accepted = tokio::select! {
@@ -148,32 +165,54 @@ pub(super) async fn serve(
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        // Send small responses at once.
-        let _ = stream.set_nodelay(true);
-        let shared = Arc::clone(&shared);
-        let mut stopped = stopped.clone();
+        let (shared, gate) = (Arc::clone(&shared), Arc::clone(&gate));
+        let stopped = stopped.clone();
         tokio::spawn(async move {
             let _permit = permit;
-            let service = service_fn(|request| {
-                let shared = Arc::clone(&shared);
-                async move { Ok::<_, Infallible>(handle(shared, request).await) }
-            });
-            let connection = hyper::server::conn::http1::Builder::new()
-                .timer(TokioTimer::new())
-                // A date header of our own would differ in the replay.
-                .auto_date_header(false)
-                .serve_connection(TokioIo::new(stream), service);
-            tokio::pin!(connection);
-            let is_over = tokio::select! {
-                // Errors of a connection are for the client to notice.
-                _ = connection.as_mut() => true,
-                _ = stopped.wait_for(|stopped| *stopped) => false,
-            };
-            if !is_over {
-                connection.as_mut().graceful_shutdown();
-                let _ = connection.await;
-            }
+            attend(stream, &shared, &gate, stopped).await;
         });
+    }
+}
+
+/// Answers the requests of one connection.
+async fn attend(
+    stream: tokio::net::TcpStream,
+    shared: &Arc<Shared>,
+    gate: &Arc<Gate>,
+    mut stopped: watch::Receiver<bool>,
+) {
+    if gate.credentials().is_some()
+        && let (Ok(other), Ok(own)) = (stream.peer_addr(), stream.local_addr())
+        && tokio::task::spawn_blocking(move || peer::is_foreign(other, own))
+            .await
+            .unwrap_or(false)
+    {
+        // Another user of this machine gets no answer and holds no connection.
+        shared.refused.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    // Send small responses at once.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let (shared, gate) = (Arc::clone(shared), Arc::clone(gate));
+        async move { Ok::<_, Infallible>(handle(shared, &gate, request).await) }
+    });
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .max_buf_size(CONNECTION_BUFFER)
+        // A date header of our own would differ in the replay.
+        .auto_date_header(false)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    let is_over = tokio::select! {
+        // Errors of a connection are for the client to notice.
+        _ = connection.as_mut() => true,
+        _ = stopped.wait_for(|stopped| *stopped) => false,
+    };
+    if !is_over {
+        connection.as_mut().graceful_shutdown();
+        let _ = connection.await;
     }
 }
 
@@ -186,26 +225,21 @@ pub(super) struct Received {
     pub(super) body: Bytes,
 }
 
-async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<AnswerBody> {
-    let active = Active::begin(&shared);
-    if shared.adapter() == Adapter::McpHttp && is_foreign(request.headers()) {
-        let message = "a page of another origin asks; only pages of this machine may";
-        return answer::error(StatusCode::FORBIDDEN, "ORIGIN", message, &[]);
-    }
+async fn handle(
+    shared: Arc<Shared>,
+    gate: &Gate,
+    request: Request<Incoming>,
+) -> Response<AnswerBody> {
     let (parts, body) = request.into_parts();
-    let body = match Limited::new(body, LARGEST_REQUEST).collect().await {
-        Ok(body) => body.to_bytes(),
-        Err(_) => {
-            let message = "the request broke off, or is larger than 64 MiB";
-            return answer::error(StatusCode::PAYLOAD_TOO_LARGE, "REQUEST", message, &[]);
-        }
-    };
-    let received = Received {
-        method: parts.method,
-        path: parts.uri.path().to_owned(),
-        query: parts.uri.query().map(str::to_owned),
-        headers: parts.headers,
-        body,
+    if let Err(refusal) = gate.check(&parts) {
+        shared.refused.fetch_add(1, Ordering::Relaxed);
+        drain(body).await;
+        return refuse(refusal);
+    }
+    let active = Active::begin(&shared);
+    let received = match receive(&shared, gate, parts, body).await {
+        Ok(received) => received,
+        Err(error) => return not_read(error),
     };
     let Some(library) = &shared.library else {
         return forward(shared, received, active).await;
@@ -235,18 +269,60 @@ async fn handle(shared: Arc<Shared>, request: Request<Incoming>) -> Response<Ans
     }
 }
 
-/// Whether the request comes from a web page of another host.
-fn is_foreign(headers: &hyper::HeaderMap) -> bool {
-    let Some(origin) = headers
-        .get("origin")
-        .and_then(|origin| origin.to_str().ok())
-    else {
-        return false;
+/// Reads a request that was let in. What it shows for a key becomes the constant stand-in.
+async fn receive(
+    shared: &Shared,
+    gate: &Gate,
+    mut parts: hyper::http::request::Parts,
+    body: Incoming,
+) -> Result<Received, IntakeError> {
+    let mut path = parts.uri.path().to_owned();
+    let mut query = parts.uri.query().map(str::to_owned);
+    let token = gate.credentials().map(Credentials::token);
+    if let Some(token) = token {
+        gate::conceal_head(token, &mut parts.headers);
+        path = gate::conceal_text(token, &path);
+        query = query.map(|query| gate::conceal_text(token, &query));
+    }
+    let conceal = |body| match token {
+        Some(token) => gate::conceal_body(token, body),
+        None => body,
     };
-    let host = origin.parse::<hyper::Uri>().ok();
-    let host = host.as_ref().and_then(|uri| uri.host()).unwrap_or_default();
-    let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    host != "localhost" && !address.is_ok_and(|address| address.is_loopback())
+    let body = shared.intake.read(body, conceal).await?;
+    let coding = parts.headers.get("content-encoding");
+    let coding = coding.and_then(|coding| coding.to_str().ok());
+    check_values(coding.unwrap_or_default(), &body)?;
+    Ok(Received {
+        method: parts.method,
+        path,
+        query,
+        headers: parts.headers,
+        body,
+    })
+}
+
+fn refuse(refusal: Refusal) -> Response<AnswerBody> {
+    let (code, message) = (refusal.code(), refusal.message());
+    let mut response = answer::error(StatusCode::FORBIDDEN, code, message, &[]);
+    // Not all of the body was read, so nothing else can be asked on this connection.
+    let close = hyper::header::HeaderValue::from_static("close");
+    response.headers_mut().insert("connection", close);
+    response
+}
+
+fn not_read(error: IntakeError) -> Response<AnswerBody> {
+    let (status, message) = match error {
+        IntakeError::TooLarge => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the request is larger than 64 MiB",
+        ),
+        IntakeError::TooManyValues => (
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the request has more than 2,097,152 elements and members",
+        ),
+        IntakeError::BrokenOff => (StatusCode::REQUEST_TIMEOUT, "the request broke off"),
+    };
+    answer::error(status, "REQUEST", message, &[])
 }
 
 /// The request as matching sees it: with secrets replaced.

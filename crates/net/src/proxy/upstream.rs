@@ -10,7 +10,9 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
+use super::server::CONNECTION_BUFFER;
 use crate::NetError;
+use crate::redact::decode_percent;
 use runseal_core::formats::model_io::reading::Api;
 
 /// How long an idle connection is kept: shorter than servers keep theirs.
@@ -52,6 +54,9 @@ impl Upstream {
         if uri.query().is_some() {
             return Err(fault("it has a query"));
         }
+        if !stays_below(uri.path()) {
+            return Err(fault("its path leads elsewhere"));
+        }
         Ok(Self {
             scheme: scheme.to_owned(),
             authority: authority.as_str().to_owned(),
@@ -84,18 +89,56 @@ impl Upstream {
         &self.authority
     }
 
-    /// The address of a request.
-    pub(super) fn uri(&self, path: &str, query: Option<&str>) -> Option<Uri> {
+    /// The address of a request, which is below this one; `None` if the path leads elsewhere.
+    pub fn uri(&self, path: &str, query: Option<&str>) -> Option<Uri> {
         let Self {
             scheme,
             authority,
             prefix,
         } = self;
+        if !stays_below(path) {
+            return None;
+        }
         let query = query.map(|query| format!("?{query}")).unwrap_or_default();
-        format!("{scheme}://{authority}{prefix}{path}{query}")
+        let uri: Uri = format!("{scheme}://{authority}{prefix}{path}{query}")
             .parse()
-            .ok()
+            .ok()?;
+        let is_own = uri.authority().map(|own| own.as_str()) == Some(authority)
+            && uri.path().strip_prefix(prefix.as_str()) == Some(path);
+        is_own.then_some(uri)
     }
+}
+
+/// How often a path may be encoded before nobody decodes it any more.
+const DEEPEST_PATH: usize = 4;
+
+/// Whether a path stays below where it begins, however a server reads it: with `%2e` as a dot, with `\` or
+/// `%2f` as a slash, decoded more than once, or without what follows a `;`.
+fn stays_below(path: &str) -> bool {
+    if !path.starts_with('/') || path.contains(['#', '?']) {
+        return false;
+    }
+    let mut path = path.as_bytes().to_vec();
+    for _ in 0..DEEPEST_PATH {
+        // `//host` is another host to whoever resolves it as a reference.
+        if matches!(path.as_slice(), [_, b'/' | b'\\', ..]) {
+            return false;
+        }
+        let mut segments = path.split(|byte| matches!(byte, b'/' | b'\\'));
+        let climbs = |segment: &[u8]| {
+            let name = segment.split(|byte| *byte == b';').next();
+            let name = name.unwrap_or_default().trim_ascii();
+            matches!(name, b"." | b"..")
+        };
+        if segments.any(climbs) || path.iter().any(u8::is_ascii_control) {
+            return false;
+        }
+        match decode_percent(&path) {
+            Some(decoded) if decoded != path => path = decoded,
+            _ => return true,
+        }
+    }
+    false
 }
 
 /// A client that trusts the system's certificates (or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`).
@@ -120,5 +163,60 @@ pub(super) fn build_client() -> Result<UpstreamClient, NetError> {
     Ok(Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
+        .http1_max_buf_size(CONNECTION_BUFFER)
         .build(connector))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn request_stays_below_its_upstream_or_is_not_made() {
+        let upstream = Upstream::parse("http://127.0.0.1:9/api/v1/").unwrap();
+        for path in [
+            "/chat/completions",
+            "/models/a%20b",
+            "/models/org%2Fname",
+            "/x/..y/z..",
+            "/v1//twice",
+            "/",
+        ] {
+            let uri = upstream.uri(path, Some("a=../b")).unwrap();
+            assert_eq!(uri.path(), format!("/api/v1{path}"));
+            assert_eq!(uri.authority().unwrap().as_str(), "127.0.0.1:9");
+        }
+        for path in [
+            "/../admin",
+            "/x/..",
+            "/./x",
+            "/x/../../../admin",
+            "/%2e%2e/admin",
+            "/.%2E/admin",
+            "/%252e%252e/admin",
+            "/%25252e%25252e/admin",
+            "/x%2f..%2f..%2fadmin",
+            "/x%5c..%5cadmin",
+            "/x\\..\\admin",
+            "/..;a=b/admin",
+            "/%2e%2e%3ba/admin",
+            "/..%20/admin",
+            "//evil.example/x",
+            "/%2fevil.example",
+            "/\\evil.example",
+            "@evil.example/",
+            ".evil.example/",
+            ":80/",
+            "*",
+            "",
+            "/x%00",
+            "/x%0d%0aHost:%20evil.example",
+            "/a#b",
+        ] {
+            assert_eq!(upstream.uri(path, None), None, "{path}");
+        }
+        for url in ["http://h/v1/../x", "http://h/%2e%2e", "http://h//x"] {
+            assert!(Upstream::parse(url).is_err(), "{url}");
+        }
+    }
 }

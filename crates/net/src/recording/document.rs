@@ -123,7 +123,9 @@ impl Gaps {
 /// A temporary file for the interactions: the members before them are not known yet.
 fn tempfile_beside(output: &Path) -> Result<PartFile, NetError> {
     let path = super::beside(output, ".part");
-    let file = fs::File::create(&path).map_err(NetError::write(&path))?;
+    // A crash may have left one; removing a link leaves what it leads to.
+    let _ = fs::remove_file(&path);
+    let file = atomic::create_new(&path, atomic::Readers::Owner).map_err(NetError::write(&path))?;
     Ok(PartFile { path, file })
 }
 
@@ -235,8 +237,18 @@ impl DocumentDraft<'_> {
         };
         for entry in entries {
             let entry = entry.map_err(NetError::read(&from))?;
+            // Only bodies, which go by their digest: anything else, or a link, may lead to a file that has
+            // no business in a recording.
+            let name = entry.file_name();
+            let digest = name.to_str().and_then(|name| Digest::parse_hex(name).ok());
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            let Some(digest) = digest.filter(|_| is_file) else {
+                continue;
+            };
             let bytes = fs::read(entry.path()).map_err(NetError::read(&entry.path()))?;
-            self.put_body(&bytes)?;
+            if Digest::of(&bytes) == digest {
+                self.put_body(&bytes)?;
+            }
         }
         Ok(())
     }

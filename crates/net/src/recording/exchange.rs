@@ -172,11 +172,13 @@ pub(super) fn parse_headers(node: Node<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Adds bytes to a record: as text if they are UTF-8, else in base64.
+/// Adds bytes to a record: as text if they are UTF-8, else in base64. Text that is mostly control characters
+/// would take six bytes for each of them, so it is in base64 too.
 pub(super) fn insert_bytes(record: &mut Value, bytes: &[u8]) {
+    let controls = bytes.iter().filter(|byte| byte.is_ascii_control()).count();
     match std::str::from_utf8(bytes) {
-        Ok(text) => record.insert("text", text),
-        Err(_) => record.insert("base64", Base64::encode_string(bytes)),
+        Ok(text) if controls <= bytes.len() / 8 => record.insert("text", text),
+        _ => record.insert("base64", Base64::encode_string(bytes)),
     }
 }
 

@@ -3,20 +3,23 @@
 //! A line without an end was being written when the program was killed; it does not count.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 
 use super::exchange::{Exchange, whole};
 use super::{Adapter, Parent, Session};
+use runseal_engine::atomic;
+
 use crate::NetError;
 use crate::matching::Volatile;
 
 /// The version in the first line.
 const VERSION: u32 = 1;
+/// A record of more bytes is written by itself.
+const MOST_WAITING: usize = 256 << 10;
 
 /// A journal that is being written.
 #[derive(Debug)]
@@ -30,17 +33,16 @@ pub struct Journal {
 impl Journal {
     /// Creates a journal that only its owner can read.
     pub fn create(path: &Path, session: &Session) -> Result<Self, NetError> {
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(|error| match error.kind() {
-                io::ErrorKind::AlreadyExists => NetError::Exists {
-                    path: path.to_owned(),
-                },
-                _ => NetError::write(path)(error),
-            })?;
+        let file = atomic::create_new(path, atomic::Readers::Owner).map_err(|error| match error
+            .kind()
+        {
+            io::ErrorKind::AlreadyExists => NetError::Exists {
+                path: path.to_owned(),
+            },
+            _ => NetError::write(path)(error),
+        })?;
+        rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)
+            .map_err(|errno| NetError::write(path)(errno.into()))?;
         // Locked until the end, so that nobody takes it for an abandoned one.
         file.try_lock()
             .map_err(|error| NetError::write(path)(error.into()))?;
@@ -87,10 +89,16 @@ impl Journal {
         }
     }
 
-    /// Adds a record, which the next [`Journal::flush`] writes.
+    /// Adds a record, which the next [`Journal::flush`] writes at the latest.
     pub fn append(&mut self, record: &Value) -> io::Result<()> {
         let line = canonical_bytes(record, Dialect::Kernel)
             .map_err(|error| io::Error::other(error.to_string()))?;
+        if line.len() > MOST_WAITING {
+            // A long one is not copied.
+            self.flush()?;
+            self.file.write_all(&line)?;
+            return self.file.write_all(b"\n");
+        }
         self.waiting.extend_from_slice(&line);
         self.waiting.push(b'\n');
         Ok(())

@@ -83,10 +83,19 @@ pub enum Note {
 impl Note {
     /// How much it counts towards [`WAITING`].
     pub(super) fn size(&self) -> usize {
+        let of_headers = |headers: &[(String, Vec<u8>)]| -> usize {
+            let sizes = headers.iter();
+            sizes.map(|(name, value)| name.len() + value.len()).sum()
+        };
         let bytes = match self {
-            Self::Request { request, .. } => request.body.len(),
+            Self::Request { request, .. } => {
+                let query = request.query.as_ref().map_or(0, String::len);
+                let head = request.path.len() + query + of_headers(&request.headers);
+                head + request.body.len()
+            }
             Self::Data { bytes, .. } => bytes.len(),
-            Self::Head { .. } | Self::End { .. } | Self::Gap(_) => 0,
+            Self::Head { headers, .. } => of_headers(headers),
+            Self::End { .. } | Self::Gap(_) => 0,
         };
         // A larger note counts as the whole queue.
         bytes.saturating_add(NOTE).min(WAITING)

@@ -20,6 +20,8 @@ use crate::redact::{Redactor, Released, Window};
 /// The most notes, and their bytes, that are written to the file together.
 const TOGETHER: usize = 256;
 const BYTES_TOGETHER: usize = 256 << 10;
+/// The most bytes that are held back of all answers together, while a secret may reach across them.
+const MOST_HELD: usize = 64 << 20;
 
 /// A thread that redacts notes and writes them to the journal.
 #[derive(Debug)]
@@ -43,6 +45,7 @@ impl Recorder {
                 open: BTreeMap::new(),
                 touched: BTreeSet::new(),
                 ended: Vec::new(),
+                most_held: MOST_HELD,
             };
             let written = writer.run(&queue);
             // If a write failed, senders and waiters learn it from the closed queue.
@@ -76,6 +79,8 @@ struct Writer {
     touched: BTreeSet<u64>,
     /// Waiters for exchanges whose end has not been written yet.
     ended: Vec<oneshot::Sender<bool>>,
+    /// The most bytes that all open exchanges may hold back together.
+    most_held: usize,
 }
 
 impl Writer {
@@ -94,6 +99,7 @@ impl Writer {
                     }
                 }
                 self.write_touched()?;
+                self.write_largest()?;
                 self.journal.flush()?;
                 for written in self.ended.drain(..) {
                     // The connection may be gone by now.
@@ -113,6 +119,26 @@ impl Writer {
                 let released = open.release_ready(&self.redactor);
                 self.write_data(x, &released)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes of the largest answers what is held back beyond what all may hold.
+    fn write_largest(&mut self) -> io::Result<()> {
+        let mut held: usize = self.open.values().map(Window::held).sum();
+        if held <= self.most_held {
+            return Ok(());
+        }
+        let sizes = self.open.iter().map(|(x, window)| (window.held(), *x));
+        let mut sizes: Vec<(usize, u64)> = sizes.collect();
+        sizes.sort_unstable_by(|one, other| other.cmp(one));
+        for (size, x) in sizes {
+            let Some(window) = self.open.get_mut(&x).filter(|_| held > self.most_held) else {
+                break;
+            };
+            let released = window.loosen(&self.redactor);
+            held -= size.saturating_sub(window.held());
+            self.write_data(x, &released)?;
         }
         Ok(())
     }
@@ -222,5 +248,73 @@ impl Writer {
         ]);
         insert_bytes(&mut record, &released.bytes);
         self.journal.append(&record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+    use crate::matching::Volatile;
+    use crate::recording::{Adapter, JournalReader, Session};
+    use crate::redact::{BodyKind, RedactionRules};
+
+    #[test]
+    fn answers_that_are_held_back_are_bounded_together_and_none_is_lost() {
+        const ANSWERS: u64 = 12;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("r.json.journal");
+        let session = Session {
+            adapter: Adapter::HttpProxy,
+            volatile: Volatile::default(),
+            parent: None,
+        };
+        let mut writer = Writer {
+            journal: Journal::create(&path, &session).unwrap(),
+            redactor: Arc::new(Redactor::new(RedactionRules::default()).unwrap()),
+            open: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            ended: Vec::new(),
+            most_held: 2 << 20,
+        };
+        let kinds = [BodyKind::Json, BodyKind::Events, BodyKind::JsonLines];
+        for x in 0..ANSWERS {
+            let kind = kinds[usize::try_from(x).unwrap() % kinds.len()];
+            let head = Note::Head {
+                x,
+                status: Some(200),
+                headers: Vec::new(),
+                kind,
+            };
+            writer.take(head).unwrap();
+        }
+        // Each is one text without an end, of which nothing would be let go.
+        let bytes = Bytes::from("words ".repeat(10_000));
+        for x in (0..10).flat_map(|_| 0..ANSWERS) {
+            let bytes = bytes.clone();
+            writer.take(Note::Data { x, bytes, after: 0 }).unwrap();
+            writer.write_touched().unwrap();
+            writer.write_largest().unwrap();
+            let held: usize = writer.open.values().map(Window::held).sum();
+            assert!(held <= 2 << 20, "{held}");
+        }
+        for x in 0..ANSWERS {
+            let (end, latency_ms, written) = (crate::recording::End::Complete, None, None);
+            let end = Note::End {
+                x,
+                end,
+                latency_ms,
+                written,
+            };
+            writer.take(end).unwrap();
+        }
+        writer.journal.sync().unwrap();
+        let mut journal = JournalReader::open(&path).unwrap();
+        for x in 0..ANSWERS {
+            let exchange = journal.exchange(x).unwrap();
+            assert_eq!(exchange.body, bytes.repeat(10));
+            assert_eq!(exchange.cuts.len(), 10);
+        }
     }
 }

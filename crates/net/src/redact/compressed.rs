@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use flate2::Compression;
-use flate2::read::{GzDecoder, ZlibDecoder};
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 
 use super::Redactor;
@@ -33,18 +33,19 @@ impl Coding {
         }
     }
 
+    /// Reads what a body holds; none where that cannot be read here.
+    pub(crate) fn reader(self, body: &[u8]) -> Option<Box<dyn Read + '_>> {
+        match self {
+            Self::Gzip => Some(Box::new(MultiGzDecoder::new(body))),
+            Self::Deflate => Some(Box::new(ZlibDecoder::new(body))),
+            Self::Other => None,
+        }
+    }
+
     /// What a body holds; none where it cannot be read to its end.
     pub fn decode(self, body: &[u8]) -> Option<Vec<u8>> {
         let mut decoded = Vec::new();
-        let read = match self {
-            Self::Gzip => GzDecoder::new(body)
-                .take(MOST + 1)
-                .read_to_end(&mut decoded),
-            Self::Deflate => ZlibDecoder::new(body)
-                .take(MOST + 1)
-                .read_to_end(&mut decoded),
-            Self::Other => return None,
-        };
+        let read = self.reader(body)?.take(MOST + 1).read_to_end(&mut decoded);
         (read.is_ok() && decoded.len() as u64 <= MOST).then_some(decoded)
     }
 

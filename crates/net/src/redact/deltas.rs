@@ -2,7 +2,7 @@
 //! form a secret only together.
 //!
 //! Of each unfinished text in a stream, the last words are held back as long as they may be the
-//! beginning of a secret, which ends at the next space, quote or non-ASCII character. The pieces
+//! beginning of a secret, which ends at the next space or non-ASCII character. The pieces
 //! are searched as one text, and a secret is removed from all events that it is spread over. The
 //! amount held back is bounded, per text and in total.
 
@@ -10,11 +10,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use memchr::memmem;
-use runseal_core::canon::{
-    Dialect, Kind, Node, ReadOptions, Value, canonical_bytes, parse_document,
-};
+use runseal_core::canon::{Dialect, Kind, Node, Value, canonical_bytes, parse_document};
 
-use super::{Edit, Redactor, find, names};
+use super::{Edit, Redactor, encoded, find, names};
+use crate::limits::MESSAGE;
 
 /// The most bytes of one text that are held back because they may become a secret.
 const MOST_HELD: usize = 16 << 10;
@@ -58,7 +57,7 @@ impl Lanes {
         let Some((data, offset)) = single_data_line(event) else {
             return;
         };
-        let Ok(document) = parse_document(data.as_bytes(), &ReadOptions::default()) else {
+        let Ok(document) = parse_document(data.as_bytes(), &MESSAGE) else {
             return;
         };
         collect(document.root(), &mut |name, node| {
@@ -153,6 +152,7 @@ impl Lane {
             edits.push(Edit {
                 range: piece.literal,
                 kind: String::new(),
+                secret: Vec::new(),
                 placeholder: String::from_utf8_lossy(&literal).into_owned(),
                 is_new: false,
             });
@@ -162,9 +162,7 @@ impl Lane {
             begun.for_each(|edit| redactor.count(&edit.kind));
         }
         for edit in found.iter().filter(|edit| edit.range.end <= at) {
-            if let Some(secret) = whole.as_bytes().get(edit.range.clone()) {
-                redactor.learn_found(&edit.kind, secret);
-            }
+            redactor.learn_found(&edit.kind, &edit.secret);
         }
         self.text.drain(..at - base);
         self.searched = self.text.len();
@@ -253,13 +251,18 @@ fn safe_end(redactor: &Redactor, text: &str, searched: usize) -> usize {
     if let Some(name) = find::open_value(text.as_bytes(), &redactor.finder) {
         limit = limit.min(name);
     }
+    // And a known secret with spaces in it.
+    limit = limit.min(redactor.begun_at(text.as_bytes()));
     let held = text.get(..limit).unwrap_or_default();
     for (at, character) in held.char_indices().rev() {
         let end = at + character.len_utf8();
         if end <= searched {
             break;
         }
-        let goes_on = character.is_ascii_graphic() && !"\"'<>(){}[],;".contains(character);
+        // Any sign may be part of an encoded secret, and a line of base64 goes on in the next.
+        let goes_on = character.is_ascii_graphic()
+            || matches!(character, '\n' | '\r')
+                && encoded::ends_line(held.get(..at).unwrap_or_default().as_bytes());
         if !goes_on && !announces(held.get(..end).unwrap_or_default()) {
             return end;
         }
@@ -372,7 +375,7 @@ fn push_scalar(name: &mut String, node: Node<'_>) {
 
 /// Rewrites a JSON text in which strings contain secrets once unescaped; `None` if there are none.
 pub(super) fn rewrite_json(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> {
-    let document = parse_document(text, &ReadOptions::TEXT).ok()?;
+    let document = parse_document(text, &MESSAGE).ok()?;
     let mut value = document.root().to_value();
     if !redactor.redact_value(&mut value) {
         return None;
@@ -416,6 +419,7 @@ pub(super) fn rewrite_event(
     Some(Edit {
         range: at + offset..at + offset + data.len(),
         kind: "escaped".to_owned(),
+        secret: Vec::new(),
         placeholder: String::from_utf8_lossy(&rewritten).into_owned(),
         is_new: false,
     })

@@ -1,13 +1,15 @@
-//! Runs of text that may be base64, hex or percent-encoding, and what they hold.
+//! Runs of text that may be base64 or hex, and what they hold.
 
 use std::ops::Range;
 
 use super::kinds::Alphabet;
 
-/// The parts of a run behind a separator that are decoded on their own.
+/// The parts of a run behind a separator that are decoded on their own: how many, from how many letters on, and how far.
 const MOST_PARTS: usize = 64;
+const LEAST_PART: usize = 8;
+const LONGEST_PART: usize = 128;
 /// A line of base64 that goes on in the next has at least so many characters.
-const LEAST_LINE: usize = 16;
+const LEAST_LINE: usize = 15;
 
 /// The maximal runs of bytes for which `is_inside` holds, of at least `least` bytes.
 pub(super) fn runs<'b>(
@@ -36,8 +38,7 @@ pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>>
     let mut texts: Vec<Vec<Range<usize>>> = Vec::new();
     // Whether the last one goes on in the run that begins here.
     let mut goes_on_at = None;
-    let in_run = |byte: &u8| Alphabet::Base64.has(*byte) || matches!(byte, b'-' | b'_');
-    for run in runs(bytes, in_run, 1) {
+    for run in runs(bytes, |byte| in_base64(*byte), 1) {
         // The letter of an escaped line break belongs to the run behind it.
         let continued = goes_on_at.filter(|next| *next == run.start || *next == run.start + 1);
         // Most runs are words.
@@ -72,6 +73,20 @@ pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>>
     texts
 }
 
+/// Whether a text ends with a line of base64 that may go on in the next.
+pub(super) fn ends_line(text: &[u8]) -> bool {
+    let text = text.strip_suffix(b"\r").unwrap_or(text);
+    let last = text
+        .get(text.len().saturating_sub(LEAST_LINE)..)
+        .unwrap_or_default();
+    last.len() == LEAST_LINE && last.iter().all(|byte| in_base64(*byte))
+}
+
+/// Whether a byte is a letter of either alphabet of base64.
+fn in_base64(byte: u8) -> bool {
+    Alphabet::Base64.has(byte) || matches!(byte, b'-' | b'_')
+}
+
 fn text_length(lines: &[Range<usize>]) -> usize {
     lines.iter().map(ExactSizeIterator::len).sum()
 }
@@ -85,34 +100,42 @@ fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
         .map(|end| at + end.len())
 }
 
-/// What a text may hold, decoded from each of its first four characters on, and from whatever follows a
-/// sign that separates words as well.
-pub(super) fn decodings<'b>(
-    bytes: &'b [u8],
-    lines: &'b [Range<usize>],
-    least: usize,
-) -> impl Iterator<Item = Vec<u8>> + 'b {
-    let letters = move || {
-        let lines = lines.iter().filter_map(|line| bytes.get(line.clone()));
-        lines.flatten().copied().filter(|byte| *byte != b'=')
-    };
-    let total = letters().count();
-    let mut before = b'/';
-    let behind_signs = letters().enumerate().filter_map(move |(at, byte)| {
-        let is_sign = |byte: u8| !byte.is_ascii_alphanumeric();
-        let begins = is_sign(before) && !is_sign(byte);
-        before = byte;
-        (begins && at > 0 && total - at >= least).then_some(at)
-    });
-    let starts = (0..4).chain(behind_signs.take(MOST_PARTS));
-    starts.map(move |start| decode_letters(letters().skip(start)))
+/// The letters of a text, without its padding.
+fn letters<'b>(bytes: &'b [u8], lines: &'b [Range<usize>]) -> impl Iterator<Item = u8> + 'b {
+    let lines = lines.iter().filter_map(|line| bytes.get(line.clone()));
+    lines.flatten().copied().filter(|byte| *byte != b'=')
 }
 
-/// Decodes the whole bytes of base64, of either alphabet or a mixture.
-fn decode_letters(letters: impl Iterator<Item = u8>) -> Vec<u8> {
-    let mut decoded = Vec::new();
+/// Where the parts of a text behind a sign begin, which may be encoded by themselves, and how much is decoded of
+/// each.
+pub(super) fn parts(bytes: &[u8], lines: &[Range<usize>]) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    // The first letter of a word, if a sign is in front of it.
+    let mut begun = None;
+    for (at, byte) in letters(bytes, lines).enumerate() {
+        if !byte.is_ascii_alphanumeric() {
+            begun = Some(at + 1);
+        } else if begun.is_some_and(|begun| at + 1 - begun == LEAST_PART) {
+            found.extend(begun.take().map(|begun| (begun, LONGEST_PART)));
+            if found.len() == MOST_PARTS {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Decodes the whole bytes of base64 from a letter on, of either alphabet or a mixture, and of at most so many
+/// letters.
+pub(super) fn decode_base64_from(
+    bytes: &[u8],
+    lines: &[Range<usize>],
+    start: usize,
+    most: usize,
+) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text_length(lines).min(most) * 3 / 4);
     let (mut bits, mut count) = (0_u32, 0);
-    for letter in letters {
+    for letter in letters(bytes, lines).skip(start).take(most) {
         let value = match letter {
             b'A'..=b'Z' => letter - b'A',
             b'a'..=b'z' => letter - b'a' + 26,
@@ -131,44 +154,29 @@ fn decode_letters(letters: impl Iterator<Item = u8>) -> Vec<u8> {
     decoded
 }
 
-/// What pairs of hex digits hold, from the first digit on and from the second.
-pub(super) fn hex_decodings(text: &[u8]) -> impl Iterator<Item = Vec<u8>> + '_ {
-    (0..2).map(|start| {
-        let digits = text.get(start..).unwrap_or_default();
-        let pairs = digits.chunks_exact(2);
-        pairs.filter_map(hex_pair).collect()
-    })
+/// What pairs of hex digits hold.
+pub(super) fn decode_hex(text: &[u8]) -> Vec<u8> {
+    text.chunks_exact(2).filter_map(hex_pair).collect()
 }
 
 fn hex_pair(digits: &[u8]) -> Option<u8> {
-    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let [high, low] = digits else { return None };
+    u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
 }
 
-/// Decodes percent-encoding; also returns each decoded byte's offset in the text. `None` if there
-/// is nothing to decode.
-pub(super) fn decode_percent(text: &[u8]) -> Option<(Vec<u8>, Vec<usize>)> {
-    if !text.contains(&b'%') {
-        return None;
-    }
-    let (mut decoded, mut places) = (Vec::with_capacity(text.len()), Vec::new());
+/// Decodes percent-encoding. `None` if there is nothing to decode.
+pub(crate) fn decode_percent(text: &[u8]) -> Option<Vec<u8>> {
+    memchr::memchr(b'%', text)?;
+    let mut decoded = Vec::with_capacity(text.len());
     let mut at = 0;
     while let Some(byte) = text.get(at) {
-        places.push(at);
         let escaped = (*byte == b'%')
             .then(|| text.get(at + 1..at + 3))
             .flatten()
             .and_then(hex_pair);
-        match escaped {
-            Some(value) => {
-                decoded.push(value);
-                at += 3;
-            }
-            None => {
-                decoded.push(*byte);
-                at += 1;
-            }
-        }
+        decoded.push(escaped.unwrap_or(*byte));
+        at += if escaped.is_some() { 3 } else { 1 };
     }
-    places.push(at);
-    Some((decoded, places))
+    Some(decoded)
 }

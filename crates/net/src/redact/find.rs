@@ -1,24 +1,22 @@
 //! Finds secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use super::encoded::{base64_texts, decode_percent, decodings, hex_decodings, runs};
 use super::kinds::KINDS;
 use super::names::{self, LAST_WORDS, Telling};
 use super::shapes::find_shapes;
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// The shortest run of base64 that is decoded and searched.
-const LEAST_ENCODED: usize = 22;
-/// The shortest run of hex digits that is decoded and looked into.
-const LEAST_HEX: usize = 32;
-/// How often what was decoded is decoded once more.
-const DEEPEST: usize = 2;
 /// The shortest value without quotes that a telling name makes a secret.
 const LEAST_NAMED: usize = 6;
 /// The longest values that are looked for the end of, without quotes and in quotes.
 const LONGEST_UNQUOTED: usize = 8 << 10;
 const LONGEST_QUOTED: usize = 32 << 10;
+/// How much is looked at for the ends of all values of a text, as a multiple of its length; then only so much of each.
+/// Stops a text of nothing but telling names, whose values all reach as far.
+const NAMED_TIMES: usize = 16;
+const LEAST_LOOKED_AT: usize = 256;
 /// The longest name that is looked at.
 const LONGEST_NAME: usize = 64;
 
@@ -31,7 +29,23 @@ pub struct Found {
     /// The bytes to replace.
     pub range: Range<usize>,
     /// The kind, for the placeholder and the counts.
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
+    /// The secret itself, if those bytes are an encoding of it.
+    pub secret: Option<Vec<u8>>,
+    /// The placeholder, if it is a known secret.
+    pub placeholder: Option<String>,
+}
+
+impl Found {
+    /// A secret that stands as it is.
+    pub(super) fn plain(range: Range<usize>, kind: &'static str) -> Self {
+        Self {
+            range,
+            kind: Cow::Borrowed(kind),
+            secret: None,
+            placeholder: None,
+        }
+    }
 }
 
 /// Matchers for secrets that can be recognized by their form.
@@ -59,20 +73,11 @@ impl Finder {
         })
     }
 
-    /// Adds everything that looks like a secret, in no particular order and possibly overlapping.
+    /// Adds everything that looks like a secret as it stands, in no particular order and possibly overlapping.
     pub fn find(&self, bytes: &[u8], found: &mut Vec<Found>) {
-        self.find_at(bytes, 0, found);
-    }
-
-    fn find_at(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
         self.find_prefixed(bytes, found);
         find_shapes(bytes, found);
         self.find_named(bytes, found);
-        if depth < DEEPEST {
-            self.find_base64(bytes, depth + 1, found);
-            self.find_hex(bytes, depth + 1, found);
-            self.find_percent(bytes, depth + 1, found);
-        }
     }
 
     fn find_prefixed(&self, bytes: &[u8], found: &mut Vec<Found>) {
@@ -93,86 +98,28 @@ impl Finder {
             if length < kind.least || kind.has_digit && !body.iter().any(u8::is_ascii_digit) {
                 continue;
             }
-            found.push(Found {
-                range: start..end + length,
-                kind: kind.name,
-            });
+            found.push(Found::plain(start..end + length, kind.name));
         }
     }
 
     /// Finds `"password": "…"`, also in JSON within a JSON string, and `password=…`.
     fn find_named(&self, bytes: &[u8], found: &mut Vec<Found>) {
+        let mut work = bytes.len() * NAMED_TIMES + LONGEST_QUOTED;
+        let mut replaced = 0;
         for hit in self.last_words.find_iter(bytes) {
-            if let Some(name) = Name::around(bytes, hit.range())
-                && let Some(value) = Value::of(bytes, &name)
-                && value.is_secret(bytes, &name)
-            {
-                found.push(Found {
-                    range: value.range,
-                    kind: NAMED,
-                });
-            }
-        }
-    }
-
-    /// Texts in base64 that hold a secret.
-    fn find_base64(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
-        let mut inner = Vec::new();
-        for lines in base64_texts(bytes, LEAST_ENCODED) {
-            // What is in front of the encoded text may have any length.
-            for decoded in decodings(bytes, &lines, LEAST_ENCODED) {
-                self.find_at(&decoded, depth, &mut inner);
-                if !inner.is_empty() {
-                    break;
-                }
-            }
-            let secret = inner.drain(..).next();
-            if let (Some(secret), Some(first), Some(last)) = (secret, lines.first(), lines.last()) {
-                found.push(Found {
-                    range: first.start..last.end,
-                    kind: secret.kind,
-                });
-            }
-        }
-    }
-
-    /// Runs of hex digits that hold a secret.
-    fn find_hex(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
-        let mut inner = Vec::new();
-        for run in runs(bytes, u8::is_ascii_hexdigit, LEAST_HEX) {
-            for decoded in hex_decodings(bytes.get(run.clone()).unwrap_or_default()) {
-                self.find_at(&decoded, depth, &mut inner);
-            }
-            if let Some(secret) = inner.drain(..).next() {
-                found.push(Found {
-                    range: run,
-                    kind: secret.kind,
-                });
-            }
-        }
-    }
-
-    /// Texts in percent-encoding that hold a secret.
-    fn find_percent(&self, bytes: &[u8], depth: usize, found: &mut Vec<Found>) {
-        if !bytes.contains(&b'%') {
-            return;
-        }
-        let mut inner = Vec::new();
-        let in_run =
-            |byte: &u8| byte.is_ascii_alphanumeric() || b"%_-.~+!*'()/:@&=?,;".contains(byte);
-        for run in runs(bytes, in_run, LEAST_ENCODED) {
-            let text = bytes.get(run.clone()).unwrap_or_default();
-            let Some((decoded, places)) = decode_percent(text) else {
+            // A name within a secret is part of it.
+            if hit.start() < replaced {
                 continue;
-            };
-            self.find_at(&decoded, depth, &mut inner);
-            for secret in inner.drain(..) {
-                let from = places.get(secret.range.start).copied().unwrap_or(0);
-                let to = places.get(secret.range.end).copied().unwrap_or(text.len());
-                found.push(Found {
-                    range: run.start + from..run.start + to,
-                    kind: secret.kind,
-                });
+            }
+            let most = work.max(LEAST_LOOKED_AT);
+            if let Some(name) = Name::around(bytes, hit.range())
+                && let Some(value) = Value::of(bytes, &name, most)
+            {
+                work = work.saturating_sub(value.range.len());
+                if value.is_secret(bytes, &name) {
+                    replaced = value.range.end;
+                    found.push(Found::plain(value.range, NAMED));
+                }
             }
         }
     }
@@ -196,7 +143,7 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
 pub(super) fn open_value(text: &[u8], finder: &Finder) -> Option<usize> {
     finder.last_words.find_iter(text).find_map(|hit| {
         let name = Name::around(text, hit.range())?;
-        let value = Value::of(text, &name)?;
+        let value = Value::of(text, &name, usize::MAX)?;
         (value.is_open && name.telling != Telling::InFields).then_some(name.range.start)
     })
 }
@@ -258,8 +205,8 @@ struct Value {
 }
 
 impl Value {
-    /// The value behind a name, in JSON, in JSON within a string, or in a form.
-    fn of(bytes: &[u8], name: &Name<'_>) -> Option<Self> {
+    /// The value behind a name, in JSON, in JSON within a string, or in a form; at most `most` bytes of it.
+    fn of(bytes: &[u8], name: &Name<'_>, most: usize) -> Option<Self> {
         let mut at = name.range.end;
         let mut skip = |allowed: &[u8], most: usize| {
             let rest = bytes.get(at..).unwrap_or_default();
@@ -289,7 +236,7 @@ impl Value {
             let rest = bytes.get(at..)?;
             let length = rest
                 .iter()
-                .take(LONGEST_UNQUOTED)
+                .take(LONGEST_UNQUOTED.min(most))
                 .take_while(|byte| byte.is_ascii_graphic() && !b"\"'\\&;,<>[]{}".contains(byte))
                 .count();
             return Some(Self {
@@ -304,9 +251,10 @@ impl Value {
         if name_quote == Some(quote) && inner != slashes {
             return None;
         }
-        let end = closing_quote(bytes, at, quote, inner);
+        let most = LONGEST_QUOTED.min(most);
+        let end = closing_quote(bytes, at..bytes.len().min(at + most), quote, inner);
         Some(Self {
-            range: at..end.unwrap_or(bytes.len().min(at + LONGEST_QUOTED)),
+            range: at..end.unwrap_or(bytes.len().min(at + most)),
             is_quoted,
             is_assigned,
             is_open: end.is_none(),
@@ -341,10 +289,11 @@ impl Value {
     }
 }
 
-/// The end of a quoted text that begins at `from`: where its closing quote stands, with as many
+/// The end of a quoted text at `place`: where its closing quote stands, with as many
 /// backslashes in front as the opening one has, and those not escaped themselves.
-fn closing_quote(bytes: &[u8], from: usize, quote: u8, slashes: usize) -> Option<usize> {
-    let area = bytes.get(..bytes.len().min(from + LONGEST_QUOTED))?;
+fn closing_quote(bytes: &[u8], place: Range<usize>, quote: u8, slashes: usize) -> Option<usize> {
+    let area = bytes.get(..place.end)?;
+    let from = place.start;
     let mut at = from;
     loop {
         // A text in single quotes ends with the string that it is part of.
@@ -373,13 +322,17 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<(&'static str, String)> {
-        let mut found = Vec::new();
-        Finder::new().unwrap().find(text.as_bytes(), &mut found);
+        let finder = Finder::new().unwrap();
+        let look = |layer: &[u8], found: &mut Vec<Found>| finder.find(layer, found);
+        let found = super::super::layers::search(text.as_bytes(), 512, &look);
         found
             .into_iter()
             .map(|secret| {
                 let bytes = &text.as_bytes()[secret.range];
-                (secret.kind, String::from_utf8_lossy(bytes).into_owned())
+                let Cow::Borrowed(kind) = secret.kind else {
+                    panic!("a known secret")
+                };
+                (kind, String::from_utf8_lossy(bytes).into_owned())
             })
             .collect()
     }

@@ -58,7 +58,7 @@ impl Redactor {
             let Some((name, value)) = part.split_once('=') else {
                 return self.redact_text(part).into_owned();
             };
-            if value.is_empty() || !names::is_secret_parameter(name) {
+            if value.is_empty() || value == STAND_IN || !names::is_secret_parameter(name) {
                 return self.redact_text(part).into_owned();
             }
             self.learn_found("parameter", value.as_bytes());

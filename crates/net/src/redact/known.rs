@@ -12,8 +12,15 @@ use super::names::{Telling, holds_password, judge};
 
 /// The shortest value that is searched for everywhere: shorter ones occur by chance.
 const LEAST: usize = 8;
-/// The most values that are remembered. Stops a stream of tokens that would fill memory.
+/// The most values that are remembered, and their bytes. Stops a stream of tokens that would fill memory: a matcher
+/// takes many times as much.
 const MOST: usize = 20_000;
+const MOST_BYTES: usize = 256 << 10;
+/// Encodings of longer values are found by decoding alone.
+const LONGEST_LISTED: usize = 256;
+
+/// The most values with spaces that are looked for at the end of an unfinished text.
+const MOST_SPACED: usize = 64;
 
 /// Known secrets, and matchers for all their encodings.
 ///
@@ -23,6 +30,10 @@ const MOST: usize = 20_000;
 #[derive(Debug, Default)]
 pub(super) struct KnownSecrets {
     values: BTreeSet<Vec<u8>>,
+    /// How many bytes they have together.
+    bytes: usize,
+    /// Those that do not end at the next space.
+    spaced: Vec<Vec<u8>>,
     levels: Vec<Level>,
     /// The length of the longest encoded form.
     longest: usize,
@@ -58,9 +69,13 @@ impl KnownSecrets {
     /// Remembers a value with its placeholder.
     pub(super) fn learn(&mut self, kind: &str, value: &[u8], placeholder: &str) {
         let is_placeholder = value.starts_with(PLACEHOLDER.as_bytes());
-        let is_full = self.values.len() >= MOST;
+        let is_full = self.values.len() >= MOST || self.bytes + value.len() > MOST_BYTES;
         if value.len() < LEAST || is_placeholder || is_full || !self.values.insert(value.to_vec()) {
             return;
+        }
+        self.bytes += value.len();
+        if value.iter().any(u8::is_ascii_whitespace) && self.spaced.len() < MOST_SPACED {
+            self.spaced.push(value.to_vec());
         }
         let mut forms: Vec<Form> = forms(value)
             .into_iter()
@@ -81,6 +96,16 @@ impl KnownSecrets {
             forms = last.forms.into_iter().chain(forms).collect();
         }
         self.levels.push(Level::new(forms));
+    }
+
+    /// Where the longest beginning of a value with spaces is that `text` ends with; its end if there is none.
+    pub(super) fn begun_at(&self, text: &[u8]) -> usize {
+        let begun = self.spaced.iter().filter_map(|value| {
+            let lengths = (1..value.len()).rev();
+            let mut begun = lengths.filter_map(|length| value.get(..length));
+            begun.find(|begun| text.ends_with(begun)).map(<[u8]>::len)
+        });
+        text.len() - begun.max().unwrap_or(0)
     }
 
     /// The length of the longest encoded form.
@@ -104,11 +129,16 @@ impl KnownSecrets {
     }
 }
 
-/// The value itself, and its encodings in base64 (at each of three alignments), percent-encoding,
-/// hex and JSON.
+/// The value itself, and its encodings in base64 (at each of three alignments), hex and JSON: what is encoded once is
+/// found without decoding anything, however short it is.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
-    for shift in 0..3 {
+    let shifts = if value.len() <= LONGEST_LISTED {
+        0..3
+    } else {
+        0..0
+    };
+    for shift in shifts {
         let mut padded = vec![0; shift];
         padded.extend_from_slice(value);
         // Characters that depend on neighbouring bytes are left out.
@@ -124,13 +154,14 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
             }
         }
     }
-    forms.extend(percent_forms(value));
-    let mut hex = String::new();
-    for byte in value {
-        let _ = write!(hex, "{byte:02x}");
+    if value.len() <= LONGEST_LISTED {
+        let mut hex = String::new();
+        for byte in value {
+            let _ = write!(hex, "{byte:02x}");
+        }
+        forms.push(hex.to_uppercase().into_bytes());
+        forms.push(hex.into_bytes());
     }
-    forms.push(hex.to_uppercase().into_bytes());
-    forms.push(hex.into_bytes());
     if let Ok(text) = std::str::from_utf8(value) {
         let escaped = text.replace('\\', "\\\\").replace('"', "\\\"");
         let with_slashes = escaped.replace('/', "\\/");
@@ -140,32 +171,6 @@ fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     forms.sort();
     forms.dedup();
     forms
-}
-
-/// The percent-encodings of a value: with few or many characters escaped, in either letter case.
-fn percent_forms(value: &[u8]) -> Vec<Vec<u8>> {
-    let encode = |is_plain: &dyn Fn(u8) -> bool, upper: bool| {
-        let mut text = String::new();
-        for byte in value {
-            if is_plain(*byte) {
-                text.push(char::from(*byte));
-            } else if upper {
-                let _ = write!(text, "%{byte:02X}");
-            } else {
-                let _ = write!(text, "%{byte:02x}");
-            }
-        }
-        text.into_bytes()
-    };
-    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    let component = |byte: u8| unreserved(byte) || b"!*'()".contains(&byte);
-    let letters = |byte: u8| byte.is_ascii_alphanumeric();
-    let nothing = |_: u8| false;
-    let choices: [&dyn Fn(u8) -> bool; 4] = [&unreserved, &component, &letters, &nothing];
-    choices
-        .iter()
-        .flat_map(|choice| [encode(choice, true), encode(choice, false)])
-        .collect()
 }
 
 /// Decodes base64 in either alphabet, padded or not.

@@ -7,16 +7,19 @@
 //!
 //! Two sorts of secrets are found: those of a known look (`kinds.rs`, `find.rs`, and the patterns of
 //! a redaction file), and known values, which are learned from headers, from the environment and
-//! from whatever was found before. Both are also found in base64, percent-encoding, hex and JSON
-//! escapes. [`Window`] does this on a stream whose pieces may end within a secret.
+//! from whatever was found before. Both are searched for in every layer of a text (`layers.rs`): what its base64,
+//! hex and escapes hold, and what that holds in turn. [`Window`] does this on a stream whose pieces may end within a
+//! secret.
 
 mod compressed;
 mod deltas;
 mod encoded;
+mod escapes;
 mod find;
 mod headers;
 mod kinds;
 mod known;
+mod layers;
 mod names;
 mod rules;
 mod shapes;
@@ -34,6 +37,7 @@ use runseal_core::formats::model_io::asked::PLACEHOLDER;
 use sha2::Sha256;
 
 pub use compressed::Coding;
+pub(crate) use encoded::decode_percent;
 pub use kinds::is_secret_header;
 pub use known::known_values_in_environment;
 pub use rules::{RedactionRules, RulesError};
@@ -46,6 +50,9 @@ use known::KnownSecrets;
 const DIGITS: usize = 16;
 /// The most bytes of a file that are searched at once.
 const SCANNED: u64 = 1 << 20;
+/// How far from an escape a secret with that escape may extend, at least and at most.
+const LEAST_REACH: usize = 512;
+const MOST_REACH: usize = 16 << 10;
 /// How often a text within a text is read out of its escapes.
 const DEEPEST_QUOTES: usize = 3;
 
@@ -113,14 +120,15 @@ impl Redactor {
     /// [`Redactor::redact`] this searches only for known values, so that it can find what that
     /// missed.
     pub fn find_known(&self, bytes: &[u8]) -> Option<(String, usize)> {
-        let state = self.lock();
-        let found = state.known.find(bytes).next();
-        found.map(|(kind, range, _)| (kind.to_owned(), range.start))
+        let found = self.find_layered(bytes, false).into_iter();
+        let first = found.min_by_key(|found| found.range.start)?;
+        Some((first.kind.into_owned(), first.range.start))
     }
 
     /// The same for all of `input`, of which only a part is in memory at a time.
     pub fn find_known_in(&self, mut input: impl Read) -> io::Result<Option<(String, usize)>> {
-        let overlap = self.lock().known.longest();
+        // A secret takes up to six times its length where every character of it is escaped.
+        let overlap = self.lock().known.longest().saturating_mul(6);
         let (mut held, mut base) = (Vec::new(), 0);
         loop {
             let read = input.by_ref().take(SCANNED).read_to_end(&mut held)?;
@@ -137,45 +145,65 @@ impl Redactor {
         }
     }
 
+    /// Where a known secret that has spaces in it may have begun, which a text does not show to its end; the end of
+    /// the text if none has.
+    fn begun_at(&self, text: &[u8]) -> usize {
+        self.lock().known.begun_at(text)
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Every known secret in any layer of `bytes`, and with `by_look` whatever looks like one.
+    fn find_layered(&self, bytes: &[u8], by_look: bool) -> Vec<Found> {
+        let state = self.lock();
+        let reach = state.known.longest().clamp(LEAST_REACH, MOST_REACH);
+        layers::search(bytes, reach, &|layer, found| {
+            if by_look {
+                self.finder.find(layer, found);
+            }
+            for (kind, range, placeholder) in state.known.find(layer) {
+                found.push(Found {
+                    range,
+                    kind: kind.to_owned().into(),
+                    secret: None,
+                    placeholder: Some(placeholder.to_owned()),
+                });
+            }
+        })
+    }
+
     /// Every secret in `bytes` with its replacement, in order and without overlap.
     fn find(&self, bytes: &[u8]) -> Vec<Edit> {
-        let mut found = Vec::new();
-        self.finder.find(bytes, &mut found);
         let mut edits: Vec<Edit> = Vec::new();
-        for Found { range, kind } in found {
-            let Some(secret) = bytes.get(range.clone()) else {
-                continue;
-            };
-            edits.push(Edit {
-                placeholder: self.placeholder(kind, secret),
-                kind: kind.to_owned(),
-                range,
-                is_new: true,
-            });
-        }
         for (kind, range) in self.rules.find(bytes) {
             let secret = bytes.get(range.clone()).unwrap_or_default();
             edits.push(Edit {
                 placeholder: self.placeholder(kind, secret),
                 kind: kind.to_owned(),
+                secret: secret.to_vec(),
                 range,
                 is_new: true,
             });
         }
-        let state = self.lock();
-        for (kind, range, placeholder) in state.known.find(bytes) {
+        for found in self.find_layered(bytes, true) {
+            let plain = || bytes.get(found.range.clone()).map(<[u8]>::to_vec);
+            let Some(secret) = found.secret.or_else(plain) else {
+                continue;
+            };
+            let kind = found.kind.into_owned();
             edits.push(Edit {
-                range,
-                kind: kind.to_owned(),
-                placeholder: placeholder.to_owned(),
-                is_new: false,
+                is_new: found.placeholder.is_none(),
+                placeholder: match found.placeholder {
+                    Some(placeholder) => placeholder,
+                    None => self.placeholder(&kind, &secret),
+                },
+                kind,
+                secret,
+                range: found.range,
             });
         }
-        drop(state);
         let placeholders = find_placeholders(bytes);
         edits.retain(|edit| {
             let range = &edit.range;
@@ -186,7 +214,10 @@ impl Redactor {
                     range.start <= place.start && place.end <= range.end && range != place;
                 touches && !is_more
             };
-            !placeholders.iter().any(is_spared)
+            let first = placeholders.partition_point(|place| place.end <= range.start);
+            let near = placeholders.get(first..).unwrap_or_default().iter();
+            let mut near = near.take_while(|place| place.start < range.end);
+            !near.any(is_spared)
         });
         merge(edits)
     }
@@ -205,17 +236,18 @@ impl Redactor {
     /// The edits for `bytes`; counts the secrets that they replace and learns their values.
     fn take_edits(&self, bytes: &[u8]) -> Vec<Edit> {
         let edits = self.find(bytes);
-        if !edits.is_empty() {
-            for edit in &edits {
-                self.count(&edit.kind);
-                if edit.is_new
-                    && let Some(secret) = bytes.get(edit.range.clone())
-                {
-                    self.learn_found(&edit.kind, secret);
-                }
+        self.account_for(&edits);
+        edits
+    }
+
+    /// Counts the secrets that are replaced and learns their values.
+    fn account_for(&self, edits: &[Edit]) {
+        for edit in edits {
+            self.count(&edit.kind);
+            if edit.is_new {
+                self.learn_found(&edit.kind, &edit.secret);
             }
         }
-        edits
     }
 
     /// Learns a secret that was found in a text, where its quotes may be escaped.
@@ -267,13 +299,20 @@ impl Redactor {
 
     /// A request's body without secrets, as it is recorded and matched: what is compressed is read, so
     /// that people can too, and other compressed bytes of the same find it.
-    pub fn redact_request(&self, coding: &str, content_type: &str, body: &[u8]) -> Vec<u8> {
-        let decoded = Coding::parse(coding).and_then(|coding| coding.decode(body));
-        let body = decoded.as_deref().unwrap_or(body);
+    pub fn redact_request<'b>(
+        &self,
+        coding: &str,
+        content_type: &str,
+        body: &'b [u8],
+    ) -> Cow<'b, [u8]> {
+        if let Some(decoded) = Coding::parse(coding).and_then(|coding| coding.decode(body)) {
+            let redacted = self.redact_request("", content_type, &decoded);
+            return Cow::Owned(redacted.into_owned());
+        }
         let is_form = content_type.starts_with("application/x-www-form-urlencoded");
         match (is_form, std::str::from_utf8(body)) {
-            (true, Ok(form)) => self.redact_query(form).into_bytes(),
-            _ => self.redact_body(body).into_owned(),
+            (true, Ok(form)) => Cow::Owned(self.redact_query(form).into_bytes()),
+            _ => self.redact_body(body),
         }
     }
 
@@ -365,6 +404,8 @@ fn apply<'b>(bytes: &'b [u8], edits: &[Edit]) -> Cow<'b, [u8]> {
 struct Edit {
     range: Range<usize>,
     kind: String,
+    /// The secret, as it is without its encoding.
+    secret: Vec<u8>,
     placeholder: String,
     is_new: bool,
 }
@@ -498,6 +539,147 @@ mod tests {
                 assert_eq!(redactor.find_known_in(text.as_slice()).unwrap(), None);
             }
         }
+    }
+
+    /// A secret that looks like nothing, with signs that encodings treat differently.
+    const OPAQUE: &str = "Zq8t/Lm2\"Xr5 wYb9nKc4d";
+
+    /// Encodings of a text, each by its name.
+    fn encodings(text: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+        use base64ct::{Base64, Base64UrlUnpadded, Encoding};
+        let percent = |kept: &[u8]| -> Vec<u8> {
+            let plain = |byte: &u8| byte.is_ascii_alphanumeric() || kept.contains(byte);
+            let encoded = text.iter().map(|byte| match plain(byte) {
+                true => char::from(*byte).to_string(),
+                false => format!("%{byte:02X}"),
+            });
+            encoded.collect::<String>().into_bytes()
+        };
+        let each = |write: &dyn Fn(&u8) -> String| -> Vec<u8> {
+            text.iter().map(write).collect::<String>().into_bytes()
+        };
+        let pair = [b"user:", text].concat();
+        let wrapped: Vec<String> = Base64::encode_string(&[b"header of a file: ", text].concat())
+            .as_bytes()
+            .chunks(20)
+            .map(|line| String::from_utf8_lossy(line).into_owned())
+            .collect();
+        let quoted = String::from_utf8_lossy(text).replace('\\', "\\\\");
+        let quoted = quoted
+            .replace('"', "\\\"")
+            .replace('\n', "\\n")
+            .replace('\r', "\\r");
+        vec![
+            ("base64", Base64::encode_string(text).into_bytes()),
+            (
+                "base64url",
+                Base64UrlUnpadded::encode_string(text).into_bytes(),
+            ),
+            ("basic", Base64::encode_string(&pair).into_bytes()),
+            ("wrapped base64", wrapped.join("\r\n").into_bytes()),
+            ("hex", each(&|byte| format!("{byte:02x}"))),
+            ("HEX", each(&|byte| format!("{byte:02X}"))),
+            ("percent", percent(b"")),
+            ("percent but /", percent(b"/:@")),
+            ("all percent", each(&|byte| format!("%{byte:02x}"))),
+            (
+                "form",
+                String::from_utf8(percent(b" "))
+                    .unwrap()
+                    .replace(' ', "+")
+                    .into_bytes(),
+            ),
+            ("JSON", quoted.into_bytes()),
+            ("\\u", each(&|byte| format!("\\u{byte:04x}"))),
+            ("\\x", each(&|byte| format!("\\x{byte:02x}"))),
+            ("HTML", each(&|byte| format!("&#{byte};"))),
+            ("quoted-printable", each(&|byte| format!("={byte:02X}"))),
+            ("UTF-16", text.iter().flat_map(|byte| [*byte, 0]).collect()),
+        ]
+    }
+
+    #[test]
+    fn redact_known_value_is_found_in_any_two_encodings_and_deeper() {
+        let redactor = redactor();
+        redactor.learn("mine", OPAQUE.as_bytes());
+        let placeholder = redactor.placeholder("mine", OPAQUE.as_bytes());
+        for (outer, inner) in encodings(OPAQUE.as_bytes()) {
+            for (outermost, encoded) in encodings(&inner) {
+                let text = [b"see ", encoded.as_slice(), b" end"].concat();
+                let redacted = redactor.redact(&text);
+                let redacted = String::from_utf8_lossy(&redacted);
+                assert!(
+                    redacted.contains(&placeholder),
+                    "{outermost} of {outer}: {redacted}"
+                );
+                assert!(
+                    redacted.starts_with("see ") && redacted.ends_with(" end"),
+                    "{redacted}"
+                );
+                // Nothing that is left of it says what it was.
+                assert!(
+                    redactor.find_known(redacted.as_bytes()).is_none(),
+                    "{redacted}"
+                );
+                assert!(
+                    redactor.find_known(&text).is_some(),
+                    "{outermost} of {outer}"
+                );
+            }
+        }
+        let mut text = OPAQUE.as_bytes().to_vec();
+        for _ in 0..4 {
+            text = encodings(&text).swap_remove(0).1;
+        }
+        assert!(redactor.find_known(&text).is_some());
+    }
+
+    #[test]
+    fn redact_known_value_in_compressed_bytes_that_are_encoded_is_found() {
+        use base64ct::{Base64, Encoding};
+        use std::io::Write as _;
+        let redactor = redactor();
+        redactor.learn("mine", OPAQUE.as_bytes());
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        gzip.write_all(format!("a log with {OPAQUE} in it").as_bytes())
+            .unwrap();
+        let text = Base64::encode_string(&gzip.finish().unwrap());
+        let redacted = redactor.redact_text(&text);
+        assert_eq!(redacted, redactor.placeholder("mine", OPAQUE.as_bytes()));
+    }
+
+    #[test]
+    fn redact_work_is_bounded_by_the_length_of_the_text() {
+        use base64ct::{Base64, Encoding};
+        use std::cell::Cell;
+        let mut nested = vec![b'A'; 30_000];
+        for _ in 0..4 {
+            nested = Base64::encode_string(&nested).into_bytes();
+        }
+        let repeated = |text: &str| text.repeat(100_000 / text.len()).into_bytes();
+        for text in [
+            nested,
+            repeated("a-b/c_d+"),
+            repeated("abcdefgh-"),
+            repeated("%25"),
+            repeated("%2525 &amp;amp; =3D3D \\\\u005c QUJDREVGR0hJSktMTU5PUFFS "),
+            repeated("\\u005c"),
+            repeated("&#38;#38;"),
+            repeated("41"),
+            repeated("H4sIAAAAAAAA-"),
+        ] {
+            let looked = Cell::new(0);
+            layers::search(&text, 512, &|layer, _| {
+                looked.set(looked.get() + layer.len())
+            });
+            let most = 13 * text.len() + (64 << 10);
+            assert!(looked.get() <= most, "{} of {}", looked.get(), text.len());
+        }
+        // Names that all have the same value: what is looked at is counted there too.
+        let names = repeated("secret:");
+        assert!(matches!(redactor().redact(&names), Cow::Borrowed(_)));
+        let assigned = repeated("password=");
+        assert!(redactor().redact(&assigned).len() < assigned.len());
     }
 
     #[test]

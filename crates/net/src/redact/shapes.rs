@@ -46,10 +46,7 @@ fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
             && second.starts_with(b"eyJ")
             && length >= 30
         {
-            found.push(Found {
-                range: at..at + length,
-                kind: "jwt",
-            });
+            found.push(Found::plain(at..at + length, "jwt"));
         }
         from = at + length.max(3);
     }
@@ -70,10 +67,7 @@ fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
         let end = position(area, b"-----END ", body)
             .and_then(|end| Some(position(area, b"-----", end + 9)? + 5))
             .unwrap_or(limit);
-        found.push(Found {
-            range: at..end,
-            kind: "private-key",
-        });
+        found.push(Found::plain(at..end, "private-key"));
         from = end;
     }
 }
@@ -107,10 +101,10 @@ fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
             && !user.contains(&b'@')
             && end > colon + 3
         {
-            found.push(Found {
-                range: from + colon + 1..from + end,
-                kind: "address-password",
-            });
+            found.push(Found::plain(
+                from + colon + 1..from + end,
+                "address-password",
+            ));
         }
     }
 }
@@ -124,10 +118,7 @@ fn find_mailgun_keys(bytes: &[u8], found: &mut Vec<Found>) {
         let is_whole = run_length(bytes, from, Alphabet::Word) == 32
             && run_length_before(bytes, at, Alphabet::Word, 1) == 0;
         if digits == 32 && is_whole {
-            found.push(Found {
-                range: at..from + 32,
-                kind: "mailgun-key",
-            });
+            found.push(Found::plain(at..from + 32, "mailgun-key"));
         }
     }
 }
@@ -146,10 +137,7 @@ fn find_telegram_tokens(bytes: &[u8], found: &mut Vec<Found>) {
             .count();
         let length = run_length(bytes, at + 1, Alphabet::Word);
         if (8..=10).contains(&number) && (34..=36).contains(&length) {
-            found.push(Found {
-                range: at - number..at + 1 + length,
-                kind: "telegram-token",
-            });
+            found.push(Found::plain(at - number..at + 1 + length, "telegram-token"));
         }
     }
 }
@@ -167,10 +155,10 @@ fn find_discord_tokens(bytes: &[u8], found: &mut Vec<Found>) {
             && signature >= 27
             && first.is_some_and(|first| b"MNO".contains(first))
         {
-            found.push(Found {
-                range: dot - number..dot + 8 + signature,
-                kind: "discord-token",
-            });
+            found.push(Found::plain(
+                dot - number..dot + 8 + signature,
+                "discord-token",
+            ));
         }
     }
 }

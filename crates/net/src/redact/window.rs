@@ -133,6 +133,31 @@ impl Window {
         }
     }
 
+    /// How many bytes are held back.
+    pub fn held(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Holds back no more than `HOLD` from now on, for want of memory: the body is searched like one of
+    /// which nothing is known. Gives what may be written.
+    pub fn loosen(&mut self, redactor: &Redactor) -> Released {
+        let mut released = Released::default();
+        if self.has_events() {
+            self.look(redactor);
+            self.lanes.settle(redactor, usize::MAX, &mut self.edits);
+            released = self.release(self.looked);
+            if self.goes_on() {
+                // A line that has not ended is held until it does, or is too long.
+                return released;
+            }
+        }
+        self.kind = BodyKind::Plain;
+        let more = self.release_plain(redactor);
+        released.bytes.extend(more.bytes);
+        released.cuts.extend(more.cuts);
+        released
+    }
+
     /// Whether more may arrive after [`Window::finish`].
     pub fn goes_on(&self) -> bool {
         self.kind == BodyKind::Lines
@@ -262,7 +287,7 @@ impl Window {
         if let Some(at) = before.iter().rposition(|byte| b",\n}".contains(byte)) {
             upto = upto - before.len() + at + 1;
         }
-        let found = redactor.find(&self.raw);
+        let mut found = redactor.find(&self.raw);
         if let Some(across) = found
             .iter()
             .find(|edit| edit.range.start < upto && upto < edit.range.end)
@@ -274,7 +299,9 @@ impl Window {
                 across.range.start
             };
         }
-        self.edits = redactor.take_edits(self.raw.get(..upto).unwrap_or_default());
+        found.retain(|edit| edit.range.end <= upto);
+        redactor.account_for(&found);
+        self.edits = found;
         self.release(upto)
     }
 

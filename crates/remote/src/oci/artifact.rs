@@ -98,6 +98,11 @@ impl Artifact {
         let (digest, bytes) = read_manifest(&*repository, &name)?;
         let manifest = Manifest::parse(&bytes, &reference.to_string())?;
         let held = held_by(&manifest, &reference.to_string())?;
+        let malformed = |why| OciError::Malformed {
+            what: reference.to_string(),
+            why,
+        };
+        manifest.check_repeated().map_err(malformed)?;
         Ok(Self {
             repository,
             reference: reference.pinned_to(digest),

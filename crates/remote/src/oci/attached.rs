@@ -8,7 +8,7 @@
 use base64ct::{Base64, Encoding};
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::{ContentHash, Digest};
-use runseal_survey::signing::{BESIDE, SignatureForm};
+use runseal_survey::signing::SignatureForm;
 
 use super::OciError;
 use super::manifest::{Descriptor, EMPTY, EMPTY_CONTENT, INDEX, Index, MANIFEST, Manifest};
@@ -317,16 +317,6 @@ pub fn file_beside(attached: &[Attachment], kind: &AttachedKind) -> Option<Vec<u
         }
     }
     Some(lines)
-}
-
-/// Every kind that may lie beside an artifact.
-pub fn all_kinds() -> impl Iterator<Item = AttachedKind> {
-    let signatures = BESIDE.into_iter().map(AttachedKind::Signature);
-    signatures.chain(
-        REPORTS
-            .iter()
-            .map(|(ending, _)| AttachedKind::Report(ending)),
-    )
 }
 
 #[cfg(test)]

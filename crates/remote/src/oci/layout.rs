@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::source::{SourceError, read_bounded};
-use runseal_engine::atomic::{WriteError, write_bytes, write_file};
+use runseal_engine::atomic::{Readers, WriteError, write_derived, write_file};
 use rustix::fs::{FlockOperation, flock};
 
 use super::OciError;
@@ -87,10 +87,11 @@ impl FolderLayout {
         let layout = Self {
             folder: folder.to_owned(),
         };
-        write_bytes(&folder.join(MARKER), MARKER_CONTENT)?;
+        write_derived(&folder.join(MARKER), MARKER_CONTENT, Readers::AsUmask)?;
         let _lock = layout.lock()?;
         if !folder.join(INDEX_FILE).exists() {
-            write_bytes(&folder.join(INDEX_FILE), &Index::default().to_bytes()?)?;
+            let index = Index::default().to_bytes()?;
+            write_derived(&folder.join(INDEX_FILE), &index, Readers::AsUmask)?;
         }
         Ok(layout)
     }
@@ -189,7 +190,8 @@ impl Repository for FolderLayout {
         let _lock = self.lock()?;
         let mut index = self.index()?;
         add_to_index(&mut index, manifest, tag);
-        write_bytes(&self.folder.join(INDEX_FILE), &index.to_bytes()?)?;
+        let place = self.folder.join(INDEX_FILE);
+        write_derived(&place, &index.to_bytes()?, Readers::AsUmask)?;
         Ok(SubjectListing::ByThePlace)
     }
 

@@ -13,11 +13,10 @@ use std::sync::{Mutex, PoisonError};
 use runseal_core::digest::Digest;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::source::SourceError;
-use runseal_engine::atomic::{WriteError, folder_of};
+use runseal_engine::atomic::WriteError;
 use runseal_engine::input::open_regular;
 use runseal_engine::staging::{Place, StagingError, check_place};
-use rustix::fs::{FlockOperation, flock};
-use tempfile::NamedTempFile;
+use runseal_engine::unfinished::UnfinishedFile;
 
 use super::OciError;
 use super::layout::{
@@ -152,7 +151,7 @@ pub struct TarLayoutWriter {
 
 #[derive(Debug)]
 struct Writing {
-    file: NamedTempFile,
+    file: UnfinishedFile,
     written: BTreeMap<Digest, u64>,
     index: Index,
 }
@@ -168,15 +167,8 @@ impl TarLayoutWriter {
             path: target.to_owned(),
             source,
         };
-        let mut file = tempfile::Builder::new()
-            .prefix(runseal_engine::unfinished::PREFIX)
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-            .tempfile_in(folder_of(target))
-            .map_err(failed)?;
-        // The lock shows that this file is in use, and not left over from a killed process.
-        flock(file.as_file(), FlockOperation::LockExclusive)
-            .map_err(|errno| failed(errno.into()))?;
-        write_entry(&mut file, MARKER, MARKER_CONTENT).map_err(failed)?;
+        let mut file = UnfinishedFile::create_beside(target).map_err(failed)?;
+        write_entry(file.as_file_mut(), MARKER, MARKER_CONTENT).map_err(failed)?;
         Ok(Self {
             target: target.to_owned(),
             state: Mutex::new(Writing {
@@ -217,14 +209,14 @@ impl Repository for TarLayoutWriter {
         let failure = Failure::default();
         let mut reader = CheckedBlob::new(content.open_at(0)?, blob, failure.clone());
         let head = header(&blob_name(blob.digest), Kind::File(blob.size));
-        state.file.write_all(&head).map_err(failed)?;
-        let copied = copy(&mut reader, &mut state.file).map_err(|error| match error {
+        state.file.as_file_mut().write_all(&head).map_err(failed)?;
+        let copied = copy(&mut reader, state.file.as_file_mut()).map_err(|error| match error {
             CopyError::Read(error) => OciError::from(error),
             CopyError::Write(source) => failed(source).into(),
         });
         failure.or(copied)?;
         let rest = vec![0; padding(blob.size)];
-        state.file.write_all(&rest).map_err(failed)?;
+        state.file.as_file_mut().write_all(&rest).map_err(failed)?;
         Ok(())
     }
 
@@ -264,15 +256,15 @@ impl Repository for TarLayoutWriter {
         let Writing {
             mut file, index, ..
         } = state.unwrap_or_else(PoisonError::into_inner);
-        write_entry(&mut file, INDEX_FILE, &index.to_bytes()?).map_err(failed)?;
-        file.write_all(&END).map_err(failed)?;
-        file.as_file().sync_all().map_err(failed)?;
-        match file.persist_noclobber(&target) {
-            Ok(_) => Ok(()),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+        write_entry(file.as_file_mut(), INDEX_FILE, &index.to_bytes()?).map_err(failed)?;
+        file.as_file_mut().write_all(&END).map_err(failed)?;
+        file.as_file_mut().sync_all().map_err(failed)?;
+        match file.persist_new(target.file_name().unwrap_or_default()) {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(StagingError::Exists(target.clone()).into())
             }
-            Err(error) => Err(failed(error.error).into()),
+            Err(error) => Err(failed(error).into()),
         }
     }
 }

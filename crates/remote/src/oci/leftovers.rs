@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -49,7 +49,10 @@ impl Leftovers {
                 .file_name()
                 .as_encoded_bytes()
                 .starts_with(PREFIX.as_bytes());
-            if is_unfinished && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            // Another user's may be there to be read for a long time.
+            let own = rustix::process::geteuid().as_raw();
+            let is_ours = |it: fs::Metadata| it.is_dir() && it.uid() == own;
+            if is_unfinished && entry.metadata().is_ok_and(is_ours) {
                 found.search(&entry.path(), &wanted);
             }
         }

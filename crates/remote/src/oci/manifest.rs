@@ -4,12 +4,15 @@
 //! whoever pushes it. What is read may come from any tool: only the members that matter are used,
 //! and every length is bounded.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::{ContentHash, Digest};
+use runseal_core::limits::ARCHIVE_MAX_RATIO;
 
 use super::OciError;
+use super::layers::PIECE;
+use crate::manifest::is_multiplied;
 
 /// The media type of an image manifest, also used for artifacts.
 pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
@@ -161,6 +164,12 @@ impl Manifest {
     /// # Errors
     /// When a text has no canonical form, or the result is longer than registries accept.
     pub fn to_bytes(&self) -> Result<Vec<u8>, OciError> {
+        if self.artifact_type.as_deref() == Some(ARTIFACT) {
+            self.check_repeated().map_err(|why| OciError::Unwritable {
+                what: "the manifest",
+                why,
+            })?;
+        }
         let mut value = Value::object([("mediaType", MANIFEST)]);
         value.insert("schemaVersion", 2);
         if let Some(artifact_type) = &self.artifact_type {
@@ -174,6 +183,34 @@ impl Manifest {
         }
         add_annotations(&mut value, &self.annotations);
         write(&value, "the manifest")
+    }
+
+    /// Refuses layers that multiply what is fetched. Only pieces of large files can be alike, and at no layer may
+    /// those so far be more bytes than an archive of the different ones may unpack to. A layer that is only
+    /// announced, and comes last, does not help.
+    ///
+    /// # Errors
+    /// When they do; the text says why.
+    pub fn check_repeated(&self) -> Result<(), String> {
+        let mut known = BTreeSet::new();
+        let (mut fetched, mut written) = (0_u64, 0_u64);
+        let mut before = 0;
+        for layer in &self.layers {
+            let is_piece = layer.size == PIECE || before == PIECE;
+            before = layer.size;
+            written = written.saturating_add(layer.size);
+            if known.insert(layer.digest) {
+                fetched = fetched.saturating_add(layer.size);
+            } else if !is_piece && layer.size > 0 {
+                return Err(format!("it names the layer `{}` twice", layer.digest));
+            }
+            if is_multiplied(fetched, written) {
+                return Err(format!(
+                    "it repeats its layers to more than {ARCHIVE_MAX_RATIO} times their size"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Parses a manifest.
@@ -293,6 +330,33 @@ mod tests {
         assert!(
             text.starts_with(r#"{"artifactType":"application/vnd.runseal.evidence.v1","config""#)
         );
+    }
+
+    #[test]
+    fn layers_repeated_beyond_pieces_of_large_files_are_refused() {
+        let layer = |name: &str, size| Descriptor::new(TAR_PART, Digest::of(name.as_bytes()), size);
+        let told = |layers: Vec<Descriptor>| {
+            let manifest = Manifest::artifact(ARTIFACT, layers);
+            let checked = manifest.check_repeated();
+            assert_eq!(manifest.to_bytes().is_ok(), checked.is_ok());
+            checked.err().unwrap_or_default()
+        };
+        let mut small = vec![layer("header", 512)];
+        small.extend(vec![layer("zeros", 16 << 20); 2]);
+        assert!(told(small).ends_with("twice"));
+        // Two files of zeros, as push divides them.
+        let pieces = [
+            layer("zeros", PIECE),
+            layer("zeros", PIECE),
+            layer("rest", 5),
+        ];
+        let honest = [&pieces[..], &[layer("header", 512)], &pieces].concat();
+        assert_eq!(told(honest), "");
+        // What is only announced does not lift the limit.
+        let mut many = vec![layer("zeros", PIECE); 201];
+        many.push(layer("absent", u64::MAX));
+        assert!(told(many).contains("200 times"));
+        assert_eq!(told(vec![layer("zeros", PIECE); 200]), "");
     }
 
     #[test]

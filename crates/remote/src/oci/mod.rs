@@ -66,6 +66,16 @@ pub enum OciError {
         /// Why it is refused.
         why: String,
     },
+    /// The tag names another artifact, and tags do not move by themselves.
+    #[error("the tag `{tag}` of `{place}` is taken: it names {}", ContentHash::from(*.digest))]
+    Taken {
+        /// The repository or layout.
+        place: String,
+        /// The tag.
+        tag: String,
+        /// What it names.
+        digest: Digest,
+    },
     /// Something that does not verify, or of which it cannot be told.
     #[error("`{path}` {why}")]
     NotValid {
@@ -159,6 +169,7 @@ impl OciError {
             Self::Staging(StagingError::Write(_)) => "WRITE",
             Self::Refused { .. } | Self::Unwritable { .. } => "REFUSED",
             Self::NotValid { .. } => "NOT_VALID",
+            Self::Taken { .. } => "TAKEN",
             Self::ForeignTokens { .. } => "FOREIGN_TOKENS",
             Self::Changed(_) => "CHANGED",
             Self::Malformed { .. } => "MALFORMED",
@@ -181,6 +192,9 @@ impl OciError {
                 Some("choose another name; what exists is never replaced")
             }
             Self::NotValid { why, .. } => Some(why.hint()),
+            Self::Taken { .. } => Some(
+                "choose another tag, or move this one with `--move-tag` and the digest it names",
+            ),
             Self::ForeignTokens { .. } => {
                 Some("if you trust that host, name it in RUNSEAL_TOKEN_HOSTS")
             }

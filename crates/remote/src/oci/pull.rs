@@ -1,6 +1,6 @@
 //! Pulls evidence: unpacks it beside its target as it arrives, verifies it there, then renames it.
 //!
-//! Until then nothing has the target's name. Signatures and reports are written beside it first, so
+//! Until then nothing has the target's name. Signatures are written beside it first, so
 //! the target never exists without them. Memory use does not grow with the artifact: one thread
 //! receives and hashes, the other writes. What a killed pull left behind is reused.
 
@@ -15,10 +15,11 @@ use runseal_engine::atomic::{WriteError, folder_of};
 use runseal_engine::staging::{Place, Rights, Staging, check_place};
 use runseal_engine::stream::BUFFER;
 use runseal_engine::threads::help_with;
+use runseal_survey::signing::BESIDE;
 
 use super::OciError;
 use super::artifact::{Artifact, ArtifactContent};
-use super::attached::{all_kinds, file_beside};
+use super::attached::{AttachedKind, file_beside};
 use super::layout::{CopyError, copy};
 use super::leftovers::Leftovers;
 use super::reference::Reference;
@@ -208,7 +209,8 @@ fn write_attached(
     let attached = artifact.attached()?;
     let mut written = WrittenFiles::default();
     let mut write_all = || {
-        for kind in all_kinds() {
+        // Not reports: anybody can attach a page, and nothing in it is checked.
+        for kind in BESIDE.map(AttachedKind::Signature) {
             let Some(bytes) = file_beside(attached, &kind) else {
                 continue;
             };

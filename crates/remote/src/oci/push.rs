@@ -29,7 +29,7 @@ use super::layers::FolderLayers;
 use super::manifest::{ARTIFACT, Descriptor, EMPTY_CONTENT, MANIFEST, Manifest, TITLE};
 use super::reference::{DEFAULT_TAG, Reference};
 use super::registry::{Access, Purpose};
-use super::repository::{Content, Repository, SMALL_BLOB};
+use super::repository::{Content, ManifestName, Repository, SMALL_BLOB};
 use crate::verified::{Objection, check_survey};
 
 /// Evidence below this size is verified before anything is sent: 64 MiB.
@@ -115,6 +115,8 @@ pub fn push(
 /// An upload in progress.
 pub(super) struct Upload {
     repository: Box<dyn Repository>,
+    /// What a taken tag may be moved away from.
+    move_tag: Option<Digest>,
     seen: BTreeSet<Digest>,
     sent: u64,
     skipped: u64,
@@ -124,6 +126,7 @@ impl Upload {
     pub(super) fn open(reference: &Reference, access: &Access) -> Result<Self, OciError> {
         Ok(Self {
             repository: open_repository(reference, Purpose::Push, access)?,
+            move_tag: access.move_tag,
             seen: BTreeSet::new(),
             sent: 0,
             skipped: 0,
@@ -142,6 +145,24 @@ impl Upload {
         self.repository.put_blob(blob, content)?;
         self.sent += blob.size;
         Ok(())
+    }
+
+    /// Fails if the tag names something else than `digest` and may not be moved away from it.
+    fn check_tag(&self, tag: Option<&str>, digest: Digest) -> Result<(), OciError> {
+        let Some(tag) = tag else { return Ok(()) };
+        let name = ManifestName::Tag(tag.to_owned());
+        let Some(bytes) = self.repository.get_manifest(&name)? else {
+            return Ok(());
+        };
+        let found = Digest::of(&bytes);
+        if found == digest || Some(found) == self.move_tag {
+            return Ok(());
+        }
+        Err(OciError::Taken {
+            place: self.repository.shown(),
+            tag: tag.to_owned(),
+            digest: found,
+        })
     }
 
     /// Stores the manifest, its attachments, and its tag.
@@ -170,18 +191,21 @@ impl Upload {
             skipped: self.skipped,
             attached: Vec::new(),
         };
-        let repository = &*self.repository;
-        repository.put_manifest(&descriptor, &bytes, None)?;
-        for attachment in attachments {
-            attach(repository, &descriptor, attachment)?;
-            pushed.attached.push(attachment.kind.ending());
-        }
         let tag = match (&reference.tag, reference.digest) {
             (Some(tag), _) => Some(tag.clone()),
             (None, None) => Some(DEFAULT_TAG.to_owned()),
             // A reference by digest needs no tag.
             (None, Some(_)) => None,
         };
+        self.check_tag(tag.as_deref(), descriptor.digest)?;
+        let repository = &*self.repository;
+        repository.put_manifest(&descriptor, &bytes, None)?;
+        for attachment in attachments {
+            attach(repository, &descriptor, attachment)?;
+            pushed.attached.push(attachment.kind.ending());
+        }
+        // No registry can compare and replace in one step; so it is asked as late as possible.
+        self.check_tag(tag.as_deref(), descriptor.digest)?;
         if let Some(tag) = tag {
             repository.put_manifest(&descriptor, &bytes, Some(&tag))?;
             pushed.reference.tag = Some(tag);

@@ -41,6 +41,8 @@ pub struct Access {
     pub config: Option<PathBuf>,
     /// The file in which a push records its progress.
     pub upload_state: Option<PathBuf>,
+    /// What a tag that a push finds taken may be moved away from.
+    pub move_tag: Option<Digest>,
 }
 
 impl Access {
@@ -58,6 +60,7 @@ impl Access {
             token_hosts: list("RUNSEAL_TOKEN_HOSTS"),
             config: config_path(),
             upload_state: None,
+            move_tag: None,
         }
     }
 }

@@ -4,7 +4,6 @@
 //! through a link. Times and owners are not taken over. What was written is verified before it gets
 //! its name (`engine/staging.rs`).
 
-use std::fs;
 use std::io::{self, Read, Write};
 
 use runseal_core::limits::MAX_ENTRIES;
@@ -39,12 +38,7 @@ pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError>
         let path = SafePath::parse(text).map_err(|fault| refuse(&fault.to_string()))?;
         match entry.header().entry_type() {
             tar::EntryType::Directory => {
-                let folder = staging.path().join(path.as_str());
-                let made = fs::create_dir_all(&folder);
-                made.map_err(|source| WriteError {
-                    path: folder,
-                    source,
-                })?;
+                staging.make_folder(path.as_str())?;
             }
             tar::EntryType::Regular => {
                 let (mut file, place) = staging.create(path.as_str())?;
@@ -86,6 +80,8 @@ pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError>
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::oci::tarball::{END, Kind, header, padding};
 

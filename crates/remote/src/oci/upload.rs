@@ -6,12 +6,12 @@
 //! registry how much arrived and sends the rest. If the registry has forgotten the upload, it
 //! starts over. A complete blob is named by its digest, which the registry computes itself.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
+use std::io::{self, Read};
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::ContentHash;
+use runseal_engine::atomic::{Readers, write_derived};
 use runseal_engine::input::read_file;
 use ureq::http::header::{CONTENT_RANGE, CONTENT_TYPE};
 use ureq::http::{Method, Uri};
@@ -290,18 +290,7 @@ impl Registry {
         let Ok(bytes) = canonical_bytes(&value, Dialect::Jcs) else {
             return;
         };
-        let beside = path.with_extension("new");
-        let written = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&beside)
-            .and_then(|mut file| file.write_all(&bytes))
-            .and_then(|()| fs::rename(&beside, path));
-        if written.is_err() {
-            let _ = fs::remove_file(&beside);
-        }
+        let _ = write_derived(path, &bytes, Readers::Owner);
     }
 
     fn forget_location(&self) {

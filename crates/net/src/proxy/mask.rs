@@ -1,0 +1,109 @@
+//! Takes keys out of what an upstream answers: a client that does not have a key must not learn it from an upstream
+//! that repeats its requests.
+
+use bytes::Bytes;
+use hyper::HeaderMap;
+use hyper::header::HeaderValue;
+use memchr::memmem;
+
+/// What stands in place of every byte of a key. The length stays, because it may have been declared.
+const COVER: u8 = b'*';
+
+/// Covers keys in a body that comes in pieces.
+#[derive(Debug, Default)]
+pub(super) struct Mask {
+    keys: Vec<Vec<u8>>,
+    /// The end of what came, which may be the beginning of a key.
+    held: Vec<u8>,
+}
+
+impl Mask {
+    /// A mask for these keys.
+    pub(super) fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
+        let keys = keys.filter(|key| !key.is_empty());
+        Self {
+            keys: keys.map(|key| key.as_bytes().to_vec()).collect(),
+            held: Vec::new(),
+        }
+    }
+
+    /// Covers keys in headers.
+    pub(super) fn cover_headers(&self, headers: &mut HeaderMap) {
+        for value in headers.values_mut() {
+            let mut covered = value.as_bytes().to_vec();
+            if self.cover(&mut covered)
+                && let Ok(covered) = HeaderValue::from_bytes(&covered)
+            {
+                *value = covered;
+            }
+        }
+    }
+
+    /// Takes a piece and gives what can be passed on: all of it, unless its end may be the beginning of a key.
+    pub(super) fn pass(&mut self, piece: Bytes) -> Bytes {
+        if self.keys.is_empty() {
+            return piece;
+        }
+        let mut bytes = std::mem::take(&mut self.held);
+        bytes.extend_from_slice(&piece);
+        let is_changed = self.cover(&mut bytes);
+        let held = bytes.split_off(bytes.len() - self.begun(&bytes));
+        let is_same = !is_changed && held.is_empty() && bytes.len() == piece.len();
+        self.held = held;
+        match is_same {
+            true => piece,
+            false => Bytes::from(bytes),
+        }
+    }
+
+    /// What is still held; nothing more comes.
+    pub(super) fn finish(&mut self) -> Bytes {
+        Bytes::from(std::mem::take(&mut self.held))
+    }
+
+    /// Covers whole keys; returns whether there were any.
+    fn cover(&self, bytes: &mut [u8]) -> bool {
+        let mut any = false;
+        for key in &self.keys {
+            let places: Vec<usize> = memmem::find_iter(bytes, key).collect();
+            for at in places {
+                any = true;
+                if let Some(place) = bytes.get_mut(at..at + key.len()) {
+                    place.fill(COVER);
+                }
+            }
+        }
+        any
+    }
+
+    /// The length of the longest beginning of a key that `bytes` end with.
+    fn begun(&self, bytes: &[u8]) -> usize {
+        let longest = self.keys.iter().filter_map(|key| {
+            let lengths = (1..key.len()).rev();
+            let mut begun = lengths.filter_map(|length| key.get(..length));
+            begun.find(|begun| bytes.ends_with(begun)).map(<[u8]>::len)
+        });
+        longest.max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mask_covers_keys_wherever_the_pieces_end_and_keeps_everything_else() {
+        let keys = ["sk-aab-aab", "other"];
+        let text = "x sk-aab-aab y sk-aab-aasother sk-aab-aabsk-aab-aab sk-aa";
+        let covered = "x ********** y sk-aab-aas***** ******************** sk-aa";
+        for size in 1..text.len() {
+            let mut mask = Mask::new(keys.into_iter());
+            let mut passed = Vec::new();
+            for piece in text.as_bytes().chunks(size) {
+                passed.extend_from_slice(&mask.pass(Bytes::copy_from_slice(piece)));
+            }
+            passed.extend_from_slice(&mask.finish());
+            assert_eq!(String::from_utf8_lossy(&passed), covered, "{size}");
+        }
+    }
+}

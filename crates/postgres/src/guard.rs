@@ -1,0 +1,199 @@
+//! Speaks to a server without encryption, but never tells it the password: neither as it is nor as an
+//! MD5 sum, which is as good. SCRAM proves on both sides that the password is known and tells nothing.
+//!
+//! The library has no such option. So what the server says is looked at until it has let us in, and the
+//! connection fails at a request for anything else, before the library sees it.
+
+use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use postgres::Socket;
+use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The server asked for the password itself, on a connection that others can read.
+#[derive(Debug, Error)]
+#[error(
+    "it asks for the password itself and not for a SCRAM proof, on a connection without encryption"
+)]
+pub(crate) struct PasswordAsked;
+
+/// Takes the place of TLS where there is none.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Guard;
+
+impl MakeTlsConnect<Socket> for Guard {
+    type Stream = GuardedStream;
+    type TlsConnect = Guard;
+    type Error = Infallible;
+
+    fn make_tls_connect(&mut self, _: &str) -> Result<Guard, Infallible> {
+        Ok(*self)
+    }
+}
+
+impl TlsConnect<Socket> for Guard {
+    type Stream = GuardedStream;
+    type Error = Infallible;
+    type Future = Ready<Result<GuardedStream, Infallible>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        ready(Ok(GuardedStream {
+            socket,
+            greeting: Greeting::default(),
+        }))
+    }
+}
+
+/// A connection without encryption.
+pub(crate) struct GuardedStream {
+    socket: Socket,
+    greeting: Greeting,
+}
+
+impl AsyncRead for GuardedStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.socket).poll_read(context, buffer);
+        let said = buffer.filled().get(before..).unwrap_or_default();
+        if self.greeting.hear(said).is_err() {
+            buffer.set_filled(before);
+            let refused = io::Error::new(io::ErrorKind::PermissionDenied, PasswordAsked);
+            return Poll::Ready(Err(refused));
+        }
+        read
+    }
+}
+
+impl AsyncWrite for GuardedStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.socket).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+}
+
+impl TlsStream for GuardedStream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+/// A message's type and length, and of an authentication request also what is asked for.
+const HEAD: usize = 5;
+const REQUEST: usize = HEAD + 4;
+/// What a server may ask for: nothing any more, or a step of SASL, of which only SCRAM is known here.
+const LET_IN: u32 = 0;
+const SASL: [u32; 3] = [10, 11, 12];
+
+/// What the server says until it lets us in.
+#[derive(Debug, Default)]
+struct Greeting {
+    /// The beginning of a message.
+    head: Vec<u8>,
+    /// How much of the message is still to come and does not matter.
+    rest: usize,
+    is_over: bool,
+}
+
+impl Greeting {
+    /// Follows what was said; fails at a request for the password.
+    fn hear(&mut self, said: &[u8]) -> Result<(), PasswordAsked> {
+        let mut said = said;
+        while !self.is_over && !said.is_empty() {
+            if self.rest > 0 {
+                let skipped = self.rest.min(said.len());
+                self.rest -= skipped;
+                said = said.get(skipped..).unwrap_or_default();
+                continue;
+            }
+            let (byte, after) = said.split_at(1);
+            self.head.extend_from_slice(byte);
+            said = after;
+            let is_request = self.head.first() == Some(&b'R');
+            let wanted = if is_request { REQUEST } else { HEAD };
+            if self.head.len() < wanted {
+                continue;
+            }
+            let number = |at: usize| {
+                let bytes = self.head.get(at..at + 4).and_then(|it| it.try_into().ok());
+                bytes.map_or(0, u32::from_be_bytes)
+            };
+            match number(HEAD) {
+                _ if !is_request => {}
+                LET_IN => self.is_over = true,
+                asked if SASL.contains(&asked) => {}
+                _ => return Err(PasswordAsked),
+            }
+            // The length counts itself, but not the type before it.
+            let length = usize::try_from(number(1)).unwrap_or(usize::MAX);
+            self.rest = length.saturating_sub(wanted - 1);
+            self.head.clear();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+        let length = u32::try_from(body.len() + 4).unwrap();
+        [&[kind][..], &length.to_be_bytes(), body].concat()
+    }
+
+    fn request(asked: u32, more: &[u8]) -> Vec<u8> {
+        message(b'R', &[&asked.to_be_bytes()[..], more].concat())
+    }
+
+    #[test]
+    fn password_asked_in_any_form_but_scram_fails_however_it_arrives() {
+        let notice = message(b'N', b"SNOTICE\0\0");
+        for asked in [2, 3, 5, 6, 7, 8, 9, 77] {
+            let all = [&notice[..], &request(asked, b"salt")].concat();
+            for piece in [1, 3, all.len()] {
+                let mut greeting = Greeting::default();
+                let heard = all.chunks(piece).try_for_each(|part| greeting.hear(part));
+                assert!(heard.is_err(), "{asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn scram_goes_through_and_what_follows_is_not_looked_at() {
+        let all = [
+            request(10, b"SCRAM-SHA-256\0\0"),
+            request(11, b"r=x,s=y,i=4096"),
+            request(12, b"v=z"),
+            request(0, b""),
+            // A row of a table, say.
+            request(3, b""),
+        ]
+        .concat();
+        for piece in [1, 2, 7, all.len()] {
+            let mut greeting = Greeting::default();
+            let heard = all.chunks(piece).try_for_each(|part| greeting.hear(part));
+            assert!(heard.is_ok());
+            assert!(greeting.is_over);
+        }
+    }
+}
