@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use runseal_core::verify::{Level, Outcome};
+use runseal_engine::signing::OuterFiles;
 use runseal_engine::survey::load::{LoadError, Loaded};
 use runseal_report::Exhibit;
 use runseal_survey::load::load;
@@ -55,5 +56,6 @@ pub fn with_exhibit<T>(
     show: impl FnOnce(&Exhibit<'_>) -> T,
 ) -> T {
     let files = files_for([Path::new(&loaded.path)]);
-    loaded.show(files, trust.question(), show)
+    let asked = (trust.question(), &OuterFiles::default());
+    loaded.show(files, asked, show)
 }

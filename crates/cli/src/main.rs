@@ -3,6 +3,8 @@
 //! `commands/` has one file per command, `error.rs` the errors and their hints, `ui.rs` all output.
 //! Exit codes come from `runseal_core::verify::exit_code` alone.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod clock;
 mod commands;
 mod error;

@@ -24,7 +24,7 @@ pub fn put_bytes(bytes: &[u8], output: Option<&Path>) -> Result<(), CliError> {
 /// Writes canonical JSON and one LF to the file that an option names, or prints it.
 pub fn put_json(value: &Value, output: Option<&Path>) -> Result<(), CliError> {
     let Some(path) = file_named(output) else {
-        return ui::print_json(value, Dialect::Kernel);
+        return ui::print_document(value, Dialect::Kernel);
     };
     let mut bytes = canonical_bytes(value, Dialect::Kernel)
         .map_err(|error| CliError::no_form(&error, "the result"))?;

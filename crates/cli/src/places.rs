@@ -7,9 +7,9 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use runseal_core::source::SourceError;
+use runseal_engine::private::PrivateFolder;
 use runseal_engine::survey::LocalFiles;
 use runseal_survey::Files;
-use tempfile::TempDir;
 
 use crate::error::CliError;
 
@@ -28,7 +28,7 @@ pub fn files_anew(_: &Path) -> Box<dyn Files> {
 
 /// Fetches what a path names if it is elsewhere; without the `remote` feature nothing is.
 #[cfg(not(feature = "remote"))]
-pub fn bring_here(_: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
+pub fn bring_here(_: &Path) -> Result<Option<(PrivateFolder, PathBuf)>, CliError> {
     Ok(None)
 }
 
@@ -61,7 +61,7 @@ pub struct Outgoing {
     target: PathBuf,
     here: Option<PathBuf>,
     /// Takes the folder away in the end, unless what is in it is all there is.
-    cleaning: Cell<Option<TempDir>>,
+    cleaning: Cell<Option<PrivateFolder>>,
 }
 
 impl Outgoing {
@@ -74,7 +74,7 @@ impl Outgoing {
             false => None,
             true => {
                 check_target(target)?;
-                let folder = tempfile::Builder::new().prefix("runseal-").tempdir();
+                let folder = PrivateFolder::create("outgoing");
                 Some(folder.map_err(|error| {
                     CliError::new(
                         runseal_core::verify::Outcome::Unreadable,
@@ -120,7 +120,7 @@ impl Outgoing {
             false => self.target.join(made.file_name().unwrap_or_default()),
         };
         put(made, &target).map_err(|error| {
-            let kept = self.cleaning.take().map(TempDir::keep);
+            let kept = self.cleaning.take().map(PrivateFolder::keep);
             match kept {
                 Some(_) => error.hint(format!(
                     "it is kept: `runseal push {} {}` puts it there, or under another name",
@@ -201,7 +201,7 @@ mod remote {
     use runseal_remote::s3::{S3Files, S3Place, replace_object};
     use runseal_survey::ForwardedFiles;
 
-    use super::{CliError, Files, LocalFiles, Path, PathBuf, TempDir};
+    use super::{CliError, Files, LocalFiles, Path, PathBuf, PrivateFolder};
 
     /// The scheme of addresses in object storage.
     const OBJECTS: &[u8] = b"s3://";
@@ -281,7 +281,7 @@ mod remote {
 
     /// Fetches what a path names to this machine, for commands that need a folder; `None` if it is
     /// local. The copy is deleted when the returned folder is dropped.
-    pub fn bring_here(path: &Path) -> Result<Option<(TempDir, PathBuf)>, CliError> {
+    pub fn bring_here(path: &Path) -> Result<Option<(PrivateFolder, PathBuf)>, CliError> {
         if is_artifact(path) {
             return bring_artifact(path).map(Some);
         }
@@ -298,15 +298,15 @@ mod remote {
         Ok(Some((folder, target)))
     }
 
-    fn temporary_folder() -> Result<TempDir, CliError> {
-        tempfile::tempdir().map_err(|error| {
+    fn temporary_folder() -> Result<PrivateFolder, CliError> {
+        PrivateFolder::create("pull").map_err(|error| {
             CliError::new(Outcome::Unreadable, "WRITE", error.to_string())
                 .at("the folder for temporary files")
         })
     }
 
     /// Fetches an artifact to this machine.
-    fn bring_artifact(path: &Path) -> Result<(TempDir, PathBuf), CliError> {
+    fn bring_artifact(path: &Path) -> Result<(PrivateFolder, PathBuf), CliError> {
         let shown = path.display().to_string();
         let fail = |error: OciError| artifact_error(&error, &shown);
         let artifacts = OciFiles::new(Access::from_environment());

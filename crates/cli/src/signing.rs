@@ -201,9 +201,9 @@ pub fn open_public_key(path: &Path) -> Result<PublicKey, CliError> {
     read_public_key(path).map_err(|error| key_error(&error, &path.display().to_string()))
 }
 
-/// Reads the policy in a file, at the newest version that its chain proves.
-pub fn open_policy(path: &Path) -> Result<LoadedPolicy, CliError> {
-    load_policy(path).map_err(|error| policy_error(&error, path))
+/// Reads the policy in a file, at the newest version that its chain proves at `now`.
+pub fn open_policy(path: &Path, now: i64) -> Result<LoadedPolicy, CliError> {
+    load_policy(path, now).map_err(|error| policy_error(&error, path))
 }
 
 /// A policy's error as the command line reports it.
@@ -256,11 +256,11 @@ impl TrustArgs {
 
     /// Opens the policy. Without one, nothing depends on the time and the clock is not read.
     pub fn open(&self) -> Result<OpenTrust, CliError> {
-        let policy = self.policy.as_deref().map(open_policy).transpose()?;
-        let now = match &policy {
-            Some(_) => trust_time(self.at.as_deref())?,
-            None => 0,
+        let Some(policy) = &self.policy else {
+            return Ok(OpenTrust::default());
         };
+        let now = trust_time(self.at.as_deref())?;
+        let policy = Some(open_policy(policy, now)?);
         Ok(OpenTrust { policy, now })
     }
 }

@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_report::reveal;
+use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_bytes};
+use runseal_core::hidden::{answer_text, one_line, reveal, reveal_but_colours};
 use runseal_report::terminal::Screen;
 
 use crate::error::CliError;
@@ -15,9 +15,22 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
     done(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
-/// Writes a line of text to standard output.
+/// Writes text for people to standard output, with everything hidden in it written out.
+pub fn print_text(text: &str) -> Result<(), CliError> {
+    let shown = match screen().has_colour {
+        true => reveal_but_colours(text),
+        false => reveal(text),
+    };
+    print_bytes(shown.as_bytes())
+}
+
+/// Writes a line of text to standard output: as it is, on a terminal with hidden characters written out.
 pub fn print_line(text: &str) -> Result<(), CliError> {
-    print_bytes(format!("{text}\n").as_bytes())
+    let line = format!("{text}\n");
+    match io::stdout().is_terminal() {
+        true => print_text(&line),
+        false => print_bytes(line.as_bytes()),
+    }
 }
 
 /// The width and colour support of standard output, for layouts meant for people.
@@ -46,15 +59,30 @@ fn terminal_width() -> usize {
     size.ok().filter(|columns| *columns >= 40).unwrap_or(80)
 }
 
-/// Prints a result for which no format was asked: as indented JSON on a terminal, else as one
+/// Prints an answer for which no format was asked: as indented JSON on a terminal, else as one
 /// canonical line.
 pub fn print_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
-    if io::stdout().is_terminal() {
-        let mut text = lay_out(value, dialect, 0)?;
-        text.push('\n');
-        return print_bytes(text.as_bytes());
+    match io::stdout().is_terminal() {
+        true => print_laid_out(value, dialect),
+        false => print_asked_json(value, dialect),
     }
-    print_asked_json(value, dialect)
+}
+
+/// Prints a document: as indented JSON on a terminal, else as its canonical bytes and one LF, which can be stored
+/// and hashed.
+pub fn print_document(value: &Value, dialect: Dialect) -> Result<(), CliError> {
+    if io::stdout().is_terminal() {
+        return print_laid_out(value, dialect);
+    }
+    let mut bytes = canonical_bytes(value, dialect).map_err(|error| no_form(&error))?;
+    bytes.push(b'\n');
+    print_bytes(&bytes)
+}
+
+fn print_laid_out(value: &Value, dialect: Dialect) -> Result<(), CliError> {
+    let mut text = lay_out(value, dialect, 0)?;
+    text.push('\n');
+    print_bytes(text.as_bytes())
 }
 
 /// JSON with one member per line.
@@ -86,17 +114,19 @@ fn lay_out(value: &Value, dialect: Dialect, depth: usize) -> Result<String, CliE
 }
 
 fn leaf(value: &Value, dialect: Dialect) -> Result<String, CliError> {
-    let bytes = canonical_bytes(value, dialect)
-        .map_err(|error| CliError::no_form(&error, "standard output"))?;
-    Ok(reveal(&String::from_utf8_lossy(&bytes)).into_owned())
+    answer_text(value, dialect).map_err(|error| no_form(&error))
 }
 
-/// Prints a value as canonical JSON and one LF.
+fn no_form(error: &NoCanonicalForm) -> CliError {
+    CliError::no_form(error, "standard output")
+}
+
+/// Prints an answer as canonical JSON and one LF. Hidden characters are escaped (`\u202e`): an answer repeats what
+/// others wrote, and may be shown on a terminal by whatever is behind the pipe.
 pub fn print_asked_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
-    let mut bytes = canonical_bytes(value, dialect)
-        .map_err(|error| CliError::no_form(&error, "standard output"))?;
-    bytes.push(b'\n');
-    print_bytes(&bytes)
+    let mut text = answer_text(value, dialect).map_err(|error| no_form(&error))?;
+    text.push('\n');
+    print_bytes(text.as_bytes())
 }
 
 /// Whether `--quiet` was given; set once, before a command runs.
@@ -125,6 +155,11 @@ pub fn tell(text: &str) {
     }
 }
 
+/// Writes one line for people to standard error: a line break in what it repeats draws no line of its own.
+pub fn tell_line(text: &str) {
+    tell(&one_line(text));
+}
+
 /// Whether `--quiet` was given.
 pub fn is_quiet() -> bool {
     QUIET.load(Ordering::Relaxed)
@@ -133,7 +168,7 @@ pub fn is_quiet() -> bool {
 /// Writes a line that changes no verdict to standard error; nothing under `--quiet`.
 pub fn note(text: &str) {
     if !QUIET.load(Ordering::Relaxed) {
-        tell(&format!("note: {text}"));
+        tell_line(&format!("note: {text}"));
     }
 }
 

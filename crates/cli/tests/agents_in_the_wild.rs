@@ -164,7 +164,7 @@ fn agents_run_in_the_sandbox_reach_the_model_alone_and_are_replayed_from_their_b
         let mut command = bench.command(&arguments);
         // As in a shell where the environment of the tool server is active.
         let path = format!("{}:/usr/bin:/bin", tools.join("venv/bin").display());
-        command.env("PATH", path);
+        command.env("PATH", &path);
         // The key is for the upstream; the agent gets to see a stand-in.
         command.env("OPENAI_API_KEY", "sk-proj-0123456789abcdefghij0123");
         command.env("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdefghij0123");
@@ -176,7 +176,9 @@ fn agents_run_in_the_sandbox_reach_the_model_alone_and_are_replayed_from_their_b
         assert!(said.ends_with(last), "{name}: {said}");
         let verdict = bench.run(&["verify", "RUN_BUNDLE/one", "--strict"]);
         assert_eq!(verdict.code, Some(0), "{name}: {verdict:?}");
-        let again = bench.run(&["replay", "RUN_BUNDLE/one"]);
+        let mut again = bench.command(&["replay", "RUN_BUNDLE/one"]);
+        let again = again.env("PATH", &path).output().unwrap();
+        let again = runseal_testkit::cli::Ran::from(again);
         assert_eq!(again.code, Some(0), "{name}: {again:?}");
     }
 }

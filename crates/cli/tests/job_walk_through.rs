@@ -292,6 +292,29 @@ fn plan_posted_again_is_the_same_job_even_where_its_files_changed() {
 }
 
 #[test]
+fn slice_that_ends_in_blank_lines_is_built_as_it_is() {
+    let (_folder, bench) = bench();
+    bench.write("docs/a.md", "one\n\n\n\ntwo\n");
+    ok(bench.run(&["job", "init"]));
+    ok(bench.run(&["job", "index", "docs"]));
+    bench.write(
+        "plan.json",
+        r#"{"run_id":"r","intent":"i","idempotency_key":"k","steps":[{"op":"READ_SECTION",
+            "refs":{"section_id":"docs/a.md"},"constraints":{"slice":"lines[0:4]"}}]}"#,
+    );
+    let posted = json(&ok(bench.run(&["job", "post", "plan.json"])));
+    let job = text(&posted, "job_id");
+    ok(bench.run(&["job", "work"]));
+    ok(bench.run(&["job", "build", "r", &job, "-o", "out"]));
+    let artifacts = runseal_testkit::folders::files_of(&bench.path("out/artifacts"));
+    assert_eq!(artifacts[0].1, b"one\n\n\n");
+    ok(bench.run(&["verify", "out"]));
+    let strict = bench.run(&["verify", "out", "--strict"]);
+    assert_eq!(strict.code, Some(1), "{strict:?}");
+    assert!(strict.stdout.contains("JB6"), "{strict:?}");
+}
+
+#[test]
 fn slice_out_of_range_is_a_failed_step_that_cannot_be_built() {
     let (_folder, bench) = bench();
     posted(&bench);

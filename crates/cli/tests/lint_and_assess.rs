@@ -150,6 +150,27 @@ fn lint_sarif_has_rules_results_and_lines() {
 }
 
 #[test]
+fn intent_that_is_too_large_is_refused_before_it_is_measured() {
+    let (_folder, bench) = bench();
+    let constraint = "The service stores every reading within 30 seconds. ".repeat(200_000);
+    bench.write(
+        "large.json",
+        format!(r#"{{"goal":"Store readings","constraints":["{constraint}"]}}"#),
+    );
+    bench.write("large.md", &constraint);
+    for arguments in [
+        ["lint", "large.json"],
+        ["lint", "large.md"],
+        ["transform", "large.json"],
+    ] {
+        let ran = bench.run(&arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?} {}", ran.stderr);
+        assert!(ran.stderr.contains("TOO_LARGE"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("8388608"), "{}", ran.stderr);
+    }
+}
+
+#[test]
 fn lint_exits_say_whether_something_is_to_ask_or_unreadable() {
     let (_folder, bench) = bench();
     bench.write("good.txt", "Build the archive of the club\n\nThe editors of the club upload Markdown files to the server and see the pages at once.\n\nA file that cannot be read is listed with the reason.\n");

@@ -28,9 +28,12 @@ fn ledger(count: usize) -> String {
     text
 }
 
-fn init(bench: &Bench) {
+/// A log; gives its key.
+fn init(bench: &Bench) -> String {
     keygen(bench, "log.key", "ed25519", "pem");
-    ok(bench.run(&["log", "init", "log", "--origin", "example.com/packs"]));
+    let init = ["log", "init", "log", "--origin", "example.com/packs"];
+    let made = ok(bench.run(&[&init[..], &["--key", "log.key"]].concat()));
+    made.lines().nth(1).unwrap().to_owned()
 }
 
 fn append(bench: &Bench) -> String {
@@ -94,7 +97,7 @@ fn lines_of_a_ledger_are_entries_and_a_missing_or_changed_one_shows() {
 #[test]
 fn run_logs_its_pack_and_its_line_of_the_ledger() {
     let (_folder, bench) = bench();
-    init(&bench);
+    let vkey = init(&bench);
     bench.write(
         "intent.json",
         r#"{"goal":"Write a file","constraints":["The file is named a.txt"]}"#,
@@ -127,7 +130,8 @@ fn run_logs_its_pack_and_its_line_of_the_ledger() {
     assert!(ran.stderr.contains("gap: 1 of 2"), "{}", ran.stderr);
     // What nobody signed is proved and checked by its digests.
     ok(bench.run(&["log", "prove", "log", "pack"]));
-    ok(bench.run(&["log", "verify", "pack.tlog-proof", "pack"]));
+    let verify = ["log", "verify", "pack.tlog-proof", "pack"];
+    ok(bench.run(&[&verify[..], &["--log-key", &vkey]].concat()));
 }
 
 #[test]

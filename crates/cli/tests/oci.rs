@@ -146,13 +146,17 @@ fn signatures_and_reports_travel_as_referrers_with_and_without_the_list() {
         assert!(said.contains(r#""form":"sigstore""#), "{home}: {said}");
         let target = format!("pulled{at}");
         let pulled = answer(bench.run(&["pull", home, "-o", &target]));
-        assert_eq!(pulled["attached"].as_array().unwrap().len(), 3, "{pulled}");
+        assert_eq!(pulled["attached"].as_array().unwrap().len(), 2, "{pulled}");
         let read = |name: &str| fs::read(bench.path(name)).unwrap();
         for ending in ["intoto.jsonl", "sigstore.json"] {
             let beside = format!("{target}.{ending}");
             assert_eq!(read(&beside), read(&format!("out/r1.{ending}")), "{home}");
         }
-        assert_eq!(read(&format!("{target}.report.html")), read("report.html"));
+        // Anybody can attach a page, so none is taken along.
+        let names = fs::read_dir(bench.path("")).unwrap();
+        let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let pages: Vec<String> = names.filter(|name| name.ends_with(".html")).collect();
+        assert_eq!(pages, ["report.html"], "{home}");
         ok(bench.run(&["verify", &target, "--require-signed"]));
     }
     // The list that a client has to keep is there only where the registry keeps none.
@@ -161,6 +165,37 @@ fn signatures_and_reports_travel_as_referrers_with_and_without_the_list() {
         !tags.iter().any(|tag| tag.starts_with("sha256-")),
         "{tags:?}"
     );
+}
+
+#[test]
+fn tag_that_is_taken_stays_unless_the_push_says_what_it_names() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    seal(&bench, "r2");
+    let registry = OddRegistry::start(Manners::default());
+    let homes = [
+        "oci-layout:layout:v1".to_owned(),
+        format!("{}/team/run:v1", registry.host()),
+    ];
+    for home in &homes {
+        let digest = |ran| answer(ran)["digest"].as_str().unwrap().to_owned();
+        let first = digest(bench.run(&["push", "out/r1", home]));
+        assert_eq!(digest(bench.run(&["push", "out/r1", home])), first);
+        let stranger = format!("sha256:{}", "0".repeat(64));
+        let attempts: [&[&str]; 2] = [&[], &["--move-tag", &stranger]];
+        for more in attempts {
+            let taken = bench.run(&[&["push", "out/r2", home][..], more].concat());
+            assert_eq!(taken.code, Some(2), "{taken:?}");
+            assert!(taken.stderr.contains("TAKEN"), "{taken:?}");
+            assert!(taken.stderr.contains(&first), "{taken:?}");
+        }
+        let named = |target: &str| digest(bench.run(&["pull", home, "-o", target]));
+        let target = |at: u32| format!("pulled{at}{}", home.len());
+        assert_eq!(named(&target(1)), first);
+        let second = digest(bench.run(&["push", "out/r2", home, "--move-tag", &first]));
+        assert_ne!(second, first);
+        assert_eq!(named(&target(2)), second);
+    }
 }
 
 #[test]

@@ -173,7 +173,7 @@ fn manifest_that_lies_about_a_size_is_refused_in_both_directions() {
     let refused = bench.run(&["pull", &twice, "-o", "pulled"]);
     assert_refused(&refused, 1, "MALFORMED");
     let refused = bench.run(&["verify", &format!("oci://{twice}")]);
-    assert_eq!(refused.code, Some(1), "{}", refused.stdout);
+    assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert_eq!(left_over(&bench), Vec::<String>::new());
 }
 

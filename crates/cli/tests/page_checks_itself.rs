@@ -316,6 +316,28 @@ fn hostile_bundle_in_a_page_runs_nothing_and_draws_no_verdict() {
 }
 
 #[test]
+fn page_about_one_run_of_an_archive_carries_no_other() {
+    let (_folder, bench) = bench();
+    simple(&bench, "runs/one", "x");
+    simple(&bench, "runs/two", "private");
+    let pack = |name: &str, paths: &[&str]| {
+        let mut tar = Command::new("tar");
+        let tar = tar.current_dir(bench.path("")).args(["-cf", name]);
+        assert!(tar.args(paths).status().unwrap().success());
+    };
+    pack("both.tar", &["runs"]);
+    let ran = bench.run(&["report", "both.tar!/runs/one", "--embed", "-o", "page.html"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`runs/two"), "{}", ran.stderr);
+    assert!(!bench.path("page.html").exists());
+    pack("one.tar", &["runs/one"]);
+    ok(
+        &bench,
+        &["report", "one.tar!/runs/one", "--embed", "-o", "page.html"],
+    );
+}
+
+#[test]
 fn page_carries_no_more_than_it_may_and_no_links() {
     let (_folder, bench) = bench();
     simple(&bench, "run", "x");

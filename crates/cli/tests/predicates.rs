@@ -50,10 +50,19 @@ fn in_toto_accepts(statement: &[u8]) -> bool {
     ask_script(&python, (&script.0, script.1), &[], statement).is_some()
 }
 
-/// The signature is one like any other to whoever knows the key; these predicates bring none.
-fn is_trusted(bench: &Bench) {
+/// The signature is one like any other to whoever knows the key and names the predicate; these predicates
+/// bring no key.
+fn is_trusted(bench: &Bench, predicate: &str) {
     trust_ada(bench, "key.pub");
-    let said = ok(bench.run(&["verify", "out/r1", "--trust", "trust.toml"]));
+    let verify = ["verify", "out/r1", "--trust", "trust.toml"];
+    let ran = bench.run(&verify);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    let reason = "which is not among the `predicates` of the rule";
+    assert!(ran.stdout.contains(reason), "{}", ran.stdout);
+    let policy = fs::read_to_string(bench.path("trust.toml")).unwrap();
+    let named = format!("\n[[rule]]\npredicates = [\"{predicate}\"]\n");
+    bench.write("trust.toml", policy.replace("\n[[rule]]\n", &named));
+    let said = ok(bench.run(&verify));
     assert!(said.contains("over SHA256SUMS.txt"), "{said}");
     assert!(!said.contains("no ai-agent-action"), "{said}");
 }
@@ -110,7 +119,7 @@ fn slsa_provenance_has_the_members_of_its_specification() {
     let broken = text.replace("buildType", "buildKind");
     let is_installed = !in_toto_accepts(b"{}");
     assert!(!is_installed || !in_toto_accepts(broken.as_bytes()));
-    is_trusted(&bench);
+    is_trusted(&bench, "https://slsa.dev/provenance/v1");
 }
 
 #[test]
@@ -165,7 +174,10 @@ fn agent_action_binds_input_and_output_and_its_chain_to_the_signature() {
         .collect();
     let key = fs::read_to_string(bench.path("key.pub")).unwrap();
     assert!(PublicKey::parse(&key).unwrap().verifies(&tuple, &signature));
-    is_trusted(&bench);
+    is_trusted(
+        &bench,
+        "https://in-toto.io/attestation/ai-agent-action/v0.1",
+    );
     // A record that was changed in the statement is told, whoever signed it.
     let text = String::from_utf8(payload).unwrap();
     let changed = text.replace("\"durationMs\":412", "\"durationMs\":4");

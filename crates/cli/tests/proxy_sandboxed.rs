@@ -643,3 +643,32 @@ fn record_with_options_that_do_not_go_together_is_refused() {
         assert!(ran.stderr.contains(told), "{arguments:?}: {ran:?}");
     }
 }
+
+#[test]
+fn run_that_is_not_sealed_leaves_what_models_answered() {
+    if !can_run() {
+        return;
+    }
+    let (_folder, bench) = folder();
+    let temporary = tempfile::tempdir().unwrap();
+    bench.write("agent.py", format!("{REPEATS}raise SystemExit(3)\n"));
+    let upstream = Upstream::start(|_| whole("200 OK", JSON, "{}"));
+    let arguments = ["record", "--proxy", "--upstream", &upstream.url, "--"];
+    let command = ["python3", "agent.py"];
+    let mut command = bench.command(&[&arguments[..], &command].concat());
+    let ran: Ran = command
+        .env("TMPDIR", temporary.path())
+        .output()
+        .unwrap()
+        .into();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.stderr.contains("what models answered is kept in "),
+        "{ran:?}"
+    );
+    let kept = files_below(temporary.path());
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    let made = recording(&kept[0]);
+    check_recording(&made);
+    assert_eq!(made["interactions"].as_array().unwrap().len(), 1);
+}

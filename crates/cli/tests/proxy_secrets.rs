@@ -352,3 +352,69 @@ fn proxy_answer_without_secrets_is_kept_to_the_byte() {
     assert_eq!(seen["skills"], "sk-");
     assert_eq!(made["capture"]["redacted"], serde_json::json!({}));
 }
+
+/// Encodings that are put on top of each other, by their names.
+fn encoded(name: &str, text: &str) -> String {
+    let bytes = text.bytes();
+    let percent = |kept: &[u8]| -> String {
+        let write = |byte: u8| match byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        };
+        text.bytes().map(write).collect()
+    };
+    match name {
+        "base64" => base64(text.as_bytes()),
+        "basic" => base64(format!("somebody:{text}").as_bytes()),
+        "hex" => bytes.map(|byte| format!("{byte:02x}")).collect(),
+        "percent" => percent(b""),
+        "path" => percent(b"/"),
+        "json" => serde_json::json!(text).to_string(),
+        "unicode" => bytes.map(|byte| format!("\\u{byte:04x}")).collect(),
+        "html" => bytes.map(|byte| format!("&#x{byte:x};")).collect(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn secret_of_a_variable_is_replaced_in_encodings_of_encodings_wherever_it_comes_up() {
+    let opaque = "Zq8t/Lm2\"Xr5wYb9nKc4d";
+    let names = [
+        "base64", "basic", "hex", "percent", "path", "json", "unicode", "html",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let upstream = Upstream::start_with(std::time::Duration::ZERO, echo);
+    let arguments = proxy_support::record_arguments("r.json", &upstream.url);
+    let variables = [("MY_API_KEY", opaque)];
+    let proxy = Service::runseal_with(folder.path(), &arguments, &variables);
+    let paths = ["/json", "/pieces", "/plain", "/v1/chat/completions"];
+    let mut forms = Vec::new();
+    for inner in names {
+        for outer in names {
+            let form = encoded(outer, &encoded(inner, opaque));
+            let said = serde_json::json!({"say": format!("take {form} now")}).to_string();
+            let path = paths[forms.len() % paths.len()];
+            ask(proxy.address(), "POST", path, JSON, &said);
+            forms.push((outer, inner, form));
+        }
+    }
+    let (code, told) = proxy.stop();
+    assert_eq!(code, Some(0), "{told}");
+    let made = recording(&folder.path().join("r.json"));
+    let calls = made["interactions"].as_array().unwrap();
+    assert_eq!(calls.len(), forms.len());
+    for (call, (outer, inner, form)) in calls.iter().zip(&forms) {
+        let shown = format!("{outer} of {inner}: {call}");
+        // The replaced part is the secret's, and what was around it stays.
+        let said = call["request"]["body"]["say"].as_str().unwrap();
+        assert!(
+            said.starts_with("take ") && said.ends_with(" now"),
+            "{shown}"
+        );
+        for text in [said, call["response_content"].as_str().unwrap()] {
+            assert!(text.contains("[redacted:env-my-api-key:"), "{shown}");
+            let middle = &form[form.len() / 3..form.len() * 2 / 3];
+            assert!(!text.contains(middle), "{shown}");
+        }
+    }
+}

@@ -169,6 +169,97 @@ fn shown_places_that_hold_a_withheld_text_are_told() {
 }
 
 #[test]
+fn withheld_text_is_found_in_other_spellings_or_could_not_be_searched() {
+    let (_folder, bench) = bench();
+    // `Mallory` in base64, hex, percent and JSON escapes, over two lines, streamed; and packed.
+    let artifacts = [
+        ("a64.txt", "token: TWFsbG9yeSB3YXMgaGVyZQ=="),
+        ("hex.txt", "4d616c6c6f7279"),
+        ("url.txt", "https://example.com/?n=%4dallory"),
+        ("esc.txt", r#"{"n":"\u004dallory"}"#),
+        ("lines.txt", "Mall\nory"),
+        (
+            "sse.txt",
+            "data: {\"t\":\"Mal\"}\n\ndata: {\"t\":\"lory\"}\n\n",
+        ),
+        ("none.txt", "nobody"),
+        ("x.zip", "PK\u{3}\u{4}rest"),
+    ];
+    let output = OUTPUT.replace("the name is Mallory", "nobody");
+    seal(&bench, "r1", INPUT, &output, &artifacts);
+    let ran = redact(&bench, "r1", &["RUN_INPUT.json#/context/name"], "copy");
+    for (name, _) in &artifacts[..6] {
+        let warning = format!("warning: `artifacts/{name}` is shown and holds a text");
+        assert!(ran.stderr.contains(&warning), "{name}: {}", ran.stderr);
+    }
+    let warning = "warning: `artifacts/x.zip` is shown and could not be searched";
+    assert!(ran.stderr.contains(warning), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("none.txt"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("Mallory"), "{}", ran.stderr);
+    ok(ran);
+    let said = ok(bench.run(&["redact", "out/r1", "--match", "Mallory", "-o", "other"]));
+    for (name, _) in &artifacts[..6] {
+        assert!(said.contains(&format!("artifacts/{name}")), "{said}");
+        assert!(!bench.path(&format!("other/artifacts/{name}")).exists());
+    }
+    assert!(bench.path("other/artifacts/none.txt").exists());
+    ok(bench.run(&["verify", "other", "--strict"]));
+}
+
+#[test]
+fn signature_that_holds_a_withheld_text_is_left_behind() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1", INPUT, OUTPUT, &[]);
+    keygen(&bench, "ada", "ed25519", "pem");
+    ok(bench.run(&["sign", "out/r1", "--key", "ada"]));
+    let beside = bench.path("out/r1.intoto.jsonl");
+    let good = fs::read_to_string(&beside).unwrap();
+    // A note beside the signature, and a payload that says the name.
+    let noted = good.replacen('{', r#"{"note":"Mallory","#, 1);
+    let statement = r#"{"_type":"x","predicate":{"who":"Mallory"}}"#;
+    let payload = runseal_trust::encoding::encode_base64(statement.as_bytes());
+    let other = format!(
+        r#"{{"payload":"{payload}","payloadType":"application/vnd.in-toto+json","signatures":[{{"sig":"AAAA"}}]}}"#
+    );
+    fs::write(&beside, format!("{noted}{other}\n{good}")).unwrap();
+    let ran = redact(&bench, "r1", &["RUN_INPUT.json#/context/name"], "copy");
+    assert_eq!(
+        ran.stderr.matches("it was left behind").count(),
+        2,
+        "{}",
+        ran.stderr
+    );
+    ok(ran);
+    let kept = fs::read_to_string(bench.path("copy.intoto.jsonl")).unwrap();
+    assert_eq!(kept, good);
+}
+
+#[test]
+fn short_value_that_is_written_again_is_told() {
+    let (_folder, bench) = bench();
+    let input = r#"{"context":{"consent":"No","pin":4711},"prompt":"x"}"#;
+    let output = OUTPUT.replace("the name is Mallory", "No");
+    let artifacts = [
+        ("a.txt", "No\n"),
+        ("b.txt", "Norway"),
+        ("c.txt", "pin=4711"),
+    ];
+    seal(&bench, "r1", input, &output, &artifacts);
+    let drops = ["RUN_INPUT.json#/context/*"];
+    let ran = redact(&bench, "r1", &drops, "copy");
+    for place in [
+        "RUN_OUTPUT.json#/outputs/answer",
+        "artifacts/a.txt",
+        "artifacts/c.txt",
+    ] {
+        let warning = format!("warning: `{place}` is shown and holds a text");
+        assert!(ran.stderr.contains(&warning), "{place}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("b.txt"), "{}", ran.stderr);
+    ok(ran);
+}
+
+#[test]
 fn list_of_what_is_withheld_is_signed_with_the_copy() {
     let (_folder, bench) = bench();
     seal(&bench, "r1", INPUT, OUTPUT, &[]);

@@ -20,6 +20,7 @@ use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_do
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::Bench;
 use runseal_testkit::folders::{copy_folder, files_of, open_up};
+use runseal_testkit::project_root;
 
 use redaction_support::{INPUT, INTENT, OUTPUT, handed_over, pack, redact, seal};
 use signing_support::{bench, keygen, ok};
@@ -145,6 +146,24 @@ fn pack_is_redacted_and_gives_nothing_away() {
     // The same seed gives the same bytes.
     let run = fs::read_to_string(bench.path("pack/run.json")).unwrap();
     assert!(run.contains("\"redaction\":{\"commitment\""), "{run}");
+}
+
+#[test]
+fn copy_of_a_pack_that_was_not_accepted_is_not_taken_for_an_accepted_run() {
+    let (_folder, bench) = bench();
+    let intent = r#"{"goal":"Write TBD","constraints":["The word has TBD letters"]}"#;
+    bench.write("vague.json", intent);
+    bench.run(&["run", "vague.json", "--pack", "vague", "--redactable"]);
+    let place = "run.json#/intent/path";
+    let redact = ["redact", "vague", "--drop", place, "--reason", "personal"];
+    ok(bench.run(&[&redact[..], &["-o", "copy"]].concat()));
+    let accepted = project_root().join("vectors/pack/ok-executed/input");
+    copy_folder(&accepted, &bench.path("accepted"));
+    let both = ["verify", "accepted", "copy"];
+    ok(bench.run(&both));
+    let ran = bench.run(&[&both[..], &["--require-accepted"]].concat());
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("EXPECT"), "{}", ran.stdout);
 }
 
 #[test]
@@ -329,7 +348,9 @@ fn recorded_command_is_redacted_logged_and_gives_nothing_away() {
         return;
     }
     keygen(&bench, "log.key", "ed25519", "pem");
-    ok(bench.run(&["log", "init", "log", "--origin", "example.com/runs"]));
+    let init = ["log", "init", "log", "--origin", "example.com/runs"];
+    let made = ok(bench.run(&[&init[..], &["--key", "log.key"]].concat()));
+    let vkey = made.lines().nth(1).unwrap();
     bench.write("work/name.txt", "PIN4711");
     bench.write("work/plain.txt", "public\n");
     let mut command = bench.command(&[
@@ -353,7 +374,8 @@ fn recorded_command_is_redacted_logged_and_gives_nothing_away() {
     let seed = fs::metadata(bench.path(&format!("{path}.seed"))).unwrap();
     assert_eq!(seed.permissions().mode() & 0o777, 0o600);
     ok(bench.run(&["log", "checkpoint", "log", "--key", "log.key"]));
-    let said = ok(bench.run(&["verify", &path, "--strict", "--log", "log"]));
+    let logged = ["--log", "log", "--log-key", vkey];
+    let said = ok(bench.run(&[&["verify", &path, "--strict"][..], &logged].concat()));
     assert!(said.contains("logged: entry 0 of 1"), "{said}");
     ok(bench.run(&["sign", &path, "--key", "log.key"]));
     ok(bench.run(&["redact", &path, "--match", "PIN4711", "-o", "copy"]));

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "test code")]
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use runseal_core::formats::all_rules;
 use runseal_kernel::rules::rule_set;
@@ -18,7 +19,7 @@ fn bench() -> (tempfile::TempDir, Bench) {
 #[test]
 fn rules_page_is_what_the_table_says() {
     let (_folder, bench) = bench();
-    let page = std::fs::read_to_string(project_root().join("docs/rules.md")).unwrap();
+    let page = fs::read_to_string(project_root().join("docs/rules.md")).unwrap();
     let made = bench.run(&["rules", "--format", "markdown"]).stdout;
     assert!(
         page == made,
@@ -29,7 +30,7 @@ fn rules_page_is_what_the_table_says() {
 #[test]
 fn kernel_page_lists_the_rules_and_profiles_of_the_data() {
     let (_folder, bench) = bench();
-    let page = std::fs::read_to_string(project_root().join("docs/kernel.md")).unwrap();
+    let page = fs::read_to_string(project_root().join("docs/kernel.md")).unwrap();
     let (_, rest) = page.split_once("<!-- rules: ").unwrap();
     let (_, rest) = rest.split_once("-->\n").unwrap();
     let (tables, _) = rest.split_once("<!-- /rules -->").unwrap();
@@ -151,7 +152,7 @@ fn pages_that_name_all_rules_of_a_format_name_the_last_one() {
         });
         ids.max().unwrap()
     };
-    let engines = std::fs::read_to_string(project_root().join("docs/engines.md")).unwrap();
+    let engines = fs::read_to_string(project_root().join("docs/engines.md")).unwrap();
     let (_, behind) = engines.split_once("rules RB1-RB").unwrap();
     let named: String = behind.chars().take_while(char::is_ascii_digit).collect();
     assert_eq!(named, last("RB").to_string());
@@ -162,4 +163,41 @@ fn version_is_the_packages() {
     let (_folder, bench) = bench();
     let version = format!("runseal {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(bench.run(&["--version"]).stdout, version);
+}
+
+#[test]
+fn tests_that_security_md_names_exist() {
+    let root = project_root();
+    let text = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let (_, section) = text
+        .split_once("## Promises, and the tests that hold them")
+        .unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .skip(1);
+    let named: Vec<&str> = rows
+        .filter_map(|row| row.split('|').nth(2))
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    assert!(named.len() > 40, "{named:?}");
+    let mut sources = String::new();
+    let mut waiting = vec![root.join("crates")];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|it| it == "rs") {
+                sources.push_str(&fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    for name in named {
+        assert!(
+            sources.contains(&format!("fn {name}()")),
+            "there is no test `{name}`"
+        );
+    }
 }

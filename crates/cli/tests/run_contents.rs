@@ -553,6 +553,22 @@ fn replay_of_a_pack_answers_model_calls_from_its_recording() {
         said["prompt_hash"],
         ContentHash::of(b"what time is it").to_string()
     );
+    // A recording may say anything besides; a page shows what the hash holds fast.
+    let mut forged = recording.clone();
+    let never_asked = "is the bridge safe";
+    forged["interactions"][0]["messages"] =
+        serde_json::json!([{"role": "user", "content": never_asked}]);
+    forged["interactions"][0]["prompt"] = never_asked.into();
+    forged["interactions"][0]["request"] = serde_json::json!({"method": "POST", "path": "/v1/x",
+        "body": {"messages": [{"role": "user", "content": never_asked}]}});
+    bench.write("forged.json", forged.to_string());
+    let page = bench.run(&["report", "forged.json", "-o", "-"]).stdout;
+    let (_, said) = page
+        .split_once("What was said to and by the model")
+        .unwrap();
+    assert!(said.contains("what time is it"));
+    let (said, _) = said.split_once("</section>").unwrap_or((said, ""));
+    assert!(!said.contains(never_asked), "{said}");
     let replayed = bench.run(&["replay", "p"]);
     assert_eq!(replayed.code, Some(0), "{replayed:?}");
     assert!(

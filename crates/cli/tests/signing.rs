@@ -557,7 +557,8 @@ fn token_of_an_unknown_authority_or_for_another_purpose_is_not_believed() {
     );
     let judge = |der: &[u8]| {
         let token = runseal_trust::timestamp::Token::parse(der).ok()?;
-        let authority = token.verify(sig, &anchors).ok()?;
+        let mut budget = runseal_trust::budget::Budget::of_unit();
+        let authority = token.verify(sig, &anchors, &mut budget).ok()?;
         Some((authority, token.claimed_time()))
     };
     let honest = judge(der).unwrap();

@@ -462,6 +462,48 @@ fn verify_demands_what_it_is_told_to_expect() {
 }
 
 #[test]
+fn verify_requires_success_of_every_format_that_says_how_it_ended() {
+    for (format, name, is_success) in [
+        ("evidence", "ok-complete", true),
+        ("evidence", "ok-partial", false),
+        ("evidence", "ok-failed", false),
+        ("receipt", "ok-unsigned", true),
+        ("ledger", "ok-one-run", true),
+        ("pack", "ok-refuse", false),
+        ("run-bundle", "ok-sealed", true),
+    ] {
+        let (_folder, bench) = bench();
+        put(&bench, "pack", "ok-executed", "in/pack");
+        let vector = project_root().join("vectors").join(format).join(name);
+        match ["json", "jsonl"].map(|ending| vector.join("input").with_extension(ending)) {
+            [file, _] | [_, file] if file.exists() => {
+                bench.write("in/other.json", fs::read_to_string(file).unwrap());
+            }
+            _ => put(&bench, format, name, "in/other"),
+        }
+        let ran = bench.run(&["verify", "in"]);
+        assert_eq!(ran.code, Some(0), "{format} {name}: {}", ran.stdout);
+        let ran = bench.run(&["verify", "in", "--require-accepted", "--format", "json"]);
+        match is_success {
+            true => assert_eq!(ran.code, Some(0), "{format} {name}: {}", ran.stdout),
+            false => assert_finds(&ran, "EXPECT"),
+        }
+    }
+    let (_folder, bench) = bench();
+    put(&bench, "pack", "ok-executed", "in/pack");
+    let refused = bench_ledger("ok-refuse");
+    bench.write("in/ledger.jsonl", refused);
+    let ran = bench.run(&["verify", "in", "--require-accepted", "--format", "json"]);
+    assert_finds(&ran, "EXPECT");
+}
+
+/// The ledger of a pack among the vectors.
+fn bench_ledger(pack: &str) -> String {
+    let vector = project_root().join("vectors/pack").join(pack);
+    fs::read_to_string(vector.join("input/ledger.jsonl")).unwrap()
+}
+
+#[test]
 fn engine_is_judged_the_same_whatever_programs_this_machine_has() {
     let (_folder, bench) = bench();
     put(&bench, "engine", "ok-sweep", "engine");

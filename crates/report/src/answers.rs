@@ -5,6 +5,9 @@
 
 use runseal_core::canon::Node;
 use runseal_core::formats::Format;
+use runseal_core::formats::redacted::redactable::redactable;
+use runseal_core::formats::run_bundle::layout::RUN_OUTPUT;
+use runseal_core::formats::run_bundle::reading::{RunEnding, RunKind, RunReading};
 use runseal_core::verify::authenticity::{Authenticity, CARRIED, SignatureNote, SignedState};
 use runseal_core::verify::{Level, RuleState};
 
@@ -184,6 +187,9 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
         );
         return answer(Tone::Bad, "Not shown to be intact", detail);
     }
+    if exhibit.format == Format::Redacted && exhibit.report.level() > Level::Document {
+        return answer(Tone::Good, "Intact", copy_detail(exhibit));
+    }
     match exhibit.report.level() {
         // Also where every rule ran: some check more above this level.
         Level::Document => answer(
@@ -202,6 +208,23 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
             "every rule holds, those about form included".to_owned(),
         ),
     }
+}
+
+/// What holds of a redacted copy, and how much of the whole bundle's rules could not be judged.
+fn copy_detail(exhibit: &Exhibit<'_>) -> String {
+    let original = exhibit
+        .document("REDACTION.json")
+        .and_then(|redaction| redaction.get("format")?.as_str());
+    let original = original.and_then(|name| redactable(&name));
+    let places = exhibit.identity.withheld.iter();
+    let places: Vec<_> = places
+        .map(|(place, _)| (place.split('#').next().unwrap_or_default(), None))
+        .collect();
+    let open = original.map_or(0, |format| format.unchecked(&places).len());
+    format!(
+        "what is shown was sealed and holds together; {} of the whole could not be judged in full",
+        counted(open, "rule")
+    )
 }
 
 /// Who made a signature, in a few words. One whom no policy knows may call themselves anything, so
@@ -266,6 +289,11 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
             Tone::Bad,
             "Broken",
             "a signature is there and does not hold".to_owned(),
+        ),
+        SignedState::Rejected => answer(
+            Tone::Bad,
+            "As a rejection",
+            format!("{detail}; the signature holds, and its signer refuses this"),
         ),
         // The list of hashes may be signed and a file changed beside it.
         SignedState::Signed if !is_intact => answer(
@@ -402,46 +430,44 @@ fn withheld_outcome() -> Answer {
 fn run_outcome(exhibit: &Exhibit<'_>) -> Answer {
     let answer =
         |tone, word: String, detail: &str| answer("Outcome", tone, word, detail.to_owned());
-    let output = exhibit.document("RUN_OUTPUT.json");
-    let integer = |name: &str| output?.get(name)?.as_number()?.to_exact_i64();
-    let failed = output.and_then(|output| output.get("failed")?.as_bool());
-    let status = integer("exit_status").or_else(|| integer("exit_code"));
-    let signal = integer("signal");
-    let is_withheld = |name: &str| {
-        output
-            .and_then(|output| output.get(name))
-            .is_some_and(is_bar)
+    let run = RunReading::new(|name| exhibit.document(name));
+    let output = exhibit.document(RUN_OUTPUT);
+    let is_withheld = |name: &&str| {
+        let member = output.and_then(|output| output.get(name));
+        member.is_some_and(is_bar)
     };
-    if ["failed", "exit_status", "exit_code", "signal"]
-        .into_iter()
-        .any(is_withheld)
-        && failed != Some(true)
-    {
+    let is_hidden = ["failed", "exit_status", "signal"].iter().any(is_withheld);
+    if is_hidden && run.ending() != RunEnding::Failed {
         return withheld_outcome();
     }
-    match (failed, status, signal) {
-        (_, _, Some(signal)) => answer(
+    match run.ending() {
+        RunEnding::Signaled(signal) => answer(
             Tone::Bad,
             format!("Ended by signal {signal}"),
             "the command did not finish",
         ),
-        (_, Some(0), _) if failed != Some(true) => answer(
+        RunEnding::Exited(0) => answer(
             Tone::Good,
             "Succeeded".to_owned(),
             "the command ended with exit status 0",
         ),
-        (_, Some(status), _) => answer(
+        RunEnding::Exited(status) => answer(
             Tone::Bad,
             format!("Failed with status {status}"),
             "the command failed",
         ),
-        (Some(true), ..) => answer(Tone::Bad, "Failed".to_owned(), "the command failed"),
-        _ if output.is_none() => answer(
+        RunEnding::Failed => answer(Tone::Bad, "Failed".to_owned(), "the run failed"),
+        RunEnding::Unknown => answer(
             Tone::Neutral,
             "Not known".to_owned(),
-            "there is no readable output",
+            "how it ended is not recorded, or cannot be read",
         ),
-        _ => answer(
+        RunEnding::Completed if run.kind() == RunKind::Declared => answer(
+            Tone::Good,
+            "Completed".to_owned(),
+            "the program that described it says so",
+        ),
+        RunEnding::Completed => answer(
             Tone::Good,
             "Completed".to_owned(),
             "the engine answered; a run that fails is never sealed",

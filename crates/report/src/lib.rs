@@ -24,4 +24,4 @@ pub use page::{
     render_verifier,
 };
 pub use reveal::reveal;
-pub use site::{SiteEntry, SiteIndex, render_index};
+pub use site::{SiteCounts, SiteEntry, SiteIndex, render_index};

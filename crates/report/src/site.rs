@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use runseal_core::canon::{Dialect, Kind, Node, canonical_digest};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
+use runseal_core::formats::run_bundle::reading::{RunKind, RunReading};
 
 use crate::answers::{Answer, Answers, Tone, signer_text, telling_signature};
 use crate::describe::describe;
@@ -106,7 +107,10 @@ fn values_of(exhibit: &Exhibit<'_>) -> Vec<(String, String)> {
     };
     match exhibit.format {
         Format::RunBundle => {
-            add("parameters", exhibit.document("RUN_PARAMETERS.json"));
+            let run = RunReading::new(|name| exhibit.document(name));
+            if run.kind() == RunKind::Engine {
+                add("parameters", exhibit.document("RUN_PARAMETERS.json"));
+            }
             add("output", exhibit.document("RUN_OUTPUT.json"));
             add("input", exhibit.document("RUN_INPUT.json"));
         }
@@ -183,59 +187,94 @@ fn add_leaves(values: &mut Vec<(String, String)>, label: &str, node: Node<'_>, d
     }
 }
 
+impl SiteEntry {
+    /// How all of it is to be taken: as its worst answer.
+    pub fn tone(&self) -> Tone {
+        self.answers.as_ref().map_or(Tone::Bad, Answers::tone)
+    }
+
+    /// Whether it is intact; none if it was not looked at.
+    fn intact_tone(&self) -> Option<Tone> {
+        match (&self.answers, self.is_judged) {
+            (Some(answers), _) => Some(answers.intact.tone),
+            (None, true) => Some(Tone::Bad),
+            (None, false) => None,
+        }
+    }
+}
+
+/// What became of all units of a site, also of those that have no row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SiteCounts {
+    units: usize,
+    intact: usize,
+    broken: usize,
+    partly: usize,
+    unchecked: usize,
+    failed: usize,
+    distrusted: usize,
+    worst: Option<Tone>,
+}
+
+impl SiteCounts {
+    /// Counts a unit.
+    pub fn add(&mut self, entry: &SiteEntry) {
+        self.units += 1;
+        *match entry.intact_tone() {
+            Some(Tone::Good | Tone::Neutral) => &mut self.intact,
+            Some(Tone::Bad) => &mut self.broken,
+            Some(Tone::Warning) => &mut self.partly,
+            None => &mut self.unchecked,
+        } += 1;
+        if let Some(answers) = &entry.answers {
+            self.failed += usize::from(answers.outcome.tone == Tone::Bad);
+            let vouched = answers.signed.tone.max(answers.trusted.tone);
+            self.distrusted += usize::from(vouched == Tone::Bad);
+        }
+        // As on each page: the worst answer of any of them.
+        self.worst = self.worst.max(Some(entry.tone()));
+    }
+
+    /// How many units there are.
+    pub fn units(&self) -> usize {
+        self.units
+    }
+}
+
 /// A site.
 #[derive(Debug, Clone, Copy)]
 pub struct SiteIndex<'a> {
     /// What was searched, as given.
     pub root: &'a str,
-    /// Its units, by path.
+    /// The units that have a row, in the order in which they are shown.
     pub entries: &'a [SiteEntry],
+    /// What became of all units.
+    pub counts: &'a SiteCounts,
     /// Files that are of no known format.
     pub passed_over: u64,
-    /// Units that were found beyond those that got a page.
-    pub left_out: usize,
 }
 
 /// The index page.
 pub fn render_index(site: &SiteIndex<'_>) -> String {
     let mut text_left = SITE_TEXT;
-    let tone = |entry: &SiteEntry| match (&entry.answers, entry.is_judged) {
-        (Some(answers), _) => Some(answers.intact.tone),
-        (None, true) => Some(Tone::Bad),
-        (None, false) => None,
-    };
-    let count = |wanted: Option<Tone>| {
-        let entries = site.entries.iter();
-        entries.filter(|entry| tone(entry) == wanted).count()
-    };
-    let good = count(Some(Tone::Good));
-    let bad = count(Some(Tone::Bad));
-    let partly = count(Some(Tone::Warning));
-    let lost = count(None);
     let shown = site.entries.iter().take(SITE_ROWS);
-    let left_out = site.entries.len().saturating_sub(SITE_ROWS) + site.left_out;
-    // As on each page: the worst answer of any of them.
-    let worst = site.entries.iter().map(|entry| match &entry.answers {
-        Some(answers) => answers.tone(),
-        None => Tone::Bad,
-    });
-    let worst = worst.max().unwrap_or(Tone::Neutral);
-    let count_bad = |answer: fn(&Answers) -> Tone| {
-        let answers = site
-            .entries
-            .iter()
-            .filter_map(|entry| entry.answers.as_ref());
-        answers
-            .filter(|answers| answer(answers) == Tone::Bad)
-            .count()
-    };
-    let failed = count_bad(|answers| answers.outcome.tone);
-    let distrusted = count_bad(|answers| answers.signed.tone.max(answers.trusted.tone));
+    let left_out = site.counts.units.saturating_sub(shown.len());
+    let SiteCounts {
+        units,
+        intact: good,
+        broken: bad,
+        partly,
+        unchecked: lost,
+        failed,
+        distrusted,
+        worst,
+    } = *site.counts;
+    let worst = worst.unwrap_or(Tone::Neutral);
     let body = html! {
         main {
             header class={ "top " (worst.name()) } {
                 p.kind { "Evidence" }
-                h1 #verdict { (counted(site.entries.len(), "unit")) ": " (good) " intact, " (bad) " not intact"
+                h1 #verdict { (counted(units, "unit")) ": " (good) " intact, " (bad) " not intact"
                     @if partly > 0 { ", " (partly) " only partly checked" }
                     @if lost > 0 { ", " (lost) " not checked" }
                     @if failed > 0 { "; " (failed) " did not succeed" }
@@ -262,7 +301,7 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
                         tbody { @for entry in shown { (row(entry, &mut text_left)) } }
                     }
                 }
-                @if left_out > 0 { p.more { "… and " (counted(left_out, "more unit")) ", which this index leaves out" } }
+                @if left_out > 0 { p.more { "… and " (counted(left_out, "more unit")) ", counted above, which this index leaves out" } }
             }
             section.chapter #compare hidden {
                 h2 { "Two runs side by side" }
@@ -339,12 +378,31 @@ mod tests {
     use super::*;
 
     fn index_of(entries: &[SiteEntry], passed_over: u64) -> String {
+        let mut counts = SiteCounts::default();
+        entries.iter().for_each(|entry| counts.add(entry));
         render_index(&SiteIndex {
             root: "tree",
             entries,
+            counts: &counts,
             passed_over,
-            left_out: 1,
         })
+    }
+
+    #[test]
+    fn index_counts_units_that_have_no_row() {
+        let row = |path: &str| SiteEntry::without_page(path.to_owned(), None, String::new(), true);
+        let (shown, beyond) = (row("a"), row("b"));
+        let mut counts = SiteCounts::default();
+        counts.add(&shown);
+        counts.add(&beyond);
+        let html = render_index(&SiteIndex {
+            root: "tree",
+            entries: &[shown],
+            counts: &counts,
+            passed_over: 0,
+        });
+        assert!(html.contains("2 units: 0 intact, 2 not intact"));
+        assert!(html.contains("… and 1 more unit, counted above"));
     }
 
     #[test]
@@ -358,7 +416,6 @@ mod tests {
         assert!(html.contains("✗ Not intact</span><p class=\"what\">for a reason"));
         assert!(html.contains("✗ Not checked</span>"));
         assert!(html.contains("1 other file was passed over: it is of no known format"));
-        assert!(html.contains("… and 1 more unit, which"));
         let many = index_of(&[], 2);
         assert!(many.contains("2 other files were passed over: they are"));
     }

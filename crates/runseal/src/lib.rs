@@ -46,6 +46,8 @@
 //! Three programs to start from are in `examples/library`; `cargo run -p runseal --example verify --
 //! PATH` runs the first.
 
+#![cfg_attr(not(test), warn(clippy::disallowed_methods))]
+
 mod error;
 mod recorder;
 mod replay;
@@ -65,6 +67,7 @@ pub use show::{Comparison, Inspection, diff, inspect};
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
+use runseal_core::hidden::answer_text;
 
 /// The canonical form (RFC 8785) of a JSON text, read strictly: no duplicate keys, no byte order
 /// mark, nothing behind it.
@@ -91,8 +94,7 @@ pub fn digest(bytes: &[u8]) -> String {
     Digest::of(bytes).to_string()
 }
 
-/// A value as the command prints it: one canonical line.
+/// A value as the command prints it: one canonical line, with hidden characters escaped.
 fn json_text(value: &Value) -> Result<String, Error> {
-    let bytes = canonical_bytes(value, Dialect::Kernel).map_err(Error::no_form)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    answer_text(value, Dialect::Kernel).map_err(Error::no_form)
 }

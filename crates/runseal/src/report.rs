@@ -80,10 +80,10 @@ impl Verify {
     /// # Errors
     /// When the policy cannot be read, or the clock stands before 1970.
     pub fn trusted_by(mut self, policy: impl AsRef<Path>) -> Result<Self, Error> {
-        let policy = load_policy(policy.as_ref())?;
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_err(|_| ClockError::Before1970)?.as_millis();
-        self.policy = Some((policy, i64::try_from(now).unwrap_or(i64::MAX)));
+        let now = i64::try_from(now).unwrap_or(i64::MAX);
+        self.policy = Some((load_policy(policy.as_ref(), now)?, now));
         Ok(self)
     }
 
@@ -96,7 +96,7 @@ impl Verify {
             let message = format!("`{}` is no time in UTC", at.escape_debug());
             Error::new("TIME", message)
         })?;
-        self.policy = Some((load_policy(policy.as_ref())?, now));
+        self.policy = Some((load_policy(policy.as_ref(), now)?, now));
         Ok(self)
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use runseal_core::verify::Level;
 use runseal_engine::compare::{Change, compare, render_comparison_human, render_comparison_json};
-use runseal_engine::signing::TrustQuestion;
+use runseal_engine::signing::{OuterFiles, TrustQuestion};
 use runseal_engine::survey::LocalFiles;
 use runseal_engine::survey::load::{Loaded, load};
 use runseal_report::terminal::{Screen, render_inspection_human, render_inspection_json};
@@ -55,7 +55,8 @@ impl Inspection {
             now: 0,
             log: None,
         };
-        self.loaded.show(&LocalFiles, question, show)
+        let asked = (question, &OuterFiles::default());
+        self.loaded.show(&LocalFiles, asked, show)
     }
 }
 

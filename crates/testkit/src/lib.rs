@@ -14,6 +14,7 @@
 pub mod cli;
 pub mod docker_registry;
 pub mod folders;
+pub mod forging;
 pub mod isolation;
 pub mod object_storage;
 pub mod odd_registry;

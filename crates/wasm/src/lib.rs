@@ -10,7 +10,8 @@ mod request;
 
 use std::path::{Path, PathBuf};
 
-use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::hidden::answer_text;
 use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
 use runseal_core::verify::{Outcome, SignatureDemand};
 use runseal_report::terminal::{
@@ -18,7 +19,9 @@ use runseal_report::terminal::{
 };
 
 use runseal_survey::load::load;
-use runseal_survey::signing::{LoadedPolicy, SignatureJudge, TrustQuestion, load_policy};
+use runseal_survey::signing::{
+    LoadedPolicy, OuterFiles, SignatureJudge, TrustQuestion, load_policy,
+};
 use runseal_survey::{Alone, MemoryFiles, SurveyOptions, Tally, survey};
 
 use request::{Asked, Form, Request};
@@ -43,10 +46,10 @@ impl Answer {
     }
 
     fn json(outcome: Outcome, value: &Value) -> Self {
-        match canonical_bytes(value, Dialect::Kernel) {
+        match answer_text(value, Dialect::Kernel) {
             Ok(mut text) => {
-                text.push(b'\n');
-                Self::of(outcome, text)
+                text.push('\n');
+                Self::of(outcome, text.into_bytes())
             }
             Err(error) => Self::refusal(error),
         }
@@ -71,7 +74,7 @@ pub fn answer(bytes: &[u8]) -> Answer {
     };
     let policy = match &request.policy {
         None => None,
-        Some((path, _)) => match load_policy(&request.files, Path::new(path)) {
+        Some((path, now)) => match load_policy(&request.files, Path::new(path), *now) {
             Ok(policy) => Some(policy),
             Err(error) => return Answer::refusal(format!("the policy cannot be used: {error}")),
         },
@@ -129,16 +132,15 @@ fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
         Ok(loaded) => loaded,
         Err(error) => return Answer::of(Outcome::Unreadable, error.to_string().into_bytes()),
     };
-    loaded.show(files, question(request, policy), |exhibit| {
-        match request.form {
-            Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(exhibit)),
-            Form::Human => {
-                let text = render_inspection_human(exhibit, Screen::default());
-                Answer::of(Outcome::Valid, text.into_bytes())
-            }
-            Form::Sarif | Form::Junit => {
-                Answer::refusal("what is inspected is answered in json or human")
-            }
+    let asked = (question(request, policy), &OuterFiles::default());
+    loaded.show(files, asked, |exhibit| match request.form {
+        Form::Json => Answer::json(Outcome::Valid, &render_inspection_json(exhibit)),
+        Form::Human => {
+            let text = render_inspection_human(exhibit, Screen::default());
+            Answer::of(Outcome::Valid, text.into_bytes())
+        }
+        Form::Sarif | Form::Junit => {
+            Answer::refusal("what is inspected is answered in json or human")
         }
     })
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use runseal_core::hidden::one_line;
 use runseal_core::verify::Outcome;
 use runseal_kernel::question::Question;
 use runseal_kernel::{Intent, ResultKind, answer_round, transform};
@@ -51,7 +52,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut intent = match read_intent(&args.intent)? {
         Ok(intent) => intent,
         Err(refusal) => {
-            ui::tell(&refusal.to_string());
+            ui::tell_line(&refusal.to_string());
             return Ok(Outcome::Invalid);
         }
     };
@@ -113,10 +114,10 @@ fn ask_round(
 }
 
 fn show(question: &Question, at: usize, of: usize) {
-    ui::tell(&format!("\n[{}/{of}] {}", at + 1, question.text));
-    ui::tell(&format!("      why: {}", question.why_needed));
+    ui::tell(&format!("\n[{}/{of}] {}", at + 1, one_line(&question.text)));
+    ui::tell_line(&format!("      why: {}", question.why_needed));
     for (number, option) in question.options.iter().enumerate() {
-        ui::tell(&format!("      {}) {option}", number + 1));
+        ui::tell_line(&format!("      {}) {option}", number + 1));
     }
     if io::stdin().is_terminal() {
         let pick = if question.options.is_empty() {

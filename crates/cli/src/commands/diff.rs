@@ -39,7 +39,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if args.format.is_json() {
         ui::print_asked_json(&render_comparison_json(&changes), Dialect::Kernel)?;
     } else {
-        ui::print_bytes(render_comparison_human(&changes).as_bytes())?;
+        ui::print_text(&render_comparison_human(&changes))?;
     }
     Ok(match changes.is_empty() {
         true => Outcome::Valid,

@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         EngineCommand::Check(args) => {
             let (report, engine) = check_engine(&args.folder, Program::MustExist)?;
             for warning in engine.iter().flat_map(find_warnings) {
-                ui::tell(&format!("warning: {warning}"));
+                ui::tell_line(&format!("warning: {warning}"));
             }
             verdict::print_verdict(&report, &args.folder.display().to_string())
         }

@@ -63,7 +63,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         if args.format.is_json() {
             ui::print_asked_json(&render_inspection_json(exhibit), Dialect::Kernel)
         } else {
-            ui::print_bytes(render_inspection_human(exhibit, ui::screen()).as_bytes())
+            ui::print_text(&render_inspection_human(exhibit, ui::screen()))
         }
     })?;
     Ok(Outcome::Valid)

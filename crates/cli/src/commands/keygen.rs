@@ -1,12 +1,11 @@
 //! `runseal keygen`: a new signing key.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
+use runseal_engine::atomic::{self, Readers};
 use runseal_engine::keys::{fill_random, generate_seed};
 use runseal_trust::encoding::encode_hex;
 use runseal_trust::keys::{Algorithm, KeyError, PrivateKey, Signer as _, minisign, ssh};
@@ -173,11 +172,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         ui::tell(&format!("public_key: {public_key} ({scheme})"));
         return Ok(Outcome::Valid);
     }
-    write_new(&args.output, &private, 0o600)?;
+    write_new(&args.output, &private, Readers::Owner)?;
     if args.public || matches!(args.format, KeyFormat::Openssh | KeyFormat::Minisign) {
         let mut name = args.output.clone().into_os_string();
         name.push(".pub");
-        write_new(Path::new(&name), public.as_bytes(), 0o644)?;
+        write_new(Path::new(&name), public.as_bytes(), Readers::AsUmask)?;
     }
     let printed = Value::object([
         ("key_id", key.public_key().id().to_string()),
@@ -188,20 +187,11 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-fn write_new(path: &Path, bytes: &[u8], mode: u32) -> Result<(), CliError> {
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(mode)
-        .open(path);
-    let written = file.and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()
-    });
-    written.map_err(|error| {
-        let (code, message) = match error.kind() {
+fn write_new(path: &Path, bytes: &[u8], readers: Readers) -> Result<(), CliError> {
+    atomic::write_new(path, bytes, readers).map_err(|error| {
+        let (code, message) = match error.source.kind() {
             ErrorKind::AlreadyExists => ("EXISTS", "something is there already".to_owned()),
-            _ => ("WRITE", error.to_string()),
+            _ => ("WRITE", error.source.to_string()),
         };
         CliError::new(Outcome::Unreadable, code, message)
             .at(path.display().to_string())

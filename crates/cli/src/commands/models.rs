@@ -6,13 +6,16 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use runseal_engine::models::{Fork, ModelSession, ModelTraffic};
+use runseal_engine::models::{Admission, Fork, ModelSession, ModelTraffic};
+use runseal_engine::private::PrivateFolder;
 use runseal_net::NetError;
 use runseal_net::proxy::{Keys, Mode, OnMiss, Proxy, ProxyEntrance, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 use runseal_net::redact::Redactor;
 
-use super::proxy::{RedactArgs, describe_redacted, net_error, secrets_of_environment};
+use super::proxy::{
+    RedactArgs, describe_redacted, net_error, secrets_of_environment, tell_refused,
+};
 use crate::error::CliError;
 use crate::ui;
 
@@ -69,8 +72,8 @@ impl ModelArgs {
 
 /// The folder in which the recording grows. If the program is killed the folder stays, and `runseal
 /// proxy finish` turns its content into a recording.
-fn private_folder() -> Result<tempfile::TempDir, CliError> {
-    let folder = tempfile::Builder::new().prefix("runseal-models-").tempdir();
+fn private_folder() -> Result<PrivateFolder, CliError> {
+    let folder = PrivateFolder::create("models");
     folder.map_err(|error| CliError::internal(format!("no folder for the recording: {error}")))
 }
 
@@ -147,10 +150,7 @@ impl ForkArgs {
             allowed_models: Vec::new(),
         };
         let session = ProxySession::start(options, None).map_err(message_of)?;
-        Ok(Arc::new(ProxySession {
-            fork_at: self.fork_at,
-            ..session
-        }))
+        Ok(Arc::new(session))
     }
 }
 
@@ -165,27 +165,53 @@ struct ProxySession {
     fork_at: Option<usize>,
     /// Why a listener was not served.
     fault: Mutex<Option<String>>,
-    /// The folder that the recording grows in, deleted with the session.
-    _folder: Option<tempfile::TempDir>,
+    /// The folder that the recording grows in, deleted with the session if the run came to its end.
+    folder: Option<PrivateFolder>,
 }
 
 impl ProxySession {
-    fn start(options: ProxyOptions, folder: Option<tempfile::TempDir>) -> Result<Self, NetError> {
+    fn start(options: ProxyOptions, folder: Option<PrivateFolder>) -> Result<Self, NetError> {
+        let fork_at = match options.mode {
+            Mode::Replay { fork_at, .. } => fork_at,
+            Mode::Record => None,
+        };
         let proxy = Proxy::start(options)?;
         Ok(Self {
             entrance: proxy.entrance(),
             redactor: proxy.redactor(),
-            fork_at: None,
+            fork_at,
             proxy: Mutex::new(Some(proxy)),
             fault: Mutex::default(),
-            _folder: folder,
+            folder,
         })
     }
 }
 
+impl Drop for ProxySession {
+    /// A run that failed, was stopped or interrupted is not sealed. What models answered it was paid for, so it is
+    /// kept.
+    fn drop(&mut self) {
+        let proxy = self.proxy.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (Some(proxy), Some(folder)) = (proxy.take(), self.folder.take()) else {
+            return;
+        };
+        let finished = match proxy.finish() {
+            Ok(outcome) => outcome.finished,
+            Err(error) => return ui::tell_error(&net_error(error)),
+        };
+        if let Some(finished) = finished.filter(|finished| finished.interactions > 0) {
+            let _kept = folder.keep();
+            ui::note(&format!(
+                "what models answered is kept in {}",
+                finished.path.display()
+            ));
+        }
+    }
+}
+
 impl ModelSession for ProxySession {
-    fn take(&self, listener: TcpListener) {
-        if let Err(error) = self.entrance.open(listener) {
+    fn take(&self, listener: TcpListener, admission: Admission) {
+        if let Err(error) = self.entrance.open(listener, admission) {
             let mut fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
             *fault = Some(error.to_string());
         }
@@ -209,10 +235,12 @@ impl ModelSession for ProxySession {
         if let Some(fault) = fault {
             return Err(fault);
         }
+        tell_refused(outcome.refused);
         let mut traffic = ModelTraffic {
             misses: outcome.misses,
             answered: outcome.replayed,
             unused: outcome.unused,
+            refused: outcome.refused,
             ..ModelTraffic::default()
         };
         if let Some(finished) = outcome.finished {

@@ -13,8 +13,8 @@ use crate::verdict::LevelArgs;
 
 /// Pull evidence into a new folder.
 ///
-/// It comes from an OCI registry or layout, with its signatures and reports beside it, or from object storage, with
-/// its signatures.
+/// It comes from an OCI registry or layout, or from object storage, with its signatures beside it. Reports that are
+/// attached stay there: anybody can attach a page.
 ///
 /// Everything that arrives is compared with its digest; the whole is verified before it gets its name, and
 /// nothing that exists is replaced. Prints the digest, the reference that names exactly this, the

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::digest::ContentHash;
+use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
 use runseal_remote::oci::OciError;
@@ -25,7 +25,8 @@ use crate::verdict::LevelArgs;
 ///
 /// It is verified first; what does not hold, or is not one thing, is not pushed. The same evidence has the same digest,
 /// whoever pushes it and whenever. What is there already is not sent again, and a push that was
-/// interrupted goes on where it stopped. Prints the digest and the reference that names exactly this.
+/// interrupted goes on where it stopped. A tag that names something else is not moved unless --move-tag
+/// says what it names. Prints the digest and the reference that names exactly this.
 ///
 /// Exit 0: pushed. Exit 1: it does not verify, or what is there already is not what it should be. Exit 2: it could
 /// not be read or stored. Unless it is 0, no name or tag was changed.
@@ -42,6 +43,9 @@ pub struct Args {
     /// A report to attach: .html, .json, .sarif or .xml; may be given several times.
     #[arg(long, value_name = "FILE", conflicts_with = "image")]
     report: Vec<PathBuf>,
+    /// Move a tag that is taken, away from what it names now: `sha256:…`. Without this a tag stays where it is.
+    #[arg(long, value_name = "DIGEST", value_parser = parse_digest)]
+    move_tag: Option<Digest>,
     /// PATH is a static program: push it as a container image that runs it.
     #[arg(long, conflicts_with_all = ["strict", "lenient"])]
     image: bool,
@@ -71,6 +75,11 @@ impl AccessArgs {
     }
 }
 
+fn parse_digest(text: &str) -> Result<Digest, String> {
+    let hash = ContentHash::parse(text).map_err(|error| error.to_string())?;
+    Ok(hash.digest())
+}
+
 /// Parses a reference given on the command line.
 pub fn parse_reference(text: &str) -> Result<Reference, CliError> {
     Reference::parse(text).map_err(|error| artifact_error(&error.into(), text))
@@ -87,9 +96,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Err(SourceError::NotFound { path }.into());
     }
     if is_object_address(&args.reference) {
-        return match args.image || !args.report.is_empty() {
+        return match args.image || !args.report.is_empty() || args.move_tag.is_some() {
             true => Err(CliError::usage(
-                "images and reports go to registries",
+                "images, reports and tags go to registries",
                 "object storage takes evidence alone; name a registry or layout",
             )),
             false => push_run(
@@ -102,7 +111,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     args.retention.refuse_elsewhere()?;
     let reference = parse_reference(&args.reference)?;
-    let access = args.access.access();
+    let access = Access {
+        move_tag: args.move_tag,
+        ..args.access.access()
+    };
     let pushed = match args.image {
         true => Image::of_program(&args.path).and_then(|image| image.push(&reference, &access)),
         false => push(

@@ -8,6 +8,7 @@ use std::time::Duration;
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Outcome, one_line};
 use runseal_engine::input::Input;
+use runseal_engine::record::Choice;
 use runseal_engine::record::apply::apply_changes;
 use runseal_engine::record::keep::Keep;
 use runseal_engine::record::run::{Command, Watching, policy};
@@ -27,6 +28,8 @@ use crate::error::CliError;
 use crate::inside::refuse_in;
 use crate::ui;
 
+/// The folder of bundles, unless another is named.
+const DEFAULT_OUT: &str = "RUN_BUNDLE";
 /// The most bytes of standard input that are read.
 const LARGEST_STDIN: u64 = 512 << 20;
 
@@ -45,7 +48,7 @@ const LARGEST_STDIN: u64 = 512 << 20;
 pub struct Args {
     /// The folder of run bundles, here or in object storage (`s3://BUCKET/PREFIX`); the new one becomes
     /// DIR/<run_id>.
-    #[arg(long, value_name = "DIR", default_value = "RUN_BUNDLE")]
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     out: PathBuf,
     /// The run's id; by default `run_<time>_<first 8 digits of inputs_hash>`.
     #[arg(long, value_name = "ID")]
@@ -142,11 +145,22 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     bytes.ok_or_else(|| format!("`{text}` is no size that can be had"))
 }
 
+/// Refuses a link where the folder of bundles is by default: whoever made the folder may have put it there.
+fn refuse_default_link(out: &Path) -> Result<(), CliError> {
+    if out.as_os_str() != DEFAULT_OUT || !out.is_symlink() {
+        return Ok(());
+    }
+    let message = format!("`{DEFAULT_OUT}` is a link, which is not followed unasked");
+    let hint = format!("name the folder that you mean; `--out ./{DEFAULT_OUT}` follows the link");
+    Err(CliError::new(Outcome::Unreadable, "OUT", message).hint(hint))
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
     refuse_in(&args.out, &args.out)?;
+    refuse_default_link(&args.out)?;
     let outgoing = args.redactable.outgoing(&args.out)?;
     let request = args.request(outgoing.folder())?;
     if let Some(log) = &args.log {
@@ -249,7 +263,7 @@ impl Args {
                 stdin: self.read_stdin()?,
                 fixed_time: self.fixed_time,
                 models,
-                search: [std::env::var_os("PATH"), None],
+                choice: Choice::Caller(std::env::var_os("PATH")),
                 limits,
                 folder,
             },
@@ -326,7 +340,14 @@ impl Args {
                 None => true,
             };
             let folder = &request.command.folder;
-            let applied = apply_changes(&sealed.run, folder, &request.out, is_kept)
+            // The folder itself, whatever is at its path by now.
+            let top = std::fs::File::open(".").map_err(|error| {
+                let message = format!("the current folder cannot be opened: {error}");
+                CliError::new(Outcome::Unreadable, "FOLDER", message)
+                    .at(folder.display().to_string())
+            })?;
+            let to = (top.into(), folder.as_path());
+            let applied = apply_changes(&sealed.run, to, &request.out, is_kept)
                 .map_err(|error| apply_error(error, &sealed.path))?;
             for path in &applied.spared {
                 ui::note(&format!(

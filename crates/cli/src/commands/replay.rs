@@ -284,7 +284,7 @@ fn replay_run_bundle(
     if args.format == "json" {
         ui::print_json(&render_json(&replay), Dialect::Kernel)?;
     } else {
-        ui::print_bytes(render_human(&replay, &shown).as_bytes())?;
+        ui::print_text(&render_human(&replay, &shown))?;
     }
     Ok(match replay.verdict() {
         Verdict::Reproduced => Outcome::Valid,

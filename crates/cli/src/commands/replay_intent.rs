@@ -116,7 +116,7 @@ pub(super) fn print(comparison: &Comparison, path: &Path, json: bool) -> Result<
         answer.insert("executed", comparison.was_executed);
         ui::print_json(&answer, Dialect::Kernel)?;
     } else {
-        let mut text = format!("{}: {verdict}\n", path.display());
+        let mut text = format!("{}: {verdict}\n", one_line(&path.display().to_string()));
         // Writing into a string cannot fail.
         for line in &comparison.same {
             let _ = writeln!(text, "  same {}", one_line(line));
@@ -127,7 +127,7 @@ pub(super) fn print(comparison: &Comparison, path: &Path, json: bool) -> Result<
         for line in &comparison.notes {
             let _ = writeln!(text, "  note: {}", one_line(line));
         }
-        ui::print_bytes(text.as_bytes())?;
+        ui::print_text(&text)?;
     }
     Ok(if is_same {
         Outcome::Valid

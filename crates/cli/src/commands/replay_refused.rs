@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use runseal_core::canon::{Dialect, Value};
-use runseal_core::verify::{Finding, Report, render_human, violations_json};
+use runseal_core::verify::{Finding, Report, one_line, render_human, violations_json};
 
 use crate::error::CliError;
 use crate::{ui, verdict};
@@ -22,7 +22,10 @@ impl Refused<'_> {
     /// Prints the verdict; for programs the findings go to standard error as well.
     pub(super) fn print(&self, shown: &str, json: bool) -> Result<(), CliError> {
         let title = self.report.format().title();
-        let mut text = format!("{shown}: NOT REPLAYABLE: the {title} does not hold\n");
+        let mut text = format!(
+            "{}: NOT REPLAYABLE: the {title} does not hold\n",
+            one_line(shown)
+        );
         // Writing into a string cannot fail.
         for finding in self.wrapping {
             let _ = writeln!(text, "{}", verdict::finding_line(finding));
@@ -33,7 +36,7 @@ impl Refused<'_> {
             text.push_str(found.split_once('\n').map_or("", |(_, rest)| rest));
         }
         if !json {
-            return ui::print_bytes(text.as_bytes());
+            return ui::print_text(&text);
         }
         let findings = [self.report.findings(), self.wrapping].concat();
         let mut answer = Value::object([("verdict", "NOT REPLAYABLE")]);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::verify::{Level, Outcome};
 use runseal_engine::compare::compare;
-use runseal_engine::signing::{BESIDE, path_beside};
+use runseal_engine::signing::{BESIDE, OuterFiles, path_beside};
 use runseal_engine::survey::load::Loaded;
 use runseal_report::{
     Carried, ComparedWith, Comparison, Difference, SelfCheck, render_page_that_checks,
@@ -30,8 +30,9 @@ use crate::verdict::LevelArgs;
 /// and what came out; what that proves; and every rule, file and hash. The page fetches nothing and opens from disk. It says all there is without its small script, which
 /// only filters, copies and unfolds. With --embed it also carries what it is about and the verifier, and checks
 /// itself again at a click. With --recursive everything below PATH gets a page, and the folder
-/// an index with filters and two runs side by side. Exit 0: it was written, whatever the verdict. Exit
-/// 2: something could not be read or written; a site is written all the same, and its index says what is missing.
+/// an index with filters and two runs side by side, what is bad first. Exit 0: it was written, whatever the verdict. Exit
+/// 2: something could not be read or written, or has no page because there are too many; a site is written all the
+/// same, and its index counts everything and says what is missing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report out/bundle --embed -o report.html\n  runseal report --verifier-only -o verify.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
@@ -50,7 +51,8 @@ pub struct Args {
     /// Another of the same format: the page says where they differ.
     #[arg(long, value_name = "PATH", conflicts_with = "recursive")]
     against: Option<PathBuf>,
-    /// Put what the page is about into it, with the verifier: the page checks itself again, offline.
+    /// Put what the page is about into it, with the verifier: the page checks itself again, offline. Something inside an
+    /// archive is carried with the archive, which may hold nothing else.
     #[arg(long, conflicts_with = "recursive")]
     embed: bool,
     /// A page that is nothing but the verifier, to keep: it checks what is dropped on it.
@@ -117,7 +119,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Some((files, _)) => files,
         None => files_for([Path::new(&loaded.path)]),
     };
-    let html = loaded.show(files, trust.question(), |exhibit| {
+    let asked = (trust.question(), &OuterFiles::default());
+    let html = loaded.show(files, asked, |exhibit| {
         render_page_that_checks(exhibit, comparison.as_ref(), check.as_ref())
     });
     write_page(&args.output, &html)

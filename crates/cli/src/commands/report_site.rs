@@ -12,12 +12,12 @@ use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Checked, Level, Outcome, Verdict};
 use runseal_engine::atomic::WriteError;
-use runseal_engine::signing::TrustQuestion;
+use runseal_engine::signing::{OuterFiles, TrustQuestion};
 use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
 use runseal_engine::survey::load::Loaded;
 use runseal_engine::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_files_seen};
 use runseal_report::limits::SITE_ROWS;
-use runseal_report::{SiteEntry, SiteIndex, render_index, render_page};
+use runseal_report::{SiteCounts, SiteEntry, SiteIndex, Tone, render_index, render_page};
 use runseal_survey::{Files, InsidePath};
 
 use crate::error::CliError;
@@ -73,7 +73,7 @@ pub fn write_site(
 }
 
 /// Judges everything below `root` and stores pages and index in `staging`; gives how many pages there
-/// are, and how many rows have none.
+/// are, and how many units have none.
 fn fill_site(
     files: &dyn Files,
     root: &Path,
@@ -84,8 +84,9 @@ fn fill_site(
     let maker = PageMaker {
         files,
         question,
+        outer_files: OuterFiles::default(),
         staging,
-        made: Mutex::default(),
+        made: Mutex::new(Made::new(SITE_ROWS)),
     };
     let tally = Tally::default();
     let options = SurveyOptions { level, jobs: None };
@@ -99,9 +100,9 @@ fn fill_site(
         maker.see(nothing, None);
     }
     let made = maker.made.into_inner();
-    let entries = made
-        .unwrap_or_else(PoisonError::into_inner)
-        .into_entries(staging)?;
+    let made = made.unwrap_or_else(PoisonError::into_inner);
+    let counts = made.counts.clone();
+    let entries = made.into_entries(staging)?;
     let shown = root.display().to_string();
     let pages = entries.iter().filter(|entry| entry.page.is_some()).count();
     if let (0, Some(first)) = (pages, entries.first()) {
@@ -113,41 +114,59 @@ fn fill_site(
     let index = render_index(&SiteIndex {
         root: &shown,
         entries: &entries,
+        counts: &counts,
         passed_over: survey.passed_over(),
-        left_out: survey.results().len().saturating_sub(entries.len()),
     });
     staging.put("index.html", index.as_bytes())?;
-    Ok((pages, entries.len() - pages))
+    Ok((pages, counts.units() - pages))
 }
 
 /// Makes the page and the row of everything that a survey judges, right after it was judged.
 struct PageMaker<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
+    outer_files: OuterFiles,
     staging: &'a Staging,
     made: Mutex<Made>,
 }
 
 /// What was made so far. Units are judged in any order, so pages get their names in the end.
-#[derive(Default)]
 struct Made {
     rows: BTreeMap<RowKey, SiteEntry>,
+    /// The most rows that are kept.
+    most: usize,
+    /// Every unit, whether it has a row or not.
+    counts: SiteCounts,
     /// How many pages were begun.
     pages: usize,
     /// Why a page could not be stored.
     failed: Option<WriteError>,
 }
 
-/// Rows are ordered by path, and those of the same path by their pages: paths that are no text may be
-/// shown alike. The number only tells apart what is the same.
-type RowKey = (String, Option<Digest>, usize);
+/// Rows are ordered by path, behind those of units that are not as they should be: whatever the bound, it hides none of
+/// these behind others. Rows of the same path are ordered by their pages: paths that are no text may be shown alike.
+/// The number only tells apart what is the same.
+type RowKey = (bool, String, Option<Digest>, usize);
 
 impl Made {
-    /// The number of the next page, where a row of this path has a place among the first.
-    fn begin(&mut self, path: &str) -> Option<usize> {
-        let last = self.rows.last_key_value();
-        let is_full = self.rows.len() >= SITE_ROWS;
-        if self.failed.is_some() || is_full && last.is_some_and(|((last, ..), _)| &**last < path) {
+    fn new(most: usize) -> Self {
+        Self {
+            rows: BTreeMap::new(),
+            most,
+            counts: SiteCounts::default(),
+            pages: 0,
+            failed: None,
+        }
+    }
+
+    /// Counts a unit, and gives the number of its page if its row has a place.
+    fn begin(&mut self, entry: &SiteEntry) -> Option<usize> {
+        self.counts.add(entry);
+        let is_full = self.rows.len() >= self.most;
+        let is_behind = self.rows.last_key_value().is_some_and(|(last, _)| {
+            (last.0, last.1.as_str()) < (is_fine(entry), entry.path.as_str())
+        });
+        if self.failed.is_some() || is_full && is_behind {
             return None;
         }
         self.pages += 1;
@@ -155,9 +174,10 @@ impl Made {
     }
 
     /// Adds a row. Where there are too many, the last one goes, and its page with it.
-    fn add(&mut self, key: RowKey, entry: SiteEntry, staging: &Staging) {
+    fn add(&mut self, page: Option<Digest>, number: usize, entry: SiteEntry, staging: &Staging) {
+        let key = (is_fine(&entry), entry.path.clone(), page, number);
         self.rows.insert(key, entry);
-        if self.rows.len() <= SITE_ROWS {
+        if self.rows.len() <= self.most {
             return;
         }
         if let Some((_, entry)) = self.rows.pop_last()
@@ -185,6 +205,10 @@ impl Made {
     }
 }
 
+fn is_fine(entry: &SiteEntry) -> bool {
+    entry.tone() != Tone::Bad
+}
+
 impl PageMaker<'_> {
     fn made(&self) -> MutexGuard<'_, Made> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
@@ -201,19 +225,21 @@ impl Onlooker for PageMaker<'_> {
     }
 
     fn show(&self, loaded: Loaded) {
-        let Some(number) = self.made().begin(&loaded.path) else {
+        let made = loaded.show(self.files, (self.question, &self.outer_files), |exhibit| {
+            let mut entry = SiteEntry::of(exhibit, String::new());
+            let number = self.made().begin(&entry)?;
+            let name = format!("pages/{number}.new");
+            entry.page = Some(name.clone());
+            Some((number, name, entry, render_page(exhibit, None)))
+        });
+        let Some((number, name, entry, html)) = made else {
             return;
         };
-        let name = format!("pages/{number}.new");
-        let (entry, html) = loaded.show(self.files, self.question, |exhibit| {
-            let entry = SiteEntry::of(exhibit, name.clone());
-            (entry, render_page(exhibit, None))
-        });
         let stored = self.staging.put(&name, html.as_bytes());
-        let key = (loaded.path, Some(Digest::of(html.as_bytes())), number);
+        let page = Digest::of(html.as_bytes());
         let mut made = self.made();
         match stored {
-            Ok(()) => made.add(key, entry, self.staging),
+            Ok(()) => made.add(Some(page), number, entry, self.staging),
             Err(error) => made.failed = Some(error),
         }
     }
@@ -227,13 +253,12 @@ impl Onlooker for PageMaker<'_> {
                 lines.join("; ").trim_start().to_owned()
             }
         };
-        let mut made = self.made();
-        let Some(number) = made.begin(&result.path) else {
-            return;
-        };
         let is_judged = !matches!(result.verdict, Verdict::NotChecked(_));
         let entry = SiteEntry::without_page(result.path.clone(), result.format, reason, is_judged);
-        made.add((result.path.clone(), None, number), entry, self.staging);
+        let mut made = self.made();
+        if let Some(number) = made.begin(&entry) {
+            made.add(None, number, entry, self.staging);
+        }
     }
 }
 
@@ -272,6 +297,44 @@ fn slug(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use runseal_report::{Answer, Answers};
+
+    #[test]
+    fn bound_of_a_site_hides_no_bad_unit_behind_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let staging = Staging::begin_beside(&folder.path().join("site")).unwrap();
+        let mut made = Made::new(2);
+        let answer = |tone| Answer {
+            question: "a question",
+            tone,
+            word: String::new(),
+            detail: String::new(),
+        };
+        for (path, tone) in [
+            ("a", Tone::Good),
+            ("b", Tone::Good),
+            ("z", Tone::Bad),
+            ("c", Tone::Good),
+        ] {
+            let answers = Answers {
+                intact: answer(tone),
+                signed: answer(Tone::Neutral),
+                trusted: answer(Tone::Neutral),
+                outcome: answer(Tone::Neutral),
+            };
+            let entry = SiteEntry {
+                answers: Some(answers),
+                ..SiteEntry::without_page(path.to_owned(), None, String::new(), true)
+            };
+            if let Some(number) = made.begin(&entry) {
+                made.add(None, number, entry, &staging);
+            }
+        }
+        assert_eq!(made.counts.units(), 4);
+        let entries = made.into_entries(&staging).unwrap();
+        let paths: Vec<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
+        assert_eq!(paths, ["z", "a"]);
+    }
 
     #[test]
     fn slugs_are_plain_whatever_the_path_is() {

@@ -10,6 +10,7 @@ use runseal_core::formats::detect::Detected;
 use runseal_core::formats::model_io::bodies::bodies_folder;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::Outcome;
+use runseal_engine::archive::read_archive_file;
 use runseal_engine::directory::{DirectorySource, RootLink};
 use runseal_engine::input::read_file;
 use runseal_engine::signing::{BESIDE, path_beside, path_with_name};
@@ -46,11 +47,14 @@ impl WholeFiles {
             let hint = "name a file or folder, or leave --embed out";
             return Err(CliError::usage("standard input cannot be carried", hint));
         }
-        // For something inside an archive, the whole archive is embedded.
+        // For something inside an archive the archive is embedded, so it may hold nothing else.
         let (outer, inner) = match shown.split_once("!/") {
             Some((outer, inner)) if !path.exists() => (Path::new(outer), Some(inner)),
             _ => (path, None),
         };
+        if let Some(inner) = inner {
+            refuse_others(outer, inner, &shown)?;
+        }
         // What its name stands for is judged, and signatures lie beside that name, also where it is a link.
         let outer = path_with_name(&LocalFiles, outer);
         let (whole, within) = match folder_of(&outer) {
@@ -120,6 +124,40 @@ impl WholeFiles {
                 bytes: *bytes,
                 limit: CARRIED,
             },
+        }
+    }
+}
+
+/// Refuses an archive that holds more than the unit at `inner` and its signatures: who is given the page would be given
+/// everything.
+fn refuse_others(archive: &Path, inner: &str, shown: &str) -> Result<(), CliError> {
+    let Some(archive) = read_archive_file(archive)? else {
+        return Ok(());
+    };
+    let inner = inner.trim_end_matches('/');
+    let is_own = |name: &[u8]| {
+        let rest = name.strip_prefix(inner.as_bytes());
+        rest.is_some_and(|rest| {
+            let mut endings = BESIDE.iter().map(|form| form.ending().as_bytes());
+            rest.is_empty() || rest.starts_with(b"/") || endings.any(|ending| ending == rest)
+        })
+    };
+    let mut entries = archive.below("");
+    // The folders that lead to it are named in its path.
+    let leads_to = |name: &[u8]| inner.as_bytes().starts_with(&[name, b"/"].concat());
+    let other = entries.find(|(name, record)| {
+        let is_folder = record.kind() == EntryKind::Directory;
+        !(is_own(name) || is_folder && leads_to(name))
+    });
+    match other {
+        None => Ok(()),
+        Some((name, _)) => {
+            let name = String::from_utf8_lossy(name);
+            let message =
+                format!("the page would carry the whole archive, which holds `{name}` as well");
+            Err(CliError::new(Outcome::Unreadable, "EMBED", message)
+                .at(shown)
+                .hint("unpack it and report the folder alone, or leave --embed out"))
         }
     }
 }

@@ -142,9 +142,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         false => FormatArg::Json,
     };
     match args.format.unwrap_or(on_terminal) {
-        FormatArg::Human => ui::print_bytes(render_human(&finished, &options).as_bytes())?,
+        FormatArg::Human => ui::print_text(&render_human(&finished, &options))?,
         FormatArg::Json => {
-            ui::print_json(&finished.run, Dialect::Kernel)?;
+            ui::print_document(&finished.run, Dialect::Kernel)?;
             for step in &finished.steps {
                 tell_failure(step);
             }

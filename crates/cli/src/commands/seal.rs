@@ -189,9 +189,6 @@ pub fn seal_error(error: SealError) -> CliError {
         SealError::Files(
             RunFilesError::Json { .. } | RunFilesError::NoForm(_) | RunFilesError::Canon(_),
         ) => CliError::new(Outcome::Invalid, "JSON", message),
-        SealError::Files(RunFilesError::Changed { .. }) => {
-            CliError::new(Outcome::Invalid, "CHANGED", message)
-        }
         SealError::Sandbox(error) => sandbox_error(&error),
         SealError::Rejected(_) => CliError::new(Outcome::Invalid, "REJECTED", message),
     }

@@ -15,13 +15,13 @@ use runseal_survey::signing::read_signable;
 use runseal_trust::action::{ACTION_PREDICATE, ActionDraft, ActionError, write_action};
 use runseal_trust::check::{FoundSignature, read_signatures};
 use runseal_trust::dsse::{Envelope, IN_TOTO};
-use runseal_trust::keys::{minisign, sshsig};
+use runseal_trust::keys::{PublicKey, minisign, sshsig};
 use runseal_trust::limits::{MAX_SIGNATURE_FILE_BYTES, MAX_TOKEN_BYTES};
 use runseal_trust::predicate::{
     RUN_PREDICATE, SLSA_PROVENANCE, Signing, Verification, run_predicate, slsa_provenance,
 };
 use runseal_trust::sigstore::encode_keyed_bundle;
-use runseal_trust::statement::{Statement, Subject};
+use runseal_trust::statement::{Statement, Subject, Target};
 use runseal_trust::timestamp::{Token, encode_request};
 
 use crate::clock;
@@ -334,6 +334,7 @@ fn sign_statement(
         meaning: args.meaning.clone(),
         signed_at: Some(now),
         previous: earlier.last().map(Envelope::digest).into_iter().collect(),
+        original: original_of(&signable.target, &earlier, key.signer().public_key()),
     };
     let verification = Verification {
         verdict: if signable.is_valid {
@@ -386,6 +387,25 @@ fn sign_statement(
         .to_bytes()
         .map_err(|error| CliError::internal(error.to_string()))?;
     Envelope::sign(IN_TOTO, payload, key.signer()).map_err(|error| sign_error(&error))
+}
+
+/// What a redacted copy was made from, by the newest statement beside it that the same key signed. Nobody else's
+/// word is repeated: it would become the signer's.
+fn original_of(target: &Target, earlier: &[Envelope], key: &PublicKey) -> Option<Subject> {
+    target.withheld.as_ref()?;
+    let (_, commitment) = target.file.as_ref()?;
+    let commitment = commitment.to_string();
+    earlier.iter().rev().find_map(|envelope| {
+        let message = envelope.signed_bytes();
+        let mut signatures = envelope.signatures.iter();
+        if envelope.payload_type != IN_TOTO
+            || !signatures.any(|signature| key.verifies(&message, &signature.sig))
+        {
+            return None;
+        }
+        let statement = Statement::parse(&envelope.payload).ok()?;
+        statement.original_of(&commitment)
+    })
 }
 
 fn action_of(

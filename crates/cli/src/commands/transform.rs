@@ -59,13 +59,13 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
                 return Ok(Outcome::Valid);
             }
             for (at, question) in bundle.questions.iter().enumerate() {
-                ui::tell(&format!("{}. {} [{}]", at + 1, question.text, question.id));
+                ui::tell_line(&format!("{}. {} [{}]", at + 1, question.text, question.id));
             }
             if let Some(failure) = &bundle.failure {
-                ui::tell(failure);
+                ui::tell_line(failure);
             }
         }
-        Err(refusal) => ui::tell(&refusal.to_string()),
+        Err(refusal) => ui::tell_line(&refusal.to_string()),
     }
     Ok(Outcome::Invalid)
 }

@@ -56,13 +56,13 @@ pub struct Args {
     /// Something of this format must be there; may be given several times.
     #[arg(long, value_name = "FORMAT", value_parser = parse_format)]
     expect_format: Vec<Format>,
-    /// There must be a pack, every pack must record an accepted run, and no other run may have failed.
+    /// There must be a pack, every pack must record an accepted run, and whatever else says how it ended must have succeeded.
     #[arg(long)]
     require_accepted: bool,
     #[command(flatten)]
     trust: TrustArgs,
     /// A log (folder, or postgres://…) or proof (`.tlog-proof`) that must hold its signature,
-    /// or, if unsigned, its digests.
+    /// or, if unsigned, its digests. It counts only with --log-key or --log-policy.
     #[arg(long, value_name = "FILE")]
     log: Option<LogPlace>,
     #[command(flatten)]
@@ -168,7 +168,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let survey = judge.answer(survey, demand).demanding(&demands);
     match args.format {
         AnswerFormat::Human => {
-            ui::print_bytes(render_survey_human(&survey, ui::screen()).as_bytes())?;
+            ui::print_text(&render_survey_human(&survey, ui::screen()))?;
         }
         AnswerFormat::Json => ui::print_asked_json(&render_survey_json(&survey), Dialect::Kernel)?,
         AnswerFormat::Sarif => {
@@ -176,7 +176,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             let folder = folder.as_deref().and_then(Path::to_str);
             ui::print_asked_json(&render_survey_sarif(&survey, folder), Dialect::Kernel)?;
         }
-        AnswerFormat::Junit => ui::print_bytes(render_survey_junit(&survey).as_bytes())?,
+        AnswerFormat::Junit => ui::print_text(&render_survey_junit(&survey))?,
     }
     tell_journals(&args.paths);
     Ok(survey.outcome())

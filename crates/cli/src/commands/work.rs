@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -23,6 +23,9 @@ use crate::ui;
 
 /// How long a waiting worker sleeps before it looks again, unless it is notified.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// The most bytes that a replay may answer.
+const LARGEST_ANSWER: u64 = 64 << 20;
 
 /// Do what is queued in a store, on any number of machines.
 ///
@@ -161,33 +164,48 @@ fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
         Ok(program) => program,
         Err(error) => return not_here(error),
     };
-    let spawned = Command::new(program)
-        .args(["--quiet", "replay", "--format", "json"])
-        .arg(path)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = match spawned {
-        Ok(child) => child,
-        Err(error) => return not_here(error),
-    };
-    let (mut out, mut err) = (child.stdout.take(), child.stderr.take());
+    let mut command = Command::new(program);
+    command.args(["--quiet", "replay", "--format", "json"]);
+    match finish(command.arg(path), LARGEST_ANSWER, lost) {
+        Ok(Some((status, out, err))) => judge(status.code(), &out, &err),
+        Ok(None) => {
+            let message = format!("its answer has more than {LARGEST_ANSWER} bytes");
+            not_replayable(&message, None)
+        }
+        Err(error) => not_here(error),
+    }
+}
+
+/// How a process ended, and what it wrote to standard output and standard error.
+type Finished = (ExitStatus, Vec<u8>, Vec<u8>);
+
+/// Runs a command to its end, or until the task is lost. `None` if it was stopped because it wrote more than
+/// `limit` bytes.
+fn finish(
+    command: &mut Command,
+    limit: u64,
+    lost: &AtomicBool,
+) -> std::io::Result<Option<Finished>> {
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    let is_too_long = AtomicBool::new(false);
     thread::scope(|scope| {
-        let out = thread::Builder::new().spawn_scoped(scope, || read_all(out.as_mut()));
-        let err = thread::Builder::new().spawn_scoped(scope, || read_all(err.as_mut()));
+        // Each pipe ends with its reader, so nobody can wait for what is not read.
+        let out = thread::Builder::new().spawn_scoped(scope, || read_all(out, limit, &is_too_long));
+        let err = thread::Builder::new().spawn_scoped(scope, || read_all(err, limit, &is_too_long));
         let (out, err) = match (out, err) {
             (Ok(out), Ok(err)) => (out, err),
             (Err(error), _) | (_, Err(error)) => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return not_here(error);
+                return Err(error);
             }
         };
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break Ok(status),
-                Ok(None) if lost.load(Ordering::Relaxed) => {
+                Ok(None) if lost.load(Ordering::Relaxed) || is_too_long.load(Ordering::Relaxed) => {
                     let _ = child.kill();
                     break child.wait();
                 }
@@ -199,20 +217,31 @@ fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
             out.join().unwrap_or_default(),
             err.join().unwrap_or_default(),
         );
-        match status {
-            Ok(status) => judge(status.code(), &out, &err),
-            Err(error) => not_here(error),
-        }
+        let status = status?;
+        Ok((!is_too_long.load(Ordering::Relaxed)).then_some((status, out, err)))
     })
 }
 
-fn read_all(from: Option<&mut impl Read>) -> Vec<u8> {
+fn read_all(from: Option<impl Read>, limit: u64, is_too_long: &AtomicBool) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(from) = from {
         // On an error, what was read so far is still worth showing.
-        let _ = from.take(64 << 20).read_to_end(&mut bytes);
+        let _ = from.take(limit + 1).read_to_end(&mut bytes);
+    }
+    if bytes.len() as u64 > limit {
+        is_too_long.store(true, Ordering::Relaxed);
     }
     bytes
+}
+
+/// The verdict about what no other machine could replay either.
+fn not_replayable(message: &str, report: Option<String>) -> ReplayEnd {
+    let error = Value::object([("error", message)]);
+    let message = canonical_text(&error, Dialect::Kernel).unwrap_or_default();
+    ReplayEnd::Judged {
+        outcome: "not replayable".to_owned(),
+        report: report.unwrap_or(message),
+    }
 }
 
 /// Interprets a replay's exit code and output.
@@ -236,14 +265,39 @@ fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
             report,
         },
         // This cannot be replayed, or not without further files. No other machine would do better.
-        (Some(1 | 64), _, report) => {
-            let error = Value::object([("error", said.as_str())]);
-            let message = canonical_text(&error, Dialect::Kernel).unwrap_or_default();
-            ReplayEnd::Judged {
-                outcome: "not replayable".to_owned(),
-                report: report.unwrap_or(message),
-            }
-        }
+        (Some(1 | 64), _, report) => not_replayable(&said, report),
         _ => ReplayEnd::NotHere(said.lines().next().unwrap_or("it was stopped").to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(script: &str, limit: u64) -> Option<Finished> {
+        let mut command = Command::new("sh");
+        let lost = AtomicBool::new(false);
+        finish(command.args(["-c", script]), limit, &lost).unwrap()
+    }
+
+    #[test]
+    fn process_that_writes_more_than_the_limit_is_stopped() {
+        for script in [
+            "exec yes",
+            "exec yes >&2",
+            "trap '' PIPE; exec yes; sleep 1000",
+        ] {
+            assert_eq!(run(script, 100_000), None, "{script}");
+        }
+    }
+
+    #[test]
+    fn process_that_writes_as_much_as_the_limit_is_heard() {
+        let (status, out, err) = run("printf 12345; printf 678 >&2; exit 3", 5).unwrap();
+        assert_eq!(
+            (status.code(), &*out, &*err),
+            (Some(3), &b"12345"[..], &b"678"[..])
+        );
+        assert_eq!(run("printf 123456", 5), None);
     }
 }

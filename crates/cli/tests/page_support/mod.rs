@@ -60,7 +60,7 @@ pub fn seal_by_hand(
         .map(|(path, bytes)| {
             json!({"artifact_name": path.rsplit('/').next(), "relative_path": path,
                 "sha256": Digest::of(bytes).to_string(), "content_type": content_type_of(path),
-                "role": Role::of_path(path).name()})
+                "role": Role::of_path(path).map_or("ARTIFACT", Role::name)})
         })
         .collect();
     let index = canonical(&json!({ "artifacts": entries }));

@@ -256,7 +256,7 @@ pub fn chunked(headers: &str, pieces: &[&[u8]], is_whole: bool) -> Answer {
 pub fn ask(address: &str, method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        "{method} {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
         body.len()
     );
     stream.write_all(request.as_bytes()).unwrap();
@@ -377,7 +377,24 @@ pub fn wait_for_port(port: u16) {
     panic!("nobody listens on port {port}");
 }
 
-/// Passes connections on to `target` and keeps every byte that comes back, in the order of its coming:
+fn replace(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at..].starts_with(old) {
+            true => out.extend_from_slice(new),
+            false => out.push(bytes[at]),
+        }
+        at += if bytes[at..].starts_with(old) {
+            old.len()
+        } else {
+            1
+        };
+    }
+    out
+}
+
+/// Passes connections on to `target`, with its address for its own, and keeps every byte that comes back, in the order of its coming:
 /// a client that asks one thing after the other may use any of its connections.
 pub struct Tap {
     pub url: String,
@@ -389,6 +406,7 @@ impl Tap {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let target = target.to_owned();
+        let own = url.strip_prefix("http://").unwrap().to_owned();
         let answers: Arc<Mutex<Vec<u8>>> = Arc::default();
         let kept = Arc::clone(&answers);
         std::thread::spawn(move || {
@@ -397,8 +415,16 @@ impl Tap {
                 let server = TcpStream::connect(&target).unwrap();
                 let (mut client_in, mut server_out) =
                     (stream.try_clone().unwrap(), server.try_clone().unwrap());
+                let (own, target) = (own.clone(), target.clone());
                 std::thread::spawn(move || {
-                    let _ = std::io::copy(&mut client_in, &mut server_out);
+                    let mut buffer = [0; 65536];
+                    while let Ok(count @ 1..) = client_in.read(&mut buffer) {
+                        // A proxy answers whoever asks for its own address.
+                        let passed = replace(&buffer[..count], own.as_bytes(), target.as_bytes());
+                        if server_out.write_all(&passed).is_err() {
+                            break;
+                        }
+                    }
                     let _ = server_out.shutdown(Shutdown::Write);
                 });
                 let kept = Arc::clone(&kept);

@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 
 use runseal_testkit::cli::Ran;
 
+pub mod forged;
+
 /// A folder of its own for a project, with the program beside it.
 pub struct Project {
     home: tempfile::TempDir,
@@ -56,6 +58,13 @@ impl Project {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, bytes).unwrap();
         path
+    }
+
+    /// Gives a file to the project's user.
+    pub fn give(&self, path: &Path) {
+        if let Some(user) = self.user {
+            chown(path, Some(user), Some(user)).unwrap();
+        }
     }
 
     pub fn read(&self, name: &str) -> String {

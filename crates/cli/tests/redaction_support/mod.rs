@@ -50,6 +50,17 @@ pub fn open_engine(bench: &Bench) {
 
 /// Seals a redactable run with this input, output and artifacts, at `out/<id>`.
 pub fn seal(bench: &Bench, id: &str, input: &str, output: &str, artifacts: &[(&str, &str)]) {
+    seal_with(bench, id, (input, output), artifacts, &[]);
+}
+
+/// The same with more options.
+pub fn seal_with(
+    bench: &Bench,
+    id: &str,
+    (input, output): (&str, &str),
+    artifacts: &[(&str, &str)],
+    more: &[&str],
+) {
     if !bench.path("engine").exists() {
         open_engine(bench);
     }
@@ -61,7 +72,7 @@ pub fn seal(bench: &Bench, id: &str, input: &str, output: &str, artifacts: &[(&s
     for (name, text) in artifacts {
         bench.write(&format!("files/{name}"), text);
     }
-    let mut command = bench.command(&[
+    let options = [
         "seal",
         "engine",
         "input.json",
@@ -73,7 +84,8 @@ pub fn seal(bench: &Bench, id: &str, input: &str, output: &str, artifacts: &[(&s
         "--artifacts",
         "files",
         "--redactable",
-    ]);
+    ];
+    let mut command = bench.command(&[&options[..], more].concat());
     command
         .env("SOURCE_DATE_EPOCH", "1700000000")
         .stdin(Stdio::null());

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::model_io::reading::{Api, Reading};
+use runseal_core::formats::model_io::{PROMPT_CONTENT, is_of_proxy};
 
 use super::content::words_of;
 use super::members::{List, integer_at, list_at, string_at, text_at, text_of};
@@ -54,10 +55,11 @@ pub(super) fn conversation_block<'a>(
     if calls.is_empty() {
         return None;
     }
+    let is_of_proxy = is_of_proxy(root);
     let mut turns = Vec::new();
     for (at, call) in calls.iter().enumerate().take(STEPS) {
         let place = |member: &str| vec![About::place(file, format!("/interactions/{at}/{member}"))];
-        let asked = asked_turns(exhibit, call);
+        let asked = asked_turns(exhibit, call, is_of_proxy);
         let asked = asked.into_iter().map(|turn| Turn {
             about: [place("prompt_hash"), place("i")].concat(),
             ..turn
@@ -65,7 +67,7 @@ pub(super) fn conversation_block<'a>(
         turns.extend(asked);
         let note = note_of(call);
         let content = string_at(call, "response_content");
-        let answered = match proxied_turns(exhibit, call) {
+        let answered = match proxied_turns(exhibit, call).filter(|_| is_of_proxy) {
             Some(turns) => turns,
             None => content.map_or_else(Vec::new, answered_turns),
         };
@@ -94,30 +96,13 @@ fn turn<'a>(role: impl Into<Cow<'a, str>>, said: Words<'a>) -> Turn<'a> {
     }
 }
 
-/// What the model was asked: its messages where they were kept, otherwise that they were not.
-fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Vec<Turn<'a>> {
-    if let Some(turns) = requested_turns(exhibit, call) {
+/// What the model was asked, as far as `prompt_hash` holds it fast: a recording may say anything else besides.
+fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>, is_of_proxy: bool) -> Vec<Turn<'a>> {
+    if let Some(turns) = requested_turns(exhibit, call).filter(|_| is_of_proxy) {
         return turns;
     }
-    for member in [
-        "messages",
-        "request.messages",
-        "prompt.messages",
-        "request.input",
-    ] {
-        let messages = list_at(call, member);
-        if !messages.is_empty() {
-            let message = |message: Node<'a>| {
-                let role = text_at(message, "role").unwrap_or_else(|| "user".to_owned());
-                turn(role, content_words(message))
-            };
-            return last_messages(messages, message);
-        }
-    }
-    for member in ["prompt", "prompt_content", "request", "input"] {
-        if let Some(text) = string_at(call, member) {
-            return vec![turn("user", Words::Plain(text))];
-        }
+    if let Some(text) = string_at(call, PROMPT_CONTENT) {
+        return vec![turn("user", Words::Plain(text))];
     }
     let hash = text_at(call, "prompt_hash").unwrap_or_default();
     let said = match exhibit.content_of(&hash) {

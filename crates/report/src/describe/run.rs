@@ -1,45 +1,66 @@
 //! The run bundle: contracts, inputs, the command and what it printed, outputs; and the engine alone.
+//!
+//! What a file is follows from its path and the kind of run ([`RunReading`]), never from what the bundle's index
+//! calls it.
 
-use runseal_core::canon::{Kind, Node};
-use runseal_core::formats::run_bundle::recorded::NEVER_SEEN;
-
-use super::content::{add_contents, content_block, words_of};
-use super::members::{
-    List, ListPlace, at, facts_of, integer_at, list_at, string_at, table, text_at, text_of,
+use runseal_core::canon::Node;
+use runseal_core::formats::run_bundle::layout::{
+    ARTIFACT_INDEX, CONTEXT_STRIPPED, INPUT_SCHEMA, MANIFEST, MODEL_IO, OUTPUT_SCHEMA,
+    RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, RUN_PARAMETERS, Role, STDERR_LOG, STDOUT_LOG,
+    SUMS, content_type_of, path_of_exact,
 };
+use runseal_core::formats::run_bundle::reading::{RunEnding, RunKind, RunReading};
+use runseal_core::formats::run_bundle::recorded::NEVER_SEEN;
+use runseal_core::source::MemberFile;
+
+use super::content::{add_contents, content_block, size_text, words_of};
+use super::members::{List, facts_of, integer_at, list_at, string_at, text_at, text_of};
 use super::model::conversation_block;
 use super::picture::{Card, Lane, Mark, flow};
 use super::plain::document_block;
 use super::timeline::Timeline;
-use super::{About, Block, Body, Description, Step, Tree, Words};
+use super::{About, Block, Body, Description, Row, Step, Table, Tree, Words};
 use crate::exhibit::Exhibit;
 use crate::limits::{CONTENTS, ROWS};
 use crate::reveal::counted;
 
-const INDEX: &str = "ARTIFACT_INDEX.json";
-const INPUT: &str = "RUN_INPUT.json";
-const OUTPUT: &str = "RUN_OUTPUT.json";
-const META: &str = "RUN_META.json";
-const ENVIRONMENT: &str = "RUN_ENVIRONMENT.json";
-const MODEL_IO: &str = "model_io.json";
+/// A run bundle with what it says of its run.
+#[derive(Clone, Copy)]
+struct Run<'a, 'e> {
+    exhibit: &'e Exhibit<'a>,
+    reading: RunReading<'a>,
+}
 
-/// The engine code of a command that was recorded as it ran.
-const RECORDED: &str = "RECORDED_COMMAND";
+impl<'a, 'e> Run<'a, 'e> {
+    fn document(&self, name: &str) -> Option<Node<'a>> {
+        self.exhibit.document(name)
+    }
 
-/// An entry of the bundle's index.
-struct Entry<'a> {
-    at: usize,
-    path: String,
-    role: String,
-    node: Node<'a>,
+    /// The files with this role.
+    fn files(&self, role: Option<Role>) -> impl Iterator<Item = &'a MemberFile> + Clone + use<'a> {
+        let reading = self.reading;
+        let has_role =
+            move |file: &&MemberFile| file.kind.is_none() && reading.role_of(&file.path) == role;
+        self.exhibit.files.iter().filter(has_role)
+    }
+
+    /// The same without copies of JSON files byte for byte, which stand beside their canonical form.
+    fn shown(&self, role: Role) -> impl Iterator<Item = &'a MemberFile> + Clone + use<'a> {
+        let files = self.files(Some(role));
+        files.filter(|file| path_of_exact(&file.path).is_none())
+    }
 }
 
 pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    add_identity(description, exhibit);
-    add_inputs(description, exhibit);
-    add_doings(description, exhibit);
-    add_outputs(description, exhibit);
-    if let Some(environment) = exhibit.document(ENVIRONMENT) {
+    let run = Run {
+        exhibit,
+        reading: RunReading::new(|name| exhibit.document(name)),
+    };
+    add_identity(description, run);
+    add_inputs(description, run);
+    add_doings(description, run);
+    add_outputs(description, run);
+    if let Some(environment) = run.document(RUN_ENVIRONMENT) {
         description.add_facts(
             environment,
             &[
@@ -47,13 +68,11 @@ pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhi
                 ("observation.level", "observation"),
             ],
         );
-        let gaps = ["observation.gaps", "capture_gaps", "gaps"];
-        let gaps = gaps.map(|path| list_at(environment, path));
-        let all = || gaps.iter().flat_map(|list| list.iter());
+        let gaps = list_at(environment, "observation.gaps");
         // What this run lacks first, then what every recording does.
         let is_general = |gap: &Node<'_>| text_at(*gap, "kind").as_deref() == Some(NEVER_SEEN);
-        let own = all().filter(|gap| !is_general(gap));
-        let gaps = own.chain(all().filter(is_general)).take(ROWS);
+        let own = gaps.iter().filter(|gap| !is_general(gap));
+        let gaps = own.chain(gaps.iter().filter(is_general)).take(ROWS);
         description
             .gaps
             .extend(gaps.map(|gap| match text_at(gap, "detail") {
@@ -66,35 +85,13 @@ pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhi
     }
 }
 
-/// The list of the index.
-fn index_of<'a>(exhibit: &Exhibit<'a>) -> List<'a> {
-    let list = exhibit.document(INDEX).map(|index| match index.kind() {
-        Kind::Array => List::of(index),
-        _ => list_at(index, "artifacts"),
-    });
-    list.unwrap_or_default()
-}
-
-/// Its entries, each made when it is asked for: there may be a million of them.
-fn entries_of<'a>(exhibit: &Exhibit<'a>) -> impl Iterator<Item = Entry<'a>> + Clone + use<'a> {
-    let entry = |(at, node): (usize, Node<'a>)| Entry {
-        at,
-        path: text_at(node, "relative_path").unwrap_or_default(),
-        role: text_at(node, "role").unwrap_or_default(),
-        node,
-    };
-    index_of(exhibit).iter().enumerate().map(entry)
-}
-
-fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    let meta = exhibit.document(META);
+fn add_identity<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
+    let meta = run.document(RUN_META);
     let of_meta = |path| meta.and_then(|meta| text_at(meta, path));
     let engine = of_meta("engine_code").unwrap_or_else(|| "an unknown engine".to_owned());
-    let argv = exhibit
-        .document(INPUT)
-        .and_then(|input| command_of(input, "argv"));
-    description.headline = Some(match argv {
-        Some(command) if engine == RECORDED => command,
+    let command = run.reading.command().and_then(command_text);
+    description.headline = Some(match (run.reading.kind(), command) {
+        (RunKind::Recorded, Some(command)) => command,
         _ => {
             let version = of_meta("engine_version").unwrap_or_default();
             format!("Run of {engine} {version}").trim_end().to_owned()
@@ -115,7 +112,7 @@ fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
             ],
         );
     }
-    if let Some(output) = exhibit.document(OUTPUT) {
+    if let Some(output) = run.document(RUN_OUTPUT) {
         description.add_facts(
             output,
             &[
@@ -128,9 +125,8 @@ fn add_identity<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
 }
 
 /// A list of words as one command line.
-fn command_of(node: Node<'_>, path: &str) -> Option<String> {
-    let list = list_at(node, path);
-    let words = list.lines();
+fn command_text(command: Node<'_>) -> Option<String> {
+    let words = List::of(command).lines();
     let word = |word: &String| match word.is_empty() || word.contains(char::is_whitespace) {
         true => format!("'{word}'"),
         false => word.clone(),
@@ -142,11 +138,14 @@ fn command_of(node: Node<'_>, path: &str) -> Option<String> {
     (!command.is_empty()).then(|| command.join(" "))
 }
 
-fn tree<'a>(exhibit: &Exhibit<'a>, title: &str, file: &str, schema: &str) -> Option<Block<'a>> {
-    let root = exhibit.document(file)?;
+/// A document with the schema that its engine gave it. Nobody wrote schemas for a recorded command, so what those in
+/// the bundle say is not shown.
+fn tree<'a>(run: Run<'a, '_>, title: &str, file: &str, schema: &str) -> Option<Block<'a>> {
+    let root = run.document(file)?;
+    let has_schema = run.reading.kind() != RunKind::Recorded;
     let body = Body::Tree(Tree {
         root,
-        schema: exhibit.document(schema),
+        schema: run.document(schema).filter(|_| has_schema),
     });
     Some(
         Block::new(title, body)
@@ -155,66 +154,60 @@ fn tree<'a>(exhibit: &Exhibit<'a>, title: &str, file: &str, schema: &str) -> Opt
     )
 }
 
-fn add_inputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    if let Some(manifest) = exhibit.document("ENGINE_MANIFEST.json")
+fn add_inputs<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
+    let is_engine = run.reading.kind() == RunKind::Engine;
+    if run.reading.kind() != RunKind::Recorded
+        && let Some(manifest) = run.document(MANIFEST)
         && let Some(text) = text_at(manifest, "description")
     {
         let body = Body::Words(Words::Plain(text.into()));
         let block = Block::new("The engine", body).remark("in its maker's words");
-        description
-            .asked
-            .push(block.about(About::file("ENGINE_MANIFEST.json")));
+        description.asked.push(block.about(About::file(MANIFEST)));
     }
-    description
-        .asked
-        .extend(tree(exhibit, "Parameters", "RUN_PARAMETERS.json", ""));
-    description
-        .asked
-        .extend(tree(exhibit, "Input", INPUT, "INPUT_SCHEMA.json"));
-    if let Some(stripped) = exhibit.document("RUN_CONTEXT_STRIPPED.json") {
+    if is_engine {
+        let parameters = tree(run, "Parameters", RUN_PARAMETERS, "");
+        description.asked.extend(parameters);
+    }
+    let input = tree(run, "Input", RUN_INPUT, INPUT_SCHEMA);
+    description.asked.extend(input);
+    if is_engine && let Some(stripped) = run.document(CONTEXT_STRIPPED) {
         let list = list_at(stripped, "stripped");
         if !list.is_empty() {
             let title = "Taken out of the input before the run";
             let block = Block::new(title, Body::List(list.lines()));
             description
                 .asked
-                .push(block.about(About::file("RUN_CONTEXT_STRIPPED.json")));
+                .push(block.about(About::file(CONTEXT_STRIPPED)));
         }
     }
-    let of_input = |entry: &Entry<'a>| {
-        entry.role == "INPUT" && !entry.path.starts_with("RUN_") && !is_exact(&entry.path)
-    };
-    for entry in entries_of(exhibit).filter(of_input).take(CONTENTS) {
-        description
-            .asked
-            .push(content_block(exhibit, &entry.path).folded());
+    let given = run.shown(Role::Input);
+    let given = given.filter(|file| !file.path.starts_with("RUN_"));
+    for file in given.take(CONTENTS) {
+        let block = content_block(run.exhibit, &file.path);
+        description.asked.push(block.folded());
     }
 }
 
-/// Copies of JSON files byte for byte, which stand beside their canonical form.
-fn is_exact(path: &str) -> bool {
-    path.starts_with("exact/")
-}
-
-fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    let picture = run_picture(exhibit);
+fn add_doings<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
+    let picture = run_picture(run);
     description
         .done
         .push(Block::new("The run", Body::Picture(picture)));
-    description.done.extend(command_step(exhibit));
-    if let Some(calls) = exhibit.document(MODEL_IO) {
-        description
-            .done
-            .extend(conversation_block(exhibit, MODEL_IO, calls));
+    description.done.extend(command_step(run));
+    if run.reading.kind() == RunKind::Recorded
+        && let Some(calls) = run.document(MODEL_IO)
+    {
+        let conversation = conversation_block(run.exhibit, MODEL_IO, calls);
+        description.done.extend(conversation);
     }
     let mut timeline = Timeline::default();
-    if let Some(environment) = exhibit.document(ENVIRONMENT) {
+    if let Some(environment) = run.document(RUN_ENVIRONMENT) {
         for prefix in ["", "timing.", "execution.", "run."] {
             for end in ["completed_at", "ended_at", "finished_at"] {
                 let from = format!("{prefix}started_at");
                 timeline.add_span(
                     "command",
-                    (ENVIRONMENT, environment),
+                    (RUN_ENVIRONMENT, environment),
                     &from,
                     &format!("{prefix}{end}"),
                 );
@@ -224,25 +217,22 @@ fn add_doings<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
             timeline.push("command", begin, length);
         }
         description.done.extend(timeline.into_block());
-        let block = document_block("Where it ran", ENVIRONMENT, environment);
-        description.done.push(block.remark(ENVIRONMENT).folded());
-    }
-    let of_engine = |entry: &Entry<'a>| entry.role == "ENGINE" && !is_exact(&entry.path);
-    for entry in entries_of(exhibit).filter(of_engine).take(CONTENTS) {
+        let block = document_block("Where it ran", RUN_ENVIRONMENT, environment);
         description
             .done
-            .push(content_block(exhibit, &entry.path).folded());
+            .push(block.remark(RUN_ENVIRONMENT).folded());
+    }
+    for file in run.shown(Role::Engine).take(CONTENTS) {
+        let block = content_block(run.exhibit, &file.path);
+        description.done.push(block.folded());
     }
 }
 
 /// The command with what it printed.
-fn command_step<'a>(exhibit: &Exhibit<'a>) -> Option<Block<'a>> {
-    let (input, output) = (exhibit.document(INPUT), exhibit.document(OUTPUT));
-    let manifest = exhibit.document("ENGINE_MANIFEST.json");
-    let command = (input.and_then(|input| command_of(input, "argv")))
-        .or_else(|| manifest.and_then(|manifest| command_of(manifest, "execution.command")))?;
+fn command_step<'a>(run: Run<'a, '_>) -> Option<Block<'a>> {
+    let command = run.reading.command().and_then(command_text)?;
     let mut facts = Vec::new();
-    if let Some(manifest) = manifest {
+    if let Some(manifest) = run.document(MANIFEST) {
         facts.extend(facts_of(
             manifest,
             &[
@@ -251,60 +241,66 @@ fn command_step<'a>(exhibit: &Exhibit<'a>) -> Option<Block<'a>> {
             ],
         ));
     }
-    let environment = exhibit.document(ENVIRONMENT);
-    for document in [output, environment].into_iter().flatten() {
+    let ending = run.reading.ending();
+    let output = run.document(RUN_OUTPUT);
+    if run.reading.kind() == RunKind::Recorded
+        && let Some(output) = output
+    {
+        let members = [
+            ("exit_status", "exit status"),
+            ("signal", "ended by signal"),
+        ];
+        facts.extend(facts_of(output, &members));
+    }
+    if let Some(environment) = run.document(RUN_ENVIRONMENT) {
         facts.extend(facts_of(
-            document,
+            environment,
             &[
-                ("exit_status", "exit status"),
-                ("exit_code", "exit code"),
-                ("signal", "ended by signal"),
                 ("duration_ms", "milliseconds"),
                 ("peak_memory_bytes", "peak memory in bytes"),
             ],
         ));
     }
-    let status = output.and_then(|output| text_at(output, "exit_status"));
-    let mark = match output.and_then(|output| at(output, "failed")?.as_bool()) {
-        Some(true) => Mark::Bad,
-        Some(false) => Mark::Good,
-        None => Mark::Plain,
+    let (state, mark) = match ending {
+        RunEnding::Exited(0) => (Some("exit status 0".to_owned()), Mark::Good),
+        RunEnding::Exited(status) => (Some(format!("exit status {status}")), Mark::Bad),
+        RunEnding::Signaled(signal) => (Some(format!("ended by signal {signal}")), Mark::Bad),
+        RunEnding::Failed => (Some("failed".to_owned()), Mark::Bad),
+        RunEnding::Completed | RunEnding::Unknown => (None, Mark::Plain),
     };
-    let is_log = |entry: &Entry<'a>| entry.role == "LOG";
-    let logs: Vec<_> = (entries_of(exhibit).filter(is_log).take(CONTENTS)).collect();
-    let texts = logs.iter().map(|entry| {
-        let words = match exhibit.contents.get(&entry.path) {
+    let logs: Vec<_> = run.shown(Role::Log).take(CONTENTS).collect();
+    let texts = logs.iter().map(|file| {
+        let words = match run.exhibit.contents.get(&file.path) {
             Some(bytes) => words_of(bytes),
             None => Words::Missing("too long to be shown".to_owned()),
         };
-        let label = match entry.path.rsplit('/').next() {
-            Some("stdout.txt") => "standard output".to_owned(),
-            Some("stderr.txt") => "standard error".to_owned(),
-            _ => entry.path.clone(),
+        let label = match file.path.as_str() {
+            STDOUT_LOG => "standard output".to_owned(),
+            STDERR_LOG => "standard error".to_owned(),
+            path => path.to_owned(),
         };
         (label, words)
     });
     let step = Step {
         title: command,
-        state: status.map(|status| format!("exit status {status}")),
+        state,
         mark,
         facts,
         texts: texts.collect(),
-        about: logs.iter().map(|entry| About::file(&*entry.path)).collect(),
+        about: logs.iter().map(|file| About::file(&*file.path)).collect(),
     };
     Some(Block::new("The command", Body::Steps(vec![step])))
 }
 
-fn run_picture(exhibit: &Exhibit<'_>) -> super::Picture {
-    let of_role = |role: &'static str| {
-        let is_role = move |entry: &Entry<'_>| entry.role == role && !is_exact(&entry.path);
-        let card = |entry: Entry<'_>| {
-            let detail = text_at(entry.node, "content_type").unwrap_or_default();
-            Card::new(entry.path.clone(), detail, Mark::Plain).about(About::file(&*entry.path))
+fn run_picture(run: Run<'_, '_>) -> super::Picture {
+    let of_role = |role: Role| {
+        let card = |file: &MemberFile| {
+            let about = About::file(&*file.path);
+            Card::new(file.path.clone(), content_type_of(&file.path), Mark::Plain).about(about)
         };
-        entries_of(exhibit).filter(is_role).map(card)
+        run.shown(role).map(card)
     };
-    let meta = exhibit.document(META);
+    let meta = run.document(RUN_META);
     let of_meta = |path| {
         meta.and_then(|meta| text_at(meta, path))
             .unwrap_or_default()
@@ -314,70 +310,92 @@ fn run_picture(exhibit: &Exhibit<'_>) -> super::Picture {
         of_meta("engine_version"),
         Mark::Plain,
     )
-    .about(About::file(META));
-    let output = exhibit.document(OUTPUT).map(|output| {
+    .about(About::file(RUN_META));
+    let output = run.document(RUN_OUTPUT).map(|output| {
         let semantics = text_at(output, "semantics").unwrap_or_default();
-        Card::new(OUTPUT, semantics, Mark::Plain).about(About::file(OUTPUT))
+        Card::new(RUN_OUTPUT, semantics, Mark::Plain).about(About::file(RUN_OUTPUT))
     });
     flow(vec![
-        Lane::new("Contracts", of_role("CONTRACT")),
-        Lane::new("Inputs", of_role("INPUT")),
-        Lane::new("Engine", [engine].into_iter().chain(of_role("ENGINE"))),
-        Lane::new("Outputs", output.into_iter().chain(of_role("ARTIFACT"))),
+        Lane::new("Contracts", of_role(Role::Contract)),
+        Lane::new("Inputs", of_role(Role::Input)),
+        Lane::new("Engine", [engine].into_iter().chain(of_role(Role::Engine))),
+        Lane::new("Outputs", output.into_iter().chain(of_role(Role::Artifact))),
     ])
 }
 
-fn add_outputs<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
-    let of_artifact = |entry: &Entry<'a>| entry.role == "ARTIFACT" && !is_exact(&entry.path);
-    let artifacts = entries_of(exhibit).filter(of_artifact);
-    let artifacts = artifacts.map(|entry| entry.path);
-    let output = tree(exhibit, "Output", OUTPUT, "OUTPUT_SCHEMA.json");
-    let meta = exhibit.document(META);
-    let engine = meta.and_then(|meta| text_at(meta, "engine_code"));
-    if engine.as_deref() == Some(RECORDED) && artifacts.clone().next().is_some() {
+/// The roles in the order of the list of all files: what the user made first, then what everybody's bundle has.
+const ORDER: [Role; 9] = [
+    Role::Artifact,
+    Role::Output,
+    Role::Log,
+    Role::Input,
+    Role::Engine,
+    Role::Environment,
+    Role::Contract,
+    Role::Meta,
+    Role::Index,
+];
+
+fn add_outputs<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
+    let artifacts = run.shown(Role::Artifact);
+    let artifacts = artifacts.map(|file| file.path.as_str());
+    let output = tree(run, "Output", RUN_OUTPUT, OUTPUT_SCHEMA);
+    if run.reading.kind() == RunKind::Recorded && artifacts.clone().next().is_some() {
         // The output of a recorded command is a list of the files that it left: the files come first.
-        add_contents(description, exhibit, "artifact", artifacts);
+        add_contents(description, run.exhibit, "artifact", artifacts);
         description.came_out.extend(output.map(Block::folded));
     } else {
         description.came_out.extend(output);
-        add_contents(description, exhibit, "artifact", artifacts);
+        add_contents(description, run.exhibit, "artifact", artifacts);
     }
-    // What the user made first, then what everybody's bundle has.
-    let rank = |entry: &Entry<'_>| match entry.role.as_str() {
-        "ARTIFACT" => 0,
-        "OUTPUT" => 1,
-        "LOG" => 2,
-        "INPUT" => 3,
-        "ENGINE" => 4,
-        _ => OTHERS,
+    let is_listed = |file: &&MemberFile| !matches!(file.path.as_str(), ARTIFACT_INDEX | SUMS);
+    let files = |role| run.files(role).filter(is_listed);
+    let all = || ORDER.into_iter().flat_map(|role| files(Some(role)));
+    let row = |file: &'a MemberFile| {
+        let role = run.reading.role_of(&file.path).map_or("", Role::name);
+        (
+            file,
+            vec![role.to_owned(), content_type_of(&file.path).to_owned()],
+        )
     };
-    let of_rank = |wanted| entries_of(exhibit).filter(move |entry| rank(entry) == wanted);
-    let ordered: Vec<_> = (0..=OTHERS).flat_map(of_rank).take(ROWS).collect();
-    let list = ListPlace {
-        elements: ordered.iter().map(|entry| entry.node).collect(),
-        total: index_of(exhibit).len(),
-        file: INDEX,
-        pointer: "/artifacts",
-    };
-    let columns = [
-        ("relative_path", "path"),
-        ("role", "role"),
-        ("content_type", "declared type"),
-        ("sha256", "sha256"),
-    ];
-    if let Some(mut block) = table("All artifacts", &list, &columns) {
-        if let Body::Table(table) = &mut block.body {
-            for (row, entry) in table.rows.iter_mut().zip(&ordered) {
-                let place = About::place(INDEX, format!("/artifacts/{}", entry.at));
-                row.about = vec![place, About::file(&*entry.path)];
-            }
-        }
-        description.came_out.push(block);
-    }
+    let columns = ["path", "role", "type", "sha256"];
+    let table = files_table("All artifacts", &columns, all().map(row));
+    description.came_out.extend(table);
+    let row = |file: &'a MemberFile| (file, vec![size_text(file.bytes)]);
+    let unknown = files_table(
+        "Not part of the run",
+        &["path", "size", "sha256"],
+        files(None).map(row),
+    );
+    let remark = "files at places that the format does not know: nothing says what they are, and a replay compares \
+                  them with nothing";
+    description
+        .came_out
+        .extend(unknown.map(|it| it.remark(remark)));
 }
 
-/// The rank in the list of all files of what has none of its own.
-const OTHERS: u8 = 5;
+/// A table of files, each with its path, some cells and its digest; nothing if there are no files.
+fn files_table<'a, 'f>(
+    title: &str,
+    columns: &[&str],
+    mut files: impl Iterator<Item = (&'f MemberFile, Vec<String>)>,
+) -> Option<Block<'a>> {
+    let row = |(file, mut cells): (&MemberFile, Vec<String>)| {
+        cells.insert(0, file.path.clone());
+        cells.push(file.sha256.map(|it| it.to_string()).unwrap_or_default());
+        Row {
+            cells,
+            about: vec![About::file(&*file.path)],
+        }
+    };
+    let rows: Vec<_> = files.by_ref().take(ROWS).map(row).collect();
+    let table = Table {
+        columns: columns.iter().map(|name| (*name).to_owned()).collect(),
+        left_out: files.count(),
+        rows,
+    };
+    (!table.rows.is_empty()).then(|| Block::new(title, Body::Table(table)))
+}
 
 /// An engine's contracts.
 pub(super) fn describe_engine<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {

@@ -13,10 +13,10 @@ pub use table::{render_spark, render_table};
 
 use std::borrow::Cow;
 
-use runseal_core::verify::one_line;
+pub(crate) use runseal_core::hidden::one_line as plain;
 
 use crate::answers::Tone;
-use crate::reveal::{cut, reveal};
+use crate::reveal::cut;
 
 /// Where text is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,11 +63,6 @@ impl Screen {
         self.width
             .map_or(usize::MAX, |width| width.saturating_sub(indent).max(20))
     }
-}
-
-/// A text from outside on one line, with nothing hidden in it.
-pub(crate) fn plain(text: &str) -> String {
-    reveal(&one_line(text)).into_owned()
 }
 
 /// How many columns a text takes. Wide characters take two.

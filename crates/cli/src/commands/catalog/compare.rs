@@ -165,7 +165,7 @@ fn print_human(comparison: &Comparison) -> Result<(), CliError> {
             cells
         })
         .collect();
-    ui::print_bytes(render_table(ui::screen(), &headers, &rows).as_bytes())?;
+    ui::print_text(&render_table(ui::screen(), &headers, &rows))?;
     match (comparison.rows.is_empty(), comparison.same) {
         (true, _) => ui::note("nothing that the catalogue knows differs"),
         (false, 0) => {}

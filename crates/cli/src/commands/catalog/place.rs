@@ -20,7 +20,7 @@ const FILE: &str = "catalog.db";
 #[derive(clap::Args)]
 pub struct CatalogArgs {
     /// The catalogue: a file, or postgres://USER@HOST/DATABASE. Where not given, the server that
-    /// RUNSEAL_STORE names, else the nearest .runseal/catalog.db, here or in a folder above.
+    /// RUNSEAL_STORE names, else the nearest .runseal/catalog.db, here or in a folder above, that is yours or root's.
     #[arg(long, value_name = "STORE")]
     store: Option<OsString>,
 }
@@ -37,10 +37,10 @@ impl CatalogArgs {
         let given = self.store.as_ref().filter(|text| !text.is_empty());
         match given {
             Some(text) => Place::of(text),
-            None => Ok(match server_of_environment()? {
-                Some(address) => Place::Server(address),
-                None => Place::File(nearest(FILE)),
-            }),
+            None => match server_of_environment()? {
+                Some(address) => Ok(Place::Server(address)),
+                None => nearest(FILE).map(Place::File),
+            },
         }
     }
 
@@ -113,6 +113,7 @@ pub fn catalog_error(error: &CatalogError) -> CliError {
         CatalogError::BadTag(_) => told(Outcome::Usage, "USAGE")
             .hint("a tag has up to 100 characters on one line, and no blanks around it"),
         CatalogError::Folder { .. }
+        | CatalogError::Write(_)
         | CatalogError::Sql(_)
         | CatalogError::Store(_)
         | CatalogError::Thread(_) => told(Outcome::Unreadable, "CATALOG"),

@@ -102,5 +102,5 @@ fn print_entry(entry: &Entry) -> Result<(), CliError> {
     }
     let headers = ["digest".to_owned(), entry.digest.to_string()];
     let table = render_table(ui::screen(), &headers, &rows);
-    ui::print_bytes(table.as_bytes())
+    ui::print_text(&table)
 }

@@ -1,6 +1,9 @@
 //! Entries as tables, JSON and CSV.
 
-use runseal_core::canon::{Dialect, Value, canonical_text};
+use std::borrow::Cow;
+
+use runseal_core::canon::{Dialect, Value};
+use runseal_core::hidden::{answer_text, reveal};
 use runseal_engine::catalog::{CatalogReader, Entry, Query, ValueName};
 use runseal_report::terminal::render_table;
 
@@ -180,25 +183,40 @@ fn print_table(entries: &[Entry], columns: &[ValueColumn]) -> Result<(), CliErro
     let pick = |row: &[String]| used.iter().map(|at| row[*at].clone()).collect::<Vec<_>>();
     let rows: Vec<Vec<String>> = rows.iter().map(|row| pick(row)).collect();
     let table = render_table(ui::screen(), &pick(&headers), &rows);
-    ui::print_bytes(table.as_bytes())
+    ui::print_text(&table)
 }
 
-/// A line of CSV (RFC 4180).
+/// A line of CSV (RFC 4180) for spreadsheets. Cells repeat what others wrote, so hidden characters are written out, and
+/// a text that a spreadsheet would take for a formula has a `'` before it.
 pub fn csv_line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = cells
         .into_iter()
-        .map(|cell| match cell.contains(['"', ',', '\n', '\r']) {
-            true => format!("\"{}\"", cell.replace('"', "\"\"")),
-            false => cell.to_owned(),
+        .map(|cell| {
+            let cell = match is_formula(cell) {
+                true => Cow::Owned(format!("'{cell}")),
+                false => Cow::Borrowed(cell),
+            };
+            let cell = reveal(&cell);
+            match cell.contains(['"', ',', '\n', '\'']) {
+                true => format!("\"{}\"", cell.replace('"', "\"\"")),
+                false => cell.into_owned(),
+            }
         })
         .collect();
     format!("{}\r\n", quoted.join(","))
 }
 
+/// Whether a spreadsheet may take a text for a formula. Numbers with a sign are numbers.
+fn is_formula(cell: &str) -> bool {
+    let is_number = cell.parse::<f64>().is_ok_and(f64::is_finite);
+    // The wide forms count where a spreadsheet runs in an East Asian language.
+    let signs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+    !is_number && cell.trim_start_matches(' ').starts_with(signs)
+}
+
 /// JSON on one line.
 pub fn json_text(value: &Value) -> Result<String, CliError> {
-    canonical_text(value, Dialect::Jcs)
-        .map_err(|error| CliError::no_form(&error, "standard output"))
+    answer_text(value, Dialect::Jcs).map_err(|error| CliError::no_form(&error, "standard output"))
 }
 
 #[cfg(test)]
@@ -211,5 +229,27 @@ mod tests {
             csv_line(["a", "b,c", "d\"e", "f\ng", ""]),
             "a,\"b,c\",\"d\"\"e\",\"f\ng\",\r\n"
         );
+    }
+
+    #[test]
+    fn csv_cell_is_never_a_formula_and_a_number_stays_one() {
+        for number in ["-1.5e-3", "+7", "-0", "42", "0.25"] {
+            assert_eq!(csv_line([number]), format!("{number}\r\n"));
+        }
+        for text in [
+            "=1+1",
+            "+cmd|' /C calc'!A0",
+            "-2+3",
+            "@SUM(A1)",
+            "-inf",
+            "＝1",
+            " =1",
+        ] {
+            let line = csv_line([text]);
+            let cell = line.trim_end().trim_matches('"');
+            assert!(cell.starts_with('\''), "{line}");
+        }
+        assert_eq!(csv_line(["\t=1"]), "\"'\t=1\"\r\n");
+        assert_eq!(csv_line(["\r\u{202e}"]), "\"'\\u{d}\\u{202e}\"\r\n");
     }
 }

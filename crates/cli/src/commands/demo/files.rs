@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use runseal_engine::atomic::{Readers, write_bytes, write_new};
+
 macro_rules! examples {
     ($($target:literal = $source:literal),+ $(,)?) => {
         [$(($target, include_str!(concat!("../../../../../examples/", $source)))),+]
@@ -34,7 +36,7 @@ pub(super) fn write_examples(folder: &Path) -> io::Result<()> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(path, text)?;
+        write_new(&path, text.as_bytes(), Readers::AsUmask).map_err(|error| error.source)?;
     }
     Ok(())
 }
@@ -46,7 +48,8 @@ pub(super) fn copy(from: &Path, to: &Path) -> io::Result<()> {
         if let Some(parent) = to.parent() {
             fs::create_dir_all(parent)?;
         }
-        return fs::write(to, fs::read(from)?);
+        let written = write_new(to, &fs::read(from)?, Readers::AsUmask);
+        return written.map_err(|error| error.source);
     }
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {
@@ -74,6 +77,6 @@ pub(super) fn change_one_byte(path: &Path, behind: &str) -> io::Result<(usize, c
         other => other - 1,
     };
     bytes[at] = new;
-    fs::write(path, bytes)?;
+    write_bytes(path, &bytes).map_err(|error| error.source)?;
     Ok((at, char::from(old), char::from(new)))
 }

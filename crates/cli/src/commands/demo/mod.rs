@@ -11,6 +11,7 @@ mod walk;
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
+use runseal_engine::private::PrivateFolder;
 
 use crate::error::CliError;
 use shell::Shell;
@@ -58,9 +59,7 @@ fn prepare(args: &Args) -> Result<PathBuf, CliError> {
             }
             folder.clone()
         }
-        None => tempfile::Builder::new()
-            .prefix("runseal-demo-")
-            .tempdir()
+        None => PrivateFolder::create("demo")
             .map_err(|error| failed("no temporary folder", &error))?
             .keep(),
     };

@@ -97,7 +97,7 @@ fn reasons_error(code: &'static str, reasons: &[String]) -> CliError {
         None => ("the job cannot be bundled", reasons),
     };
     for reason in before {
-        ui::tell(&format!("{code}: {reason}"));
+        ui::tell_line(&format!("{code}: {reason}"));
     }
     CliError::new(Outcome::Invalid, code, last)
 }

@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let summary =
         index_paths(&mut *store, &root, &args.paths).map_err(|error| index_error(&error))?;
     for (path, reason) in &summary.skipped {
-        ui::tell(&format!("skipped {path}: {reason}"));
+        ui::tell_line(&format!("skipped {path}: {reason}"));
     }
     let mut printed = Value::object([
         ("files", summary.files),

@@ -3,13 +3,17 @@
 use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 
 use runseal_core::verify::Outcome;
 use runseal_engine::store::sqlite::{SqliteReader, SqliteStore};
 use runseal_engine::store::{ServerFault, Store, StoreError, StoreReader};
 
 use crate::error::CliError;
+use crate::ui;
 
 /// The folder that holds a project's store.
 const FOLDER: &str = ".runseal";
@@ -22,7 +26,7 @@ const VARIABLE: &str = "RUNSEAL_STORE";
 #[derive(clap::Args)]
 pub struct StoreArgs {
     /// The store: a file, or postgres://USER@HOST/DATABASE. Where not given, what RUNSEAL_STORE
-    /// names, else the nearest .runseal/jobs.db, here or in a folder above.
+    /// names, else the nearest .runseal/jobs.db, here or in a folder above, that is yours or root's.
     #[arg(long, value_name = "STORE")]
     store: Option<OsString>,
 }
@@ -64,23 +68,62 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// The nearest file of this name in a `.runseal`, here or in a folder above; where there is none, the
-/// one that would stand here.
-pub fn nearest(file: &str) -> PathBuf {
-    let here = std::env::current_dir().unwrap_or_default();
-    let above = here
-        .ancestors()
-        .skip(1)
-        .map(|folder| folder.join(FOLDER).join(file));
+/// The nearest file of this name in a `.runseal`, here or in a folder above; if there is none, the one that
+/// would be made here. Nobody named it, so it counts only if nobody else prepared it: those of other users
+/// above are passed over, and one that is here is an error.
+pub fn nearest(file: &str) -> Result<PathBuf, CliError> {
     let near = Path::new(FOLDER).join(file);
-    if near.is_file() {
-        near
-    } else {
-        above
-            .into_iter()
-            .find(|path| path.is_file())
-            .unwrap_or(near)
+    if !near.is_file() {
+        let here = std::env::current_dir().unwrap_or_default();
+        for folder in here.ancestors().skip(1) {
+            let path = folder.join(FOLDER).join(file);
+            match path.is_file().then(|| find_stranger(folder, file)) {
+                Some(None) => return Ok(path),
+                Some(Some(_)) => tell_passed_over(&path),
+                None => {}
+            }
+        }
     }
+    check_own(file)?;
+    Ok(near)
+}
+
+/// Refuses the place for a store here if another user may have prepared it.
+fn check_own(file: &str) -> Result<(), CliError> {
+    let Some(place) = find_stranger(Path::new("."), file) else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{}` belongs to another user, so the store in it is not used unasked",
+        place.display()
+    );
+    let hint = format!("if you trust that user, name it: --store {FOLDER}/{file}");
+    Err(CliError::new(Outcome::Unreadable, "STORE", message).hint(hint))
+}
+
+/// Which of `folder`, its `.runseal` and the file in there belongs neither to this user nor to root. What
+/// does not exist belongs to nobody; of a link, both it and what it leads to count.
+fn find_stranger(folder: &Path, file: &str) -> Option<PathBuf> {
+    let own = rustix::process::geteuid().as_raw();
+    let is_strange = |found: std::io::Result<Metadata>| {
+        found.is_ok_and(|found| ![own, 0].contains(&found.uid()))
+    };
+    let runseal = folder.join(FOLDER);
+    let file = runseal.join(file);
+    [folder.to_owned(), runseal, file]
+        .into_iter()
+        .find(|path| is_strange(path.symlink_metadata()) || is_strange(path.metadata()))
+}
+
+/// Says once which store was not used: a command looks for it several times.
+fn tell_passed_over(path: &Path) {
+    static TOLD: Once = Once::new();
+    TOLD.call_once(|| {
+        ui::note(&format!(
+            "`{}` is passed over: it, or its folder, belongs to another user; --store uses it",
+            path.display()
+        ));
+    });
 }
 
 /// The address of a server that the environment names.
@@ -115,13 +158,22 @@ impl StoreArgs {
 
     /// Where the store is that is meant.
     fn place(&self) -> Result<Place, CliError> {
-        Ok(self.given()?.unwrap_or_else(|| Place::File(nearest(FILE))))
+        match self.given()? {
+            Some(place) => Ok(place),
+            None => nearest(FILE).map(Place::File),
+        }
     }
 
     /// Creates the store, or migrates an older one; returns its place, without a password.
     pub fn create(&self) -> Result<(Box<dyn Store>, String), CliError> {
-        let place = self.given()?;
-        match place.unwrap_or_else(|| Place::File(Path::new(FOLDER).join(FILE))) {
+        let place = match self.given()? {
+            Some(place) => place,
+            None => {
+                check_own(FILE)?;
+                Place::File(Path::new(FOLDER).join(FILE))
+            }
+        };
+        match place {
             Place::Server(address) => server::create(&address),
             Place::File(path) => {
                 let store =

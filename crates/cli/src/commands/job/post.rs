@@ -80,7 +80,7 @@ fn invalid(faults: &[PlanFault], shown: &str) -> CliError {
     let faults = &faults[..faults.len() - more];
     if let Some((_, before)) = faults.split_last() {
         for fault in before {
-            ui::tell(&format!("PLAN: {}: {}", fault.message, place(fault)));
+            ui::tell_line(&format!("PLAN: {}: {}", fault.message, place(fault)));
         }
     }
     if more > 0 {

@@ -129,7 +129,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         // A summary of nothing would read like a verdict.
         LintFormat::Human if linted.is_empty() => {}
         LintFormat::Human => {
-            ui::print_bytes(render::human(&linted, unread, args.explain).as_bytes())?;
+            ui::print_text(&render::human(&linted, unread, args.explain))?;
         }
         LintFormat::Json => ui::print_json(&render::json(&linted, args.explain), Dialect::Kernel)?,
         LintFormat::Sarif => ui::print_json(&render::sarif(&linted), Dialect::Kernel)?,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use runseal_core::canon::Value;
+use runseal_core::hidden::one_line;
 use runseal_kernel::find::Place;
 use runseal_kernel::rules::{Rule, Severity};
 
@@ -23,17 +24,21 @@ pub(super) fn human(linted: &[Linted], unread: usize, explain: bool) -> String {
             let _ = writeln!(
                 text,
                 "{}: {}: {} {}",
-                remark.path,
+                one_line(&remark.path),
                 remark.place,
                 rule.severity.name(),
                 rule.id
             );
-            let _ = writeln!(text, "  {}", remark.message);
+            let _ = writeln!(text, "  {}", one_line(&remark.message));
             let _ = writeln!(text, "  why: {}", rule.reason);
             let _ = writeln!(text, "  do:  {}", rule.advice);
         }
         for line in waiver_lines(file) {
-            let _ = writeln!(text, "{}: {line}", file.source.path);
+            let _ = writeln!(
+                text,
+                "{}",
+                one_line(&format!("{}: {line}", file.source.path))
+            );
         }
     }
     if explain {

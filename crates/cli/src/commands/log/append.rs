@@ -7,15 +7,15 @@ use runseal_core::verify::Outcome;
 use runseal_trust::log::LogEntry;
 
 use super::checkpoint::sign_state;
-use super::{LogPlace, entries_beside, ledger_entries, target_at};
+use super::{LogPlace, entries_beside, ledger_entries, signable_at};
 use crate::error::CliError;
 use crate::signing::KeyArgs;
 use crate::ui;
 
 /// Append the signed statements beside each PATH to a log, all of them or none.
 ///
-/// What is in the log already is not appended again. A statement that is about something else, or whose
-/// signature does not hold, is refused. With --key the new state is signed as the log's checkpoint.
+/// What is in the log already is not appended again. An entry stands for one thing: a statement that is about
+/// something else or names more than PATH, or whose signature does not hold, is refused. With --key the new state is signed as the log's checkpoint.
 ///
 /// Exit 0: everything is in the log, on disk. Exit 2: nothing was appended.
 #[derive(Debug, clap::Args)]
@@ -40,8 +40,8 @@ pub struct Args {
 }
 
 fn entries_of(args: &Args, path: &Path) -> Result<Vec<LogEntry>, CliError> {
-    let target = target_at(path)?;
-    let entries = entries_beside(path, &target)?;
+    let signable = signable_at(path)?;
+    let entries = entries_beside(path, &signable)?;
     if !entries.is_empty() {
         return entries.into_iter().collect();
     }
@@ -52,7 +52,7 @@ fn entries_of(args: &Args, path: &Path) -> Result<Vec<LogEntry>, CliError> {
                 .hint("`runseal sign` signs it; --unsigned logs its digests alone"),
         );
     }
-    Ok(vec![LogEntry::of_target(&target)])
+    Ok(vec![LogEntry::of_target(&signable.target)])
 }
 
 /// Runs the command.

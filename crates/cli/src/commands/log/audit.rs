@@ -140,7 +140,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     ]);
     ui::print_json(&answer, Dialect::Kernel)?;
     for fault in &faults {
-        ui::tell(fault);
+        ui::tell_line(fault);
     }
     Ok(match is_ok {
         true => Outcome::Valid,

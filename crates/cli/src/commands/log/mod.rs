@@ -16,10 +16,10 @@ use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome, Surface};
 use runseal_engine::input::read_file;
 use runseal_engine::log::{LogError, LogQuestionError};
-use runseal_survey::signing::{read_beside, read_signable};
-use runseal_trust::check::{FoundSignature, Known, find_statements};
+use runseal_survey::signing::{Signable, read_beside, read_signable};
+use runseal_trust::budget::Budget;
+use runseal_trust::check::{About, FoundSignature, Known, find_statements};
 use runseal_trust::log::{LogEntry, SignedNote};
-use runseal_trust::statement::Target;
 
 pub use place::LogPlace;
 pub use verify::PolicyArgs;
@@ -153,24 +153,24 @@ pub fn append_target(
 }
 
 /// What is at `path`, as statements and entries name it.
-fn target_at(path: &Path) -> Result<Target, CliError> {
+fn signable_at(path: &Path) -> Result<Signable, CliError> {
     let signable = read_signable(files_for([path]), path, Level::Integrity);
-    let signable = signable.map_err(|error| load_error(error, &path.display().to_string()))?;
-    Ok(signable.target)
+    signable.map_err(|error| load_error(error, &path.display().to_string()))
 }
 
 /// The entry of what is at `path`, which nobody needs to have signed.
 fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
-    Ok(LogEntry::of_target(&target_at(path)?))
+    Ok(LogEntry::of_target(&signable_at(path)?.target))
 }
 
 /// The entries that can be of what is at `path`: of statements signed about it, and of its digests,
 /// by which it may have been logged before it was signed. What else lies beside it does not count.
 fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
-    let target = target_at(path)?;
-    let beside = entries_beside(path, &target)?.into_iter();
+    let signable = signable_at(path)?;
+    let beside = entries_beside(path, &signable)?.into_iter();
     let entries = beside.filter_map(Result::ok);
-    Ok(entries.chain([LogEntry::of_target(&target)]).collect())
+    let own = LogEntry::of_target(&signable.target);
+    Ok(entries.chain([own]).collect())
 }
 
 /// The entry of each line of a ledger, with the line's run id. The ledger must be valid.
@@ -194,10 +194,10 @@ fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
 }
 
 /// The entry of each statement beside what is at `path`; an error in place of that of a statement which
-/// is about something else or whose signature does not hold.
+/// is about something else, names more than this, or whose signature does not hold.
 fn entries_beside(
     path: &Path,
-    target: &Target,
+    signable: &Signable,
 ) -> Result<Vec<Result<LogEntry, CliError>>, CliError> {
     let refused = |fault: &str, place: &str| {
         CliError::new(Outcome::Unreadable, "SIGNATURES", fault)
@@ -211,11 +211,21 @@ fn entries_beside(
             return Err(refused(fault, &one.place));
         }
     }
-    let statements = find_statements(&found, target, &Known::default()).into_iter();
-    let entries = statements.map(|(found, envelope, fault)| match fault {
-        Some(fault) => Err(refused(fault, &found.place)),
-        None => LogEntry::of_envelope(envelope)
-            .map_err(|error| refused(&error.to_string(), &found.place)),
+    let about = About {
+        target: &signable.target,
+        facts: &signable.facts,
+    };
+    let mut budget = Budget::of_unit();
+    let statements = find_statements(&found, about, &Known::default(), &mut budget).into_iter();
+    let entries = statements.map(|one| match (one.fault, one.names_more) {
+        (Some(fault), _) => Err(refused(fault, one.place)),
+        // An entry stands for one run: the others could be kept back and nothing would be missing.
+        (None, true) => Err(refused(
+            "the statement names more than this, and an entry stands for one thing",
+            one.place,
+        )),
+        (None, false) => LogEntry::of_envelope(one.envelope)
+            .map_err(|error| refused(&error.to_string(), one.place)),
     });
     Ok(entries.collect())
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
+use runseal_engine::atomic::{Readers, write_bytes, write_derived};
 use runseal_engine::log::{Log, LogError};
 use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, ProofError, SignedNote};
@@ -153,10 +153,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         name.push(".tlog-proof");
         PathBuf::from(name)
     });
+    let is_named = args.output.is_some();
     match args.output.clone().or(beside) {
         Some(path) if path.as_os_str() != "-" => {
             refuse_inside(&path)?;
-            write_bytes(&path, text.as_bytes())?;
+            match is_named {
+                true => write_bytes(&path, text.as_bytes())?,
+                false => write_derived(&path, text.as_bytes(), Readers::AsUmask)?,
+            }
             ui::print_line(&path.display().to_string())?;
         }
         _ => ui::print_bytes(text.as_bytes())?,

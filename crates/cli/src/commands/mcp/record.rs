@@ -9,7 +9,7 @@ use runseal_net::proxy::{Keys, Mode, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
 use super::super::proxy::{
-    RedactArgs, attend, listen, net_error, secrets_of_environment, tell_finished,
+    RedactArgs, attend, listen, net_error, secrets_of_environment, tell_finished, tell_refused,
 };
 use crate::error::CliError;
 
@@ -79,8 +79,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(address)?;
     let proxy = Proxy::start(options).map_err(net_error)?;
-    attend(&proxy, listener)?;
+    attend(&proxy, listener, address)?;
     let outcome = proxy.finish().map_err(net_error)?;
+    tell_refused(outcome.refused);
     if let Some(finished) = &outcome.finished {
         tell_finished(finished);
     }

@@ -96,11 +96,13 @@ pub fn listen(address: &str) -> Result<TcpListener, CliError> {
     })
 }
 
-/// Prints where the proxy listens, and serves until it is told to stop.
-pub fn attend(proxy: &Proxy, listener: TcpListener) -> Result<(), CliError> {
+/// Prints where the proxy listens, and serves until it is told to stop. `chosen` is the address that the user
+/// gave.
+pub fn attend(proxy: &Proxy, listener: TcpListener, chosen: &str) -> Result<(), CliError> {
     // Watch for the end before the address is printed: whoever reads it may end the proxy at once.
     let end = EndOfWork::listen(proxy.handle()).map_err(net_error)?;
-    let address = proxy.listen(listener).map_err(net_error)?;
+    let name = chosen.rsplit_once(':').map(|(name, _)| name);
+    let address = proxy.listen(listener, name).map_err(net_error)?;
     ui::print_line(&format!("{{\"listening\":\"http://{address}\"}}"))?;
     end.wait(proxy.handle());
     Ok(())
@@ -139,6 +141,19 @@ pub fn describe_redacted(redacted: &BTreeMap<String, u64>) -> Option<String> {
         total => format!("{total} secrets replaced"),
     };
     Some(format!("{replaced}: {}", kinds.join(", ")))
+}
+
+/// Tells a person that requests were turned away, if there were any.
+pub fn tell_refused(refused: u64) {
+    let requests = match refused {
+        0 => return,
+        1 => "1 request was refused".to_owned(),
+        count => format!("{count} requests were refused"),
+    };
+    ui::tell(&format!(
+        "warning: {requests}: they came from a web page or from another program, or asked for another host; \
+         they were not forwarded and are not recorded"
+    ));
 }
 
 /// Tells a person what was recorded.

@@ -6,7 +6,9 @@ use runseal_core::verify::Outcome;
 use runseal_net::proxy::{Keys, Mode, OnMiss, Proxy, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;
 
-use super::options::{OpenArgs, RedactArgs, attend, listen, net_error, secrets_of_environment};
+use super::options::{
+    OpenArgs, RedactArgs, attend, listen, net_error, secrets_of_environment, tell_refused,
+};
 use crate::error::CliError;
 use crate::ui;
 
@@ -84,8 +86,9 @@ pub fn serve_recording(options: ProxyOptions, address: &str) -> Result<Outcome, 
     // Listen before anything is written: if the address is not available, nothing is left behind.
     let listener = listen(address)?;
     let proxy = Proxy::start(options).map_err(net_error)?;
-    attend(&proxy, listener)?;
+    attend(&proxy, listener, address)?;
     let outcome = proxy.finish().map_err(net_error)?;
+    tell_refused(outcome.refused);
     if let Some(finished) = &outcome.finished {
         super::tell_finished(finished);
     }

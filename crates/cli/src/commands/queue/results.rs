@@ -1,9 +1,9 @@
 //! `runseal queue results`: the result of each task.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
+use runseal_core::hidden::one_line;
 use runseal_core::verify::Outcome;
 use runseal_engine::store::{TaskRecord, TaskState};
-use runseal_report::reveal;
 
 use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;
@@ -68,10 +68,10 @@ fn render_line(task: &TaskRecord) -> String {
         None => task.state.name().to_lowercase(),
     };
     let reason = match &task.reason {
-        Some(reason) => format!("  {}", reveal(reason)),
+        Some(reason) => format!("  {}", one_line(reason)),
         None => String::new(),
     };
-    let place = reveal(&task.location);
+    let place = one_line(&task.location);
     format!("{} {word:<14} {place}{reason}", task.kind.name())
 }
 

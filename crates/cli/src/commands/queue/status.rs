@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use runseal_core::canon::{Dialect, Value};
+use runseal_core::hidden::{one_line, reveal};
 use runseal_core::verify::Outcome;
 use runseal_engine::store::{QueueStatus, StoreReader, TaskState};
 
@@ -45,7 +46,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let status = look(&*store)?;
         match args.format.as_str() {
             "json" => ui::print_asked_json(&render_json(&status), Dialect::Kernel)?,
-            _ => ui::print_bytes(render_text(&status).as_bytes())?,
+            _ => ui::print_text(&render_text(&status))?,
         }
     }
     Ok(Outcome::Valid)
@@ -63,6 +64,7 @@ fn watch(store: &dyn StoreReader) -> Result<(), CliError> {
     loop {
         let status = look(store)?;
         let text = render_text(&status);
+        let text = reveal(&text);
         let mut frame = String::new();
         if drawn > 0 {
             // Move up to the first line of the last frame.
@@ -121,7 +123,7 @@ fn render_text(status: &QueueStatus) -> String {
     let outcomes: Vec<_> = status
         .outcomes
         .iter()
-        .map(|(name, count)| format!("{count} {name}"))
+        .map(|(name, count)| format!("{count} {}", one_line(name)))
         .collect();
     let outcomes = match outcomes.is_empty() {
         true => "none yet".to_owned(),
@@ -152,7 +154,7 @@ fn render_text(status: &QueueStatus) -> String {
     }
     let _ = writeln!(text, "workers   {}", status.workers.len());
     for (name, load) in status.workers.iter().take(16) {
-        let name = runseal_report::reveal(name);
+        let name = one_line(name);
         let _ = writeln!(
             text,
             "  {name}: {} in hand, {} lately",

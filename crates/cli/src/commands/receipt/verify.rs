@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::formats::receipt::trust::TrustPolicy;
 use runseal_core::formats::receipt::{RULES, ReceiptsView, TrustDemand};
-use runseal_core::verify::{Level, Outcome, render_human, render_json, run_rules};
+use runseal_core::verify::{Outcome, render_human, render_json, run_rules};
 use runseal_engine::input::Input;
 
 use super::load::{order_receipts, parse_files, read_files};
 use super::trusted::{Signer, find_signers};
 use crate::error::CliError;
 use crate::ui;
+use crate::verdict::StrictArgs;
 
 /// Verify a receipt or a chain of receipts.
 ///
@@ -25,6 +26,8 @@ pub struct Args {
     /// Files with receipts; `-` means standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    strict: StrictArgs,
     /// A Merkle attestation over the receipts.
     #[arg(long, value_name = "FILE")]
     merkle: Option<PathBuf>,
@@ -60,7 +63,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         policy: policy.as_ref(),
         demand,
     };
-    let mut report = run_rules(&RULES, &view, Level::Document);
+    let mut report = run_rules(&RULES, &view, args.strict.level());
     for ((file, _), document) in files.iter().zip(&documents) {
         let file = (documents.len() > 1).then_some(file.as_str());
         report.locate(file, document.text());

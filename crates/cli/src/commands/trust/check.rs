@@ -27,7 +27,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let loaded = match load_policy(&args.policy) {
+    let now = trust_time(args.at.as_deref())?;
+    let loaded = match load_policy(&args.policy, now) {
         Ok(loaded) => loaded,
         Err(error @ PolicyFileError::Source(_)) => return Err(policy_error(&error, &args.policy)),
         Err(error) => {
@@ -39,7 +40,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             return Err(error);
         }
     };
-    let now = trust_time(args.at.as_deref())?;
     let policy = &loaded.policy;
     let signers = policy.signers.iter().map(|signer| {
         let keys = signer.keys.iter().map(|key| key.id().to_string());

@@ -33,12 +33,13 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let policy = open_policy(&args.policy)?;
+    let now = trust_time(args.at.as_deref())?;
+    let policy = open_policy(&args.policy, now)?;
     let loaded = load_path(&args.path, Level::Integrity)?;
     let question = TrustQuestion {
         policy: Some(&policy),
         keys: &[],
-        now: trust_time(args.at.as_deref())?,
+        now,
         log: None,
     };
     let (authenticity, decision) = judge_signatures(&args.path, Level::Integrity, question);
@@ -63,7 +64,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         answer.insert("steps", Value::array(steps));
         ui::print_json(&answer, Dialect::Kernel)?;
     } else {
-        let mut text = format!("{}: {}\n", loaded.path, loaded.format.name());
+        let mut text = format!("{}: {}\n", one_line(&loaded.path), loaded.format.name());
         let intact = if loaded.is_valid() {
             "intact"
         } else {
@@ -77,7 +78,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             let line = format!("{}:{}: {}", policy.shown, step.line, step.text);
             text.push_str(&format!("  {}\n", one_line(&line)));
         }
-        ui::print_bytes(text.as_bytes())?;
+        ui::print_text(&text)?;
     }
     Ok(match is_trusted {
         true => Outcome::Valid,

@@ -1,11 +1,10 @@
 //! `runseal trust init`: a policy to start from.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::path::PathBuf;
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::verify::Outcome;
+use runseal_engine::atomic::{Readers, write_new};
 use runseal_engine::input::Input;
 use runseal_trust::policy::from_receipt_policy;
 
@@ -67,14 +66,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             .at(args.policy.display().to_string())
             .hint("a policy is never overwritten; name a file that does not exist")
     };
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&args.policy);
-    let mut file = file.map_err(fail)?;
-    file.write_all(text.as_bytes())
-        .and_then(|()| file.sync_all())
-        .map_err(fail)?;
+    let written = write_new(&args.policy, text.as_bytes(), Readers::AsUmask);
+    written.map_err(|error| fail(error.source))?;
     ui::print_line(&args.policy.display().to_string())?;
     Ok(Outcome::Valid)
 }

@@ -5,19 +5,22 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
+use runseal_engine::atomic::{Readers, write_derived};
 use runseal_engine::input::read_file;
 use runseal_engine::signing::chain_beside;
 use runseal_trust::limits::MAX_POLICY_BYTES;
-use runseal_trust::policy::{ChainError, Policy, follow_chain, read_chain, sign_policy};
+use runseal_trust::policy::{
+    ChainError, Policy, follow_chain, not_of_root, read_chain, sign_policy,
+};
 
 use crate::error::CliError;
-use crate::signing::{KeyArgs, policy_error, sign_error};
+use crate::signing::{KeyArgs, policy_error, sign_error, trust_time};
 use crate::ui;
 
 /// Sign a policy's next version into the chain beside the current one.
 ///
-/// The next version must be signed by enough signers of the current `[root]` and of its own. Each
+/// The next version must be signed by enough signers of the current `[root]` and of its own, at a time
+/// at which they count (`from`, `until`). Each
 /// of them runs this with their key; the chain file goes from one to the other and is shipped with
 /// the policy. Whoever has an older version then gets to the newest one offline.
 ///
@@ -77,7 +80,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         .at(shown.clone())
         .hint("take the version that others signed, or the next number"));
     }
-    let before = follow_chain(&current, links.clone()).map_err(fail)?;
+    let now = trust_time(None)?;
+    let before = follow_chain(&current, links.clone(), now).map_err(fail)?;
     let newest = before.as_ref().map_or(&current, |link| &link.policy);
     if next.version != newest.version + 1 {
         return Err(fail(ChainError::Version {
@@ -92,6 +96,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
     }
     let key = args.key.open()?;
+    let public = key.signer().public_key();
+    let faults = [newest, &next].map(|policy| not_of_root(policy, public, now));
+    if let [Some(before), Some(after)] = faults {
+        let message = format!("the key may not change the policy: {before}; {after}");
+        return Err(CliError::new(Outcome::Unreadable, "KEY", message)
+            .at(shown)
+            .hint("nothing was written; a signer of one of the two roots has to sign"));
+    }
     let earlier = pending.map(|link| link.envelope);
     let envelope = sign_policy(&text, earlier, key.signer()).map_err(|error| sign_error(&error))?;
     let mut lines: Vec<Vec<u8>> = links.iter().map(|link| link.envelope.to_line()).collect();
@@ -99,9 +111,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let mut bytes = lines.join(&b'\n');
     bytes.push(b'\n');
     let missing = read_chain(&bytes)
-        .and_then(|links| follow_chain(&current, links))
+        .and_then(|links| follow_chain(&current, links, now))
         .err();
-    write_bytes(&chain, &bytes)?;
+    write_derived(&chain, &bytes, Readers::AsUmask)?;
     let mut answer = Value::object([
         ("chain", Value::from(shown)),
         ("version", Value::from(next.version)),
