@@ -194,10 +194,12 @@ fn machine_that_dies_in_the_middle_of_the_queue_loses_and_doubles_nothing() {
         let _ = machine.kill();
         machine.wait().unwrap();
     }
-    let worked = bench.run(&["work", "--lease", "0.5", "--workers", "4", "--store", &url]);
-    assert_eq!(worked.code, Some(1), "{worked:?}");
     let database = url.rsplit('/').next().unwrap();
     let count = |sql: &str| server.sql(database, sql);
+    // A quick machine may have done everything before it died.
+    let left = count("SELECT count(*) FROM queue_tasks WHERE state <> 'DONE'");
+    let worked = bench.run(&["work", "--lease", "0.5", "--workers", "4", "--store", &url]);
+    assert_eq!(worked.code, Some(i32::from(left != "0")), "{worked:?}");
     assert_eq!(
         count("SELECT count(*) FROM queue_tasks WHERE state = 'DONE'"),
         "300"
