@@ -21,12 +21,12 @@ use std::time::{Duration, Instant};
 use runseal_benches::process::{binary, parts, succeed};
 use runseal_benches::{best, render_table};
 use runseal_core::digest::Digest;
-use runseal_engine::catalog::sqlite::SqliteCatalog;
-use runseal_engine::catalog::words::words_of;
-use runseal_engine::catalog::{
+use runseal_postgres::PostgresCatalog;
+use runseal_store::catalog::sqlite::SqliteCatalog;
+use runseal_store::catalog::words::words_of;
+use runseal_store::catalog::{
     Catalog, Entry, Existing, Filter, Query, Scalar, Sighting, UNSIGNED, ValueName,
 };
-use runseal_postgres::PostgresCatalog;
 use runseal_testkit::postgres::Server;
 
 /// Runs in the catalogue.

@@ -30,10 +30,11 @@ use runseal_benches::process::{binary, parts, peak_memory, succeed};
 use runseal_benches::{
     best, best_and_median, megabytes_per_second, milliseconds, render_table, times,
 };
-use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle};
-use runseal_engine::job::worker::{WorkOptions, run_workers};
-use runseal_engine::store::StoreReader;
-use runseal_engine::store::sqlite::SqliteStore;
+use runseal_store::job::verify::verify_job_bundle;
+use runseal_store::job::worker::{WorkOptions, run_workers};
+use runseal_store::store::StoreReader;
+use runseal_store::store::sqlite::SqliteStore;
+use runseal_survey::VerifyOptions;
 
 fn main() {
     let wants = parts();

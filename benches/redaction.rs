@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use runseal_benches::process::{binary, parts, succeed};
 use runseal_benches::{best, milliseconds, render_table, times};
-use runseal_engine::log::{FolderAppender, FolderLog, Log};
+use runseal_store::log::{FolderAppender, FolderLog, Log};
 use runseal_trust::log::tree::leaf_hash;
 
 const OUTPUT: &str = r#"{"engine":{"engine_code":"RESONANCE_SWEEP","engine_version":"1.0.0"},

@@ -24,9 +24,9 @@ use std::time::{Duration, Instant};
 
 use plan::post_job;
 use runseal_benches::render_table;
-use runseal_engine::job::worker::{WorkOptions, run_workers};
-use runseal_engine::store::Store;
 use runseal_postgres::PostgresStore;
+use runseal_store::job::worker::{WorkOptions, run_workers};
+use runseal_store::store::Store;
 use runseal_testkit::postgres::Server;
 
 const STEPS: usize = 40_000;

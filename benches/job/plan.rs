@@ -6,9 +6,9 @@ use std::path::Path;
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::job_bundle::plan::Plan;
-use runseal_engine::job::index::index_paths;
-use runseal_engine::job::post::post_plan;
-use runseal_engine::store::Store;
+use runseal_store::job::index::index_paths;
+use runseal_store::job::post::post_plan;
+use runseal_store::store::Store;
 
 /// Posts one job of `steps` reads from 100 files, which are made below `root`.
 pub fn post_job(store: &mut dyn Store, root: &Path, steps: usize) {

@@ -1,7 +1,7 @@
 //! The current time, as commands ask for it.
 
 use runseal_core::formats::run_bundle::time::Moment;
-use runseal_engine::clock::{self, ClockError};
+use runseal_fs::clock::{self, ClockError};
 
 use crate::error::CliError;
 

@@ -7,7 +7,7 @@ use std::io;
 use runseal_core::canon::{CanonError, JsonError, NoCanonicalForm};
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Outcome, one_line};
-use runseal_engine::atomic::WriteError;
+use runseal_fs::atomic::WriteError;
 
 /// An error as it is reported to people. Its exit code also depends on the command.
 #[derive(Debug)]

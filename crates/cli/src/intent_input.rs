@@ -5,7 +5,7 @@ use std::path::Path;
 use runseal_core::canon::{Kind, ReadOptions, parse_document};
 use runseal_core::ids::QuestionId;
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 use runseal_kernel::{Answers, Intent, KernelError, Refusal, parse_intent};
 
 use crate::error::CliError;

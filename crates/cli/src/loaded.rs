@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::signing::OuterFiles;
-use runseal_engine::survey::load::{LoadError, Loaded};
+use runseal_fs::signing::OuterFiles;
+use runseal_fs::survey::load::{LoadError, Loaded};
 use runseal_report::Exhibit;
 use runseal_survey::load::load;
 

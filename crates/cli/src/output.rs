@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
-use runseal_engine::atomic;
+use runseal_fs::atomic;
 
 use crate::error::CliError;
 use crate::ui;

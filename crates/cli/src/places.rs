@@ -7,8 +7,8 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use runseal_core::source::SourceError;
-use runseal_engine::private::PrivateFolder;
-use runseal_engine::survey::LocalFiles;
+use runseal_fs::private::PrivateFolder;
+use runseal_fs::survey::LocalFiles;
 use runseal_survey::Files;
 
 use crate::error::CliError;
@@ -173,7 +173,7 @@ pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result
         ));
     }
     let _ = earlier;
-    Ok(runseal_engine::atomic::write_bytes(path, bytes)?)
+    Ok(runseal_fs::atomic::write_bytes(path, bytes)?)
 }
 
 #[cfg(feature = "remote")]

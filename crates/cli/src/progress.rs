@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
-use runseal_engine::survey::Tally;
+use runseal_fs::survey::Tally;
 
 use crate::ui;
 

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use runseal_core::timestamp::parse_utc;
 use runseal_core::verify::Outcome;
-use runseal_engine::signing::{
+use runseal_fs::signing::{
     AgentSigner, CommandSigner, KeyFileError, KeyWarning, LoadedPolicy, PolicyFileError,
     TrustQuestion, load_policy, open_private_key, read_public_key,
 };

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, parse_document};
 use runseal_core::verify::{Finding, Level, Outcome, Report, one_line, render_human, render_json};
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 
 use crate::error::CliError;
 use crate::ui;

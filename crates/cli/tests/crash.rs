@@ -10,7 +10,7 @@ use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::ledger::parse_lines;
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::verify::Level;
-use runseal_engine::directory::{DirectorySource, RootLink};
+use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use runseal_engine::log::FolderAppender;
+use runseal_store::log::FolderAppender;
 use runseal_testkit::cli::{Bench, Ran};
 
 use signing_support::{bench, keygen, new_log, ok, sealed_as};

@@ -25,7 +25,7 @@ use runseal_core::formats::pack::{FILES, SELF_HASH};
 use runseal_core::path::SafePath;
 use runseal_core::source::MemorySource;
 use runseal_core::verify::Level;
-use runseal_engine::run::schema::LocalTools;
+use runseal_runs::run::schema::LocalTools;
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 

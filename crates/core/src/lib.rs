@@ -2,7 +2,7 @@
 //! verification works on, and the rules, findings and reports of every format.
 //!
 //! Nothing here opens a file, reads a clock or the environment, or starts a thread; the same
-//! input gives the same bytes on every machine. The effects live in `runseal-engine`.
+//! input gives the same bytes on every machine. Whatever opens a file lives in `runseal-fs` and above.
 
 pub mod canon;
 pub mod digest;

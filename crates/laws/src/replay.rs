@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-use runseal_engine::record::ReplayPlan;
+use runseal_runs::record::ReplayPlan;
 
 /// What every sandbox shows of the system; nothing else of a machine is looked at.
 const SYSTEM: [&str; 11] = [

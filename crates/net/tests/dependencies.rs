@@ -54,7 +54,11 @@ fn verifier_crates_do_not_depend_on_the_network() {
         "runseal-trust",
         "runseal-report",
         "runseal-sandbox",
-        "runseal-engine",
+        "runseal-fs",
+        "runseal-redact",
+        "runseal-store",
+        "runseal-runs",
+        "runseal-harness",
     ] {
         let found = dependencies(package, &[]);
         assert!(
@@ -62,6 +66,19 @@ fn verifier_crates_do_not_depend_on_the_network() {
             "{package}: {found:?}"
         );
         for name in NETWORKED {
+            assert!(
+                !found.iter().any(|other| other == name),
+                "{package} depends on {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn networked_crates_do_not_build_the_sandbox_the_kernel_or_sqlite() {
+    for package in ["runseal-net", "runseal-remote", "runseal-postgres"] {
+        let found = dependencies(package, &[]);
+        for name in ["runseal-sandbox", "runseal-kernel", "rusqlite"] {
             assert!(
                 !found.iter().any(|other| other == name),
                 "{package} depends on {name}"

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use postgres::Config;
 use postgres::config::{Host, SslMode};
-use runseal_engine::store::{ServerFault, StoreError};
+use runseal_store::store::{ServerFault, StoreError};
 use thiserror::Error;
 
 /// The longest time that connecting may take.

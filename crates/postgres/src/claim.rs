@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use postgres::Client;
 use postgres::types::Type;
-use runseal_engine::store::{
+use runseal_store::store::{
     ClaimedStep, JobId, JobLimits, JobRunId, ServerFault, StepId, StoreError,
 };
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use postgres::config::SslNegotiation;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::{Client, Config, NoTls};
-use runseal_engine::store::{ServerFault, StoreError};
+use runseal_store::store::{ServerFault, StoreError};
 
 use crate::address::{Address, Encryption};
 use crate::error::{DatabaseError, Remedy, remedy, report, report_given_up};

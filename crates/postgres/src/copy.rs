@@ -2,7 +2,7 @@
 
 use postgres::types::{ToSql, Type};
 use postgres::{Client, Transaction};
-use runseal_engine::store::{Cell, ColumnKind, Copied, StoreError, StoreReader, TABLES, Table};
+use runseal_store::store::{Cell, ColumnKind, Copied, StoreError, StoreReader, TABLES, Table};
 
 use crate::error::DatabaseError;
 

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::io;
 
 use postgres::Error;
-use runseal_engine::store::{ServerFault, StoreError};
+use runseal_store::store::{ServerFault, StoreError};
 use thiserror::Error as ThisError;
 
 /// What can go wrong during work on the server.

@@ -2,7 +2,7 @@
 
 use postgres::types::Type;
 use postgres::{Client, GenericClient, Row};
-use runseal_engine::store::{
+use runseal_store::store::{
     JobId, JobRecord, JobRunId, MessageId, NewJob, NewSteps, Posted, StepId, StepRecord, StoreError,
 };
 

@@ -1,6 +1,6 @@
 //! The job store, transparency logs and the catalogue on a PostgreSQL server, for many machines.
 //!
-//! Implements the contract of `runseal_engine::store`. Claims and commits are single statements, so
+//! Implements the contract of `runseal_store::store`. Claims and commits are single statements, so
 //! a worker that is stopped or cut off holds no locks and keeps nobody waiting. No statement is
 //! prepared under a name and no state is kept in a session, so it works behind pgbouncer in
 //! transaction mode. All times are those of the server's clock.

@@ -2,7 +2,7 @@
 
 use postgres::types::Type;
 use postgres::{Client, Row};
-use runseal_engine::store::{
+use runseal_store::store::{
     ClaimedTask, Finished, LATELY, MOST_ATTEMPTS, NewTask, PostedTasks, QueueStatus, TaskEnd,
     TaskId, TaskKind, TaskRecord, TaskResult, TaskState, pause_after,
 };

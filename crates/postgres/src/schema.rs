@@ -12,7 +12,7 @@
 use postgres::Client;
 use postgres::error::SqlState;
 use postgres::types::Type;
-use runseal_engine::store::StoreError;
+use runseal_store::store::StoreError;
 
 use crate::error::DatabaseError;
 

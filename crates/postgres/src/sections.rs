@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use postgres::types::Type;
 use postgres::{Client, Row};
 use runseal_core::digest::{Digest, Hasher};
-use runseal_engine::store::{IndexedFile, SectionRecord};
+use runseal_store::store::{IndexedFile, SectionRecord};
 
 use crate::error::DatabaseError;
 use crate::jobs::storable;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use postgres::Client;
 use postgres::types::Type;
-use runseal_engine::store::{FailedStep, JobId, JobRunId, JobStatus, StateCounts, StepId};
+use runseal_store::store::{FailedStep, JobId, JobRunId, JobStatus, StateCounts, StepId};
 
 use crate::error::DatabaseError;
 

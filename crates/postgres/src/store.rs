@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runseal_core::digest::Digest;
-use runseal_engine::store::{
+use runseal_store::store::{
     Cell, ClaimedStep, ClaimedTask, Commit, Copied, DescribeReceipt, Finished, IndexedFile, JobId,
     JobRecord, JobRunId, JobStatus, NewJob, NewSteps, NewTask, Posted, PostedTasks, QueueReader,
     QueueStatus, SectionRecord, StepId, StepRecord, StepResult, Store, StoreError, StoreReader,

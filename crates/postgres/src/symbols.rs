@@ -2,7 +2,7 @@
 
 use postgres::types::Type;
 use postgres::{Client, Row};
-use runseal_engine::store::SymbolRecord;
+use runseal_store::store::SymbolRecord;
 
 use crate::error::DatabaseError;
 use crate::jobs::storable;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use runseal_engine::store::{ServerFault, StoreError};
+use runseal_store::store::{ServerFault, StoreError};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use postgres::types::Type;
 use postgres::{Client, GenericClient};
 use runseal_core::formats::job_bundle::op::Op;
-use runseal_engine::store::{
+use runseal_store::store::{
     ClaimedStep, Commit, DescribeReceipt, JobRunId, Outcome, ReceiptId, StepResult,
 };
 

@@ -12,7 +12,7 @@ mod support;
 use std::thread;
 use std::time::Duration;
 
-use runseal_engine::store::{
+use runseal_store::store::{
     Commit, Finished, IndexedFile, JobId, JobLimits, JobRunId, MOST_ATTEMPTS, NewTask, PostedTasks,
     SectionRecord, StateCounts, StepId, StoreError, SymbolRecord, TaskEnd, TaskKind, TaskResult,
     TaskState, pause_after,

@@ -13,14 +13,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::{slice, thread};
 
 use runseal_core::digest::Digest;
-use runseal_engine::catalog::filter::{Column, Comparison, Field, Several};
-use runseal_engine::catalog::sqlite::SqliteCatalog;
-use runseal_engine::catalog::words::words_of;
-use runseal_engine::catalog::{
+use runseal_postgres::PostgresCatalog;
+use runseal_store::catalog::filter::{Column, Comparison, Field, Several};
+use runseal_store::catalog::sqlite::SqliteCatalog;
+use runseal_store::catalog::words::words_of;
+use runseal_store::catalog::{
     Added, Catalog, CatalogError, Entry, Existing, Filter, Query, Scalar, Sighting, UNSIGNED,
     ValueName, entries_of, resolve,
 };
-use runseal_postgres::PostgresCatalog;
 use support::{Fresh, Kind};
 
 fn open(fresh: &Fresh) -> Box<dyn Catalog> {

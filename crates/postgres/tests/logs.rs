@@ -14,8 +14,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runseal_engine::log::{Appender, FolderAppender, FolderLog, Log, LogError, Tree, audit_log};
 use runseal_postgres::{PostgresAppender, PostgresLog, PostgresStore};
+use runseal_store::log::{Appender, FolderAppender, FolderLog, Log, LogError, Tree, audit_log};
 use runseal_testkit::postgres::{PASSWORD, Server, shared};
 use runseal_trust::log::tree::{
     MemoryTree, compute_root, leaf_hash, verify_consistency, verify_inclusion,

@@ -6,8 +6,8 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use runseal_engine::store::{ServerFault, StoreError};
 use runseal_postgres::PostgresStore;
+use runseal_store::store::{ServerFault, StoreError};
 
 const PASSWORD: &str = "correct-horse";
 

@@ -17,16 +17,16 @@ use std::time::{Duration, Instant};
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::job_bundle::plan::Plan;
-use runseal_engine::job::build::build_job_bundle;
-use runseal_engine::job::index::index_paths;
-use runseal_engine::job::post::post_plan;
-use runseal_engine::job::worker::{WorkOptions, run_workers};
-use runseal_engine::store::sqlite::SqliteStore;
-use runseal_engine::store::{
+use runseal_postgres::PostgresStore;
+use runseal_store::job::build::build_job_bundle;
+use runseal_store::job::index::index_paths;
+use runseal_store::job::post::post_plan;
+use runseal_store::job::worker::{WorkOptions, run_workers};
+use runseal_store::store::sqlite::SqliteStore;
+use runseal_store::store::{
     Commit, JobLimits, NewTask, Posted, ServerFault, Store, StoreError, StoreReader, TABLES,
     TaskEnd, TaskKind, TaskResult, copy_store,
 };
-use runseal_postgres::PostgresStore;
 use runseal_testkit::postgres::{PASSWORD, Server, shared};
 use runseal_testkit::small_disk::SmallDisk;
 use support::{Fresh, Kind, describe, plan, post, read};
@@ -251,7 +251,7 @@ fn prepare(store: &mut dyn Store, root: &Path) -> Posted {
     fs::write(root.join("a.md"), "# One\nfirst\n# Two\nsecond\n").unwrap();
     index_paths(store, root, &[root.join("a.md")]).unwrap();
     let section = store.sections_of_file("a.md").unwrap().pop().unwrap();
-    let symbol = runseal_engine::store::SymbolRecord {
+    let symbol = runseal_store::store::SymbolRecord {
         symbol_id: "@two".to_owned(),
         section_id: section.section_id,
         default_slice: Some("head(1)".to_owned()),
@@ -451,7 +451,7 @@ fn store_with_two_receipts_for_a_step_is_not_copied_in_part() {
         .unwrap()
         .execute_batch(field)
         .unwrap();
-    let from = runseal_engine::store::sqlite::SqliteReader::open(&path).unwrap();
+    let from = runseal_store::store::sqlite::SqliteReader::open(&path).unwrap();
     let mut to = fresh.open();
     let (fault, text) = fault_of(&copy_store(&from, &mut *to).unwrap_err());
     assert_eq!(fault, ServerFault::Failed);

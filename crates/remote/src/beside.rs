@@ -4,9 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use runseal_core::source::SourceError;
-use runseal_engine::atomic::{Readers, WriteError, folder_of, write_new};
-use runseal_engine::input::read_file;
-use runseal_engine::staging::StagingError;
+use runseal_fs::atomic::{Readers, WriteError, folder_of, write_new};
+use runseal_fs::input::read_file;
+use runseal_fs::staging::StagingError;
 
 /// Files that were written; gone when dropped.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@
 
 use std::io;
 
-use runseal_engine::staging::StagingError;
+use runseal_fs::staging::StagingError;
 use thiserror::Error;
 
 use crate::http::HttpError;

@@ -13,9 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use runseal_core::digest::{Digest, Hasher};
-use runseal_engine::atomic::folder_of;
-use runseal_engine::private::PrivateFolder;
-use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
+use runseal_fs::atomic::folder_of;
+use runseal_fs::private::PrivateFolder;
+use runseal_fs::staging::{Place, Rights, Staging, StagingError, check_place};
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;

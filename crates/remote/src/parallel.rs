@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use runseal_engine::threads::help_out;
+use runseal_fs::threads::help_out;
 
 /// Calls `work` with every item, on up to `threads` threads. After a failure no further item is
 /// started. Of several failures, that of the first item in order is returned, so that the message

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::{Checked, Level, Verdict};
-use runseal_engine::survey::{LocalFiles, RenamedFiles, SurveyOptions, Tally, survey_files};
+use runseal_fs::survey::{LocalFiles, RenamedFiles, Tally, VerifyOptions, survey_files};
 use thiserror::Error;
 
 /// Why something is not pushed, or not kept.
@@ -66,7 +66,10 @@ pub(crate) fn verify_arrived(
         shown: name,
         real: staged,
     };
-    let options = SurveyOptions { level, jobs: None };
+    let options = VerifyOptions {
+        level,
+        threads: None,
+    };
     let survey = survey_files(&files, &[path], options, &Tally::default());
     check_survey(survey.results())
 }

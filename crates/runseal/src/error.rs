@@ -5,13 +5,13 @@ use std::fmt;
 use runseal_core::canon::{JsonError, NoCanonicalForm};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
-use runseal_engine::clock::ClockError;
-use runseal_engine::record::seal::RecordError;
-use runseal_engine::record::unpack::UnpackError;
-use runseal_engine::run::declared::DeclareError;
-use runseal_engine::run::seal::SealError;
-use runseal_engine::signing::PolicyFileError;
-use runseal_engine::survey::load::LoadError;
+use runseal_fs::clock::ClockError;
+use runseal_fs::signing::PolicyFileError;
+use runseal_fs::survey::load::LoadError;
+use runseal_runs::record::seal::RecordError;
+use runseal_runs::record::unpack::UnpackError;
+use runseal_runs::run::declared::DeclareError;
+use runseal_runs::run::seal::SealError;
 
 /// Why something could not be done. What is wrong with evidence is no error: it is in a
 /// [`Report`](crate::Report).

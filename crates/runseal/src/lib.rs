@@ -61,7 +61,7 @@ pub use replay::{Replay, ReplayOptions, replay};
 pub use report::{Report, Unit, Verify, verify_path};
 pub use runseal_core::formats::Format;
 pub use runseal_core::verify::{Finding, Level};
-pub use runseal_engine::run::replay::Verdict;
+pub use runseal_runs::run::replay::Verdict;
 pub use seal::{SealOptions, SealedRun, seal};
 pub use show::{Comparison, Inspection, diff, inspect};
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Value;
 use runseal_core::formats::run_bundle::outputs::find_changed_integers;
-use runseal_engine::clock;
-use runseal_engine::run::declared::{DeclaredRun, SealDeclared};
-use runseal_engine::run::seal::parse_value;
+use runseal_fs::clock;
+use runseal_runs::run::declared::{DeclaredRun, SealDeclared};
+use runseal_runs::run::seal::parse_value;
 
 use crate::Error;
 use crate::seal::{SealOptions, SealedRun};

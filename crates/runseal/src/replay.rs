@@ -4,14 +4,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::redacted::documents::REDACTED;
-use runseal_engine::directory::{DirectorySource, RootLink};
-use runseal_engine::record::bundle::{JudgedBundle, Replayed, replay_bundle};
-use runseal_engine::record::replay::RecordedOptions;
-use runseal_engine::record::run::{self as recorded, Watching};
-use runseal_engine::record::unpack::{copy_privately, unpack_bundle};
-use runseal_engine::run::command;
-use runseal_engine::run::replay::{Replay as Judged, Verdict};
-use runseal_engine::run::replay_render::{render_human, render_json};
+use runseal_fs::directory::{DirectorySource, RootLink};
+use runseal_runs::record::bundle::{JudgedBundle, Replayed, replay_bundle};
+use runseal_runs::record::replay::RecordedOptions;
+use runseal_runs::record::run::{self as recorded, Watching};
+use runseal_runs::record::unpack::{copy_privately, unpack_bundle};
+use runseal_runs::run::command;
+use runseal_runs::run::replay::{Replay as Judged, Verdict};
+use runseal_runs::run::replay_render::{render_human, render_json};
 use runseal_sandbox::{Isolation, Sandbox};
 
 use crate::{Error, json_text};

@@ -10,9 +10,9 @@ use runseal_core::verify::answer::{render_survey_json, render_survey_junit, rend
 use runseal_core::verify::{
     Checked, Demands, Finding, Level, SignatureDemand, Surface, Survey, Verdict, exit_code,
 };
-use runseal_engine::clock::ClockError;
-use runseal_engine::signing::{LoadedPolicy, SignatureJudge, TrustQuestion, load_policy};
-use runseal_engine::survey::{LocalFiles, SurveyOptions, Tally, survey_paths_seen};
+use runseal_fs::clock::ClockError;
+use runseal_fs::signing::{LoadedPolicy, SignatureJudge, TrustQuestion, load_policy};
+use runseal_fs::survey::{LocalFiles, Tally, VerifyOptions, survey_paths_seen};
 use runseal_report::terminal::{Screen, render_survey_human};
 
 use crate::{Error, json_text};
@@ -121,9 +121,9 @@ impl Verify {
     /// Verifies everything at `paths`.
     pub fn paths<P: AsRef<Path>>(&self, paths: &[P]) -> Report {
         let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().to_owned()).collect();
-        let options = SurveyOptions {
+        let options = VerifyOptions {
             level: self.level,
-            jobs: self.threads,
+            threads: self.threads,
         };
         let question = TrustQuestion {
             policy: self.policy.as_ref().map(|(policy, _)| policy),

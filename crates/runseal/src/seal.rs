@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::layout::RunId;
-use runseal_engine::clock;
-use runseal_engine::redact::{SealingSeed, new_seed};
-use runseal_engine::run::contracts::{Program, check_engine};
-use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
+use runseal_fs::clock;
+use runseal_redact::{SealingSeed, new_seed};
+use runseal_runs::run::contracts::{Program, check_engine};
+use runseal_runs::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
 
 use crate::Error;
 

@@ -4,12 +4,12 @@ use std::fmt;
 use std::path::Path;
 
 use runseal_core::verify::Level;
-use runseal_engine::compare::{Change, compare, render_comparison_human, render_comparison_json};
-use runseal_engine::signing::{OuterFiles, TrustQuestion};
-use runseal_engine::survey::LocalFiles;
-use runseal_engine::survey::load::{Loaded, load};
+use runseal_fs::signing::{OuterFiles, TrustQuestion};
+use runseal_fs::survey::LocalFiles;
+use runseal_fs::survey::load::{Loaded, load};
 use runseal_report::terminal::{Screen, render_inspection_human, render_inspection_json};
 use runseal_report::{Exhibit, render_page};
+use runseal_runs::compare::{Change, compare, render_comparison_human, render_comparison_json};
 
 use crate::{Error, json_text};
 

@@ -21,7 +21,7 @@ use super::schema::LocalTools;
 use super::walk::{folder_of_list, look_at};
 use super::witness::{Kept, Noted, Onlooker, WitnessSource};
 use super::{
-    Files, FolderFiles, Found, Item, SurveyOptions, Unit, UnitResults, display_path, error_chain,
+    Files, FolderFiles, Found, Item, Unit, UnitResults, VerifyOptions, display_path, error_chain,
     name_several,
 };
 
@@ -29,7 +29,7 @@ use super::{
 #[derive(Clone, Copy)]
 pub(super) struct Judge<'a> {
     pub(super) files: &'a dyn Files,
-    pub(super) options: SurveyOptions,
+    pub(super) options: VerifyOptions,
     /// How many threads work on one unit; as many as there are processors where not said.
     pub(super) threads: Option<usize>,
     pub(super) onlooker: &'a dyn Onlooker,

@@ -56,11 +56,11 @@ const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.
 
 /// How to go about it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SurveyOptions {
-    /// Up to which level rules must hold.
+pub struct VerifyOptions {
+    /// The level up to which rules must hold.
     pub level: Level,
-    /// How many threads; as many as there are processors where not said.
-    pub jobs: Option<usize>,
+    /// The number of threads; by default the number of processors.
+    pub threads: Option<usize>,
 }
 
 /// How far it is, for whoever shows progress.
@@ -220,7 +220,7 @@ pub fn survey(
     files: &dyn Files,
     crew: &dyn Crew,
     paths: &[PathBuf],
-    options: SurveyOptions,
+    options: VerifyOptions,
     (tally, onlooker): (&Tally, &dyn Onlooker),
 ) -> Survey {
     let judge = |threads: Option<usize>| Judge {
@@ -239,7 +239,7 @@ pub fn survey(
     let mut by_path: Vec<UnitResults> = paths.iter().map(|_| UnitResults::default()).collect();
     if let (Some(unit), [results]) = (itself, &mut *by_path) {
         tally.found.fetch_add(1, Ordering::Relaxed);
-        results.add(judge(options.jobs).judge_unit(unit));
+        results.add(judge(options.threads).judge_unit(unit));
         tally.done.fetch_add(1, Ordering::Relaxed);
     }
     if !starts.is_empty() {

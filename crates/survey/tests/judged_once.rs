@@ -16,7 +16,7 @@ use runseal_core::source::{EntryKind, Source, SourceError};
 use runseal_core::verify::{Checked, SignatureDemand, Survey};
 use runseal_survey::load::{Loaded, load};
 use runseal_survey::signing::{SignatureJudge, TrustQuestion};
-use runseal_survey::{Alone, Files, MemoryFiles, Noted, Onlooker, SurveyOptions, Tally, survey};
+use runseal_survey::{Alone, Files, MemoryFiles, Noted, Onlooker, Tally, VerifyOptions, survey};
 
 /// Files that become others as soon as something of them was opened to be judged.
 struct Turncoat {
@@ -156,7 +156,7 @@ fn files_of(name: &str, place: &str) -> MemoryFiles<'static> {
 fn survey_of(files: &dyn Files, path: &str, onlooker: &dyn Onlooker) -> Survey {
     let paths = [PathBuf::from(path)];
     let seen = (&Tally::default(), onlooker);
-    survey(files, &Alone, &paths, SurveyOptions::default(), seen)
+    survey(files, &Alone, &paths, VerifyOptions::default(), seen)
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn unit_shown_is_the_one_that_was_judged_and_is_opened_once() {
         let judged = load(
             &untouched,
             Path::new("tree/job"),
-            SurveyOptions::default().level,
+            VerifyOptions::default().level,
         );
         let judged = judged.unwrap();
         assert_eq!(shown.documents, judged.documents);
@@ -203,7 +203,7 @@ fn archive_is_read_once_for_all_that_is_shown_of_it() {
     let [shown] = shown.as_slice() else {
         panic!("one unit is shown")
     };
-    let level = SurveyOptions::default().level;
+    let level = VerifyOptions::default().level;
     let judged = load(&good, Path::new("tree/job.zip"), level).unwrap();
     assert_eq!(shown.path, "tree/job.zip");
     assert_eq!(shown.texts, judged.texts);
@@ -223,7 +223,7 @@ fn faults_of_an_archive_are_shown_with_the_unit_that_came_in_it() {
     assert!(visitor.not_shown.into_inner().unwrap().is_empty());
     let shown = visitor.shown.into_inner().unwrap();
     assert!(!shown[0].is_valid());
-    let level = SurveyOptions::default().level;
+    let level = VerifyOptions::default().level;
     let judged = load(&files, Path::new("tree/changed.zip"), level).unwrap();
     assert_eq!(shown[0].wrapping, judged.wrapping);
     assert_eq!(shown[0].files, judged.files);

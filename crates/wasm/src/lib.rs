@@ -22,7 +22,7 @@ use runseal_survey::load::load;
 use runseal_survey::signing::{
     LoadedPolicy, OuterFiles, SignatureJudge, TrustQuestion, load_policy,
 };
-use runseal_survey::{Alone, MemoryFiles, SurveyOptions, Tally, survey};
+use runseal_survey::{Alone, MemoryFiles, Tally, VerifyOptions, survey};
 
 use request::{Asked, Form, Request};
 
@@ -96,9 +96,9 @@ fn question<'a>(request: &Request<'_>, policy: Option<&'a LoadedPolicy>) -> Trus
 
 fn verify(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
     let files: &MemoryFiles<'_> = &request.files;
-    let options = SurveyOptions {
+    let options = VerifyOptions {
         level: request.level,
-        jobs: Some(1),
+        threads: Some(1),
     };
     let judge = SignatureJudge::new(files, question(request, policy));
     let paths: Vec<PathBuf> = request.paths.iter().map(PathBuf::from).collect();

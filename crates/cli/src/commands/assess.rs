@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::verify::Outcome;
-use runseal_engine::assess::{ask_assessor, record_exchange, replay_exchange};
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 use runseal_kernel::assess::{parse_assessment, with_findings};
 use runseal_kernel::{Intent, Refusal};
+use runseal_runs::assess::{ask_assessor, record_exchange, replay_exchange};
 
 use crate::error::CliError;
 use crate::intent_input::read_intent;

@@ -8,7 +8,7 @@ use runseal_core::formats::Format;
 use runseal_core::formats::context_bundle::{BundleView, summarize_bundle, verify_bundle};
 use runseal_core::formats::detect::{Detected, detect_root};
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 use runseal_kernel::transform;
 
 use crate::error::CliError;

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use runseal_core::canon::{CanonError, Dialect, ReadOptions, canonicalize};
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic;
-use runseal_engine::input::Input;
+use runseal_fs::atomic;
+use runseal_fs::input::Input;
 
 use crate::error::CliError;
 use crate::output::file_named;

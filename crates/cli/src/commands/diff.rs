@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use runseal_core::canon::Dialect;
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::compare::{compare, render_comparison_human, render_comparison_json};
+use runseal_runs::compare::{compare, render_comparison_human, render_comparison_json};
 
 use super::inspect::FormatArgs;
 use crate::error::CliError;

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface};
-use runseal_engine::run::command::policy;
-use runseal_engine::run::contracts::{Program, check_engine};
-use runseal_engine::run::init::{InitError, Language, init_engine};
-use runseal_engine::run::seal::seal_run;
-use runseal_engine::run::warnings::find_warnings;
-use runseal_engine::staging::StagingError;
+use runseal_fs::staging::StagingError;
+use runseal_runs::run::command::policy;
+use runseal_runs::run::contracts::{Program, check_engine};
+use runseal_runs::run::init::{InitError, Language, init_engine};
+use runseal_runs::run::seal::seal_run;
+use runseal_runs::run::warnings::find_warnings;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY};
 
 use super::record::parse_size;
@@ -105,7 +105,7 @@ impl PolicyArgs {
             wall_time: Duration::from_secs(self.timeout.unwrap_or(3600).into()),
             file_bytes: bytes,
             work_bytes: bytes,
-            ..runseal_engine::record::run::policy()
+            ..runseal_runs::record::run::policy()
         };
         (limits, self.artifact_bytes.is_none())
     }

@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_digest, p
 use runseal_core::digest::ContentHash;
 use runseal_core::formats::evidence::{EvidenceView, compute_evidence_hash, verify_evidence};
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 
 use crate::error::CliError;
 use crate::verdict::{self, StrictArgs};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::{self, Readers};
-use runseal_engine::keys::{fill_random, generate_seed};
+use runseal_fs::atomic::{self, Readers};
+use runseal_fs::keys::{fill_random, generate_seed};
 use runseal_trust::encoding::encode_hex;
 use runseal_trust::keys::{Algorithm, KeyError, PrivateKey, Signer as _, minisign, ssh};
 use zeroize::Zeroizing;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use runseal_core::formats::ledger::{LedgerView, Line, parse_lines, verify_ledger};
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 
 use crate::error::CliError;
 use crate::verdict::{self, StrictArgs};

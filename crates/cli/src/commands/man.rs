@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::{self, WriteError};
+use runseal_fs::atomic::{self, WriteError};
 
 use super::{CommandLine, reference};
 use crate::error::CliError;

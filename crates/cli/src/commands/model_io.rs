@@ -6,7 +6,7 @@ use runseal_core::canon::{Node, Value};
 use runseal_core::formats::model_io::bodies::BodyFacts;
 use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::survey::{FolderFiles, LocalFiles};
+use runseal_fs::survey::{FolderFiles, LocalFiles};
 
 use crate::error::CliError;
 use crate::verdict::{self, StrictArgs};

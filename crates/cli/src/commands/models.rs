@@ -6,8 +6,8 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use runseal_engine::models::{Admission, Fork, ModelSession, ModelTraffic};
-use runseal_engine::private::PrivateFolder;
+use runseal_fs::models::{Admission, Fork, ModelSession, ModelTraffic};
+use runseal_fs::private::PrivateFolder;
 use runseal_net::NetError;
 use runseal_net::proxy::{Keys, Mode, OnMiss, Proxy, ProxyEntrance, ProxyOptions, Upstream};
 use runseal_net::recording::Adapter;

@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, ReadOptions, canonical_digest, parse_document
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
 use runseal_core::formats::proposal::{ProposalView, SourceBundle, verify_proposal};
 use runseal_core::verify::{Level, Outcome, render_human};
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 use runseal_kernel::proposal::{ProposalError, generate_proposal};
 
 use crate::error::CliError;

@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::timestamp::is_iso_utc;
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::survey::{SurveyOptions, Tally, survey_paths, without_climbing};
+use runseal_fs::survey::{Tally, VerifyOptions, survey_paths, without_climbing};
 use runseal_remote::RemoteError;
 use runseal_remote::place::{PutOptions, Retention, RetentionMode, RunPlace};
 use runseal_remote::s3::{S3Place, pull};
@@ -101,7 +101,10 @@ pub fn push_run(
 
 /// Fails where what is at `path` is not one thing that holds.
 fn verify_first(path: &Path, level: Level) -> Result<(), CliError> {
-    let options = SurveyOptions { level, jobs: None };
+    let options = VerifyOptions {
+        level,
+        threads: None,
+    };
     let survey = survey_paths(&[without_climbing(path)], options, &Tally::default());
     check_survey(survey.results()).map_err(|why| not_pushed(&why, path))
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Outcome, one_line};
-use runseal_engine::input::Input;
-use runseal_engine::record::Choice;
-use runseal_engine::record::apply::apply_changes;
-use runseal_engine::record::keep::Keep;
-use runseal_engine::record::run::{Command, Watching, policy};
-use runseal_engine::record::seal::{RecordRequest, SealedCommand, record_command};
-use runseal_engine::run::replay_render::render_varying;
+use runseal_fs::input::Input;
 use runseal_report::reveal;
+use runseal_runs::record::Choice;
+use runseal_runs::record::apply::apply_changes;
+use runseal_runs::record::keep::Keep;
+use runseal_runs::record::run::{Command, Watching, policy};
+use runseal_runs::record::seal::{RecordRequest, SealedCommand, record_command};
+use runseal_runs::run::replay_render::render_varying;
 use runseal_sandbox::{CancelToken, Limits, MOST_IN_MEMORY, Mount, OnOutput, Stream};
 
 use super::log::{LogPlace, append_target};

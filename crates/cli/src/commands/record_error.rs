@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::models::SECRET_HINT;
-use runseal_engine::record::ProgramError;
-use runseal_engine::record::apply::ApplyError;
-use runseal_engine::record::run::RunError;
-use runseal_engine::record::seal::RecordError;
-use runseal_engine::run::seal::SealError;
+use runseal_fs::models::SECRET_HINT;
+use runseal_runs::record::ProgramError;
+use runseal_runs::record::apply::ApplyError;
+use runseal_runs::record::run::RunError;
+use runseal_runs::record::seal::RecordError;
+use runseal_runs::run::seal::SealError;
 use runseal_sandbox::{Limit, SandboxError};
 
 use super::sandbox_level::missing_layer;
@@ -173,7 +173,7 @@ impl Scarce {
     ];
 
     fn hint(self) -> String {
-        let limits = runseal_engine::record::run::policy();
+        let limits = runseal_runs::record::run::policy();
         let mebibytes = |bytes: u64| bytes >> 20;
         match self {
             Self::Space => format!(

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::record::secrets::find_secret;
+use runseal_runs::record::secrets::find_secret;
 
 use crate::error::CliError;
 

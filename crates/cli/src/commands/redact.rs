@@ -7,14 +7,14 @@ use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::formats::redacted::documents::{REDACTED, Withheld};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
-use runseal_engine::input::read_file;
-use runseal_engine::redact::{
+use runseal_fs::atomic::write_bytes;
+use runseal_fs::input::read_file;
+use runseal_fs::signing::{SignatureForm, path_beside};
+use runseal_fs::staging::{Place, StagingError, check_place};
+use runseal_redact::{
     Drop, DropKind, Original, Profile, RedactError, RedactionPlan, SealingSeed, disclose_values,
     is_redactable, new_seed, plan_redaction, read_seed, redact_bundle, seed_beside, write_private,
 };
-use runseal_engine::signing::{SignatureForm, path_beside};
-use runseal_engine::staging::{Place, StagingError, check_place};
 use runseal_trust::dsse::Envelope;
 
 use crate::error::CliError;

@@ -8,7 +8,7 @@ use runseal_core::canon::{
     Dialect, Document, Node, ReadOptions, Value, canonical_bytes, canonical_digest, parse_document,
 };
 use runseal_core::verify::{Outcome, one_line};
-use runseal_engine::input::read_file;
+use runseal_fs::input::read_file;
 use runseal_kernel::{Bundle, Refusal, transform};
 
 use crate::error::CliError;

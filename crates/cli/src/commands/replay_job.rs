@@ -5,8 +5,9 @@ use std::path::Path;
 use runseal_core::canon::Value;
 use runseal_core::formats::receipt::receipt_bytes;
 use runseal_core::verify::Outcome;
-use runseal_engine::job::replay::replay_job_bundle;
-use runseal_engine::job::verify::{VerifyOptions, verify_job_bundle_then};
+use runseal_store::job::replay::replay_job_bundle;
+use runseal_store::job::verify::verify_job_bundle_then;
+use runseal_survey::VerifyOptions;
 
 use super::replay_intent::{Comparison, print};
 use super::replay_refused::Refused;

@@ -8,12 +8,10 @@ use runseal_core::digest::ContentHash;
 use runseal_core::formats::pack::{PackFiles, PackView, verify_pack};
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::harness::{
-    Caller, RecordedExecution, held_proposal, parse_proposal, replay_execution,
-};
-use runseal_engine::input::Input;
-use runseal_engine::models::StartReplay;
-use runseal_engine::survey::read_pack;
+use runseal_fs::input::Input;
+use runseal_fs::models::StartReplay;
+use runseal_fs::survey::read_pack;
+use runseal_harness::{Caller, RecordedExecution, held_proposal, parse_proposal, replay_execution};
 use runseal_kernel::proposal::{Proposal, generate_proposal};
 
 use super::replay_intent::{Comparison, compare_bundle, make, print};

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::compare::compare;
-use runseal_engine::signing::{BESIDE, OuterFiles, path_beside};
-use runseal_engine::survey::load::Loaded;
+use runseal_fs::signing::{BESIDE, OuterFiles, path_beside};
+use runseal_fs::survey::load::Loaded;
 use runseal_report::{
     Carried, ComparedWith, Comparison, Difference, SelfCheck, render_page_that_checks,
     render_verifier,
 };
+use runseal_runs::compare::compare;
 use runseal_survey::Files;
 use runseal_survey::load::load as load_from;
 
@@ -140,7 +140,7 @@ fn compare_with(loaded: &Loaded, other: &Path, level: Level) -> Result<Compariso
             .at(format!("{}, {}", other.display(), loaded.path))
             .hint("name two of the same format; `runseal inspect` says what each is")
     })?;
-    let difference = |change: runseal_engine::compare::Change| Difference {
+    let difference = |change: runseal_runs::compare::Change| Difference {
         topic: change.topic.name(),
         place: match (change.file.as_str(), change.pointer.as_str()) {
             ("", "") => "the whole".to_owned(),

@@ -11,11 +11,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Checked, Level, Outcome, Verdict};
-use runseal_engine::atomic::WriteError;
-use runseal_engine::signing::{OuterFiles, TrustQuestion};
-use runseal_engine::staging::{Place, Rights, Staging, StagingError, check_place};
-use runseal_engine::survey::load::Loaded;
-use runseal_engine::survey::{Noted, Onlooker, SurveyOptions, Tally, survey_files_seen};
+use runseal_fs::atomic::WriteError;
+use runseal_fs::signing::{OuterFiles, TrustQuestion};
+use runseal_fs::staging::{Place, Rights, Staging, StagingError, check_place};
+use runseal_fs::survey::load::Loaded;
+use runseal_fs::survey::{Noted, Onlooker, Tally, VerifyOptions, survey_files_seen};
 use runseal_report::limits::SITE_ROWS;
 use runseal_report::{SiteCounts, SiteEntry, SiteIndex, Tone, render_index, render_page};
 use runseal_survey::{Files, InsidePath};
@@ -89,7 +89,10 @@ fn fill_site(
         made: Mutex::new(Made::new(SITE_ROWS)),
     };
     let tally = Tally::default();
-    let options = SurveyOptions { level, jobs: None };
+    let options = VerifyOptions {
+        level,
+        threads: None,
+    };
     let paths = [root.to_owned()];
     let survey = with_progress(&tally, || {
         survey_files_seen(files, &paths, options, &tally, &maker)

@@ -9,7 +9,7 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::policy::{Policy, Profile};
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::verify::{Outcome, one_line};
-use runseal_engine::harness::{
+use runseal_harness::{
     Finished, HarnessError, Mode, ModelMode, Options, StepEnding, StepSummary, read_policy,
     run_intent,
 };

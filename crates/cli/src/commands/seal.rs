@@ -7,11 +7,11 @@ use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Finding, Outcome, violations_json};
-use runseal_engine::input::Input;
-use runseal_engine::run::contracts::{Engine, Program, check_engine};
-use runseal_engine::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
-use runseal_engine::run::staging::RunFilesError;
-use runseal_engine::staging::StagingError;
+use runseal_fs::input::Input;
+use runseal_fs::staging::StagingError;
+use runseal_runs::run::contracts::{Engine, Program, check_engine};
+use runseal_runs::run::seal::{Request, SealError, Sealed, parse_value, seal_output};
+use runseal_runs::run::staging::RunFilesError;
 use runseal_sandbox::SandboxError;
 
 use super::redact::RedactableArgs;

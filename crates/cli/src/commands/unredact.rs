@@ -6,9 +6,9 @@ use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::formats::redacted::documents::REDACTED;
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::Outcome;
-use runseal_engine::input::read_file;
-use runseal_engine::redact::unredact_copy;
-use runseal_engine::signing::{SignatureForm, path_beside};
+use runseal_fs::input::read_file;
+use runseal_fs::signing::{SignatureForm, path_beside};
+use runseal_redact::unredact_copy;
 use runseal_trust::dsse::Envelope;
 use runseal_trust::statement::Statement;
 

@@ -6,9 +6,9 @@ use runseal_core::canon::Dialect;
 use runseal_core::formats::Format;
 use runseal_core::verify::answer::{render_survey_json, render_survey_junit, render_survey_sarif};
 use runseal_core::verify::{Demands, Outcome, SignatureDemand};
-use runseal_engine::input::Input;
-use runseal_engine::signing::{AskedLog, SignatureJudge, TrustQuestion};
-use runseal_engine::survey::{SurveyOptions, Tally, survey_files_seen};
+use runseal_fs::input::Input;
+use runseal_fs::signing::{AskedLog, SignatureJudge, TrustQuestion};
+use runseal_fs::survey::{Tally, VerifyOptions, survey_files_seen};
 use runseal_report::terminal::render_survey_human;
 
 use super::log::{LogPlace, PolicyArgs};
@@ -127,9 +127,9 @@ const EXPECTATIONS: u64 = 16 << 20;
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let options = SurveyOptions {
+    let options = VerifyOptions {
         level: args.level.level(),
-        jobs: args.jobs.map(usize::from),
+        threads: args.jobs.map(usize::from),
     };
     let demands = demands(args)?;
     let is_standard_input = |path: &&PathBuf| path.as_os_str() == "-";

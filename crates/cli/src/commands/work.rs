@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_text, parse_document};
 use runseal_core::verify::Outcome;
-use runseal_engine::job::worker::{WorkOptions, run_workers};
-use runseal_engine::queue::worker::{
+use runseal_store::job::worker::{WorkOptions, run_workers};
+use runseal_store::queue::worker::{
     ReplayEnd, TaskTools, TaskWorkError, TaskWorkOptions, run_task_workers,
 };
-use runseal_engine::store::TaskKind;
+use runseal_store::store::TaskKind;
 
 use super::job::place::{StoreArgs, store_error};
 use super::job::work::{parse_lease, work_error};
@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     })
 }
 
-fn again(args: &Args) -> Result<Box<dyn runseal_engine::store::Store>, CliError> {
+fn again(args: &Args) -> Result<Box<dyn runseal_store::store::Store>, CliError> {
     args.store.open()
 }
 

@@ -12,7 +12,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Method, Uri};
 use memchr::memmem;
-use runseal_engine::models::{Admission, Credentials};
+use runseal_fs::models::{Admission, Credentials};
 
 use super::STAND_IN;
 

@@ -7,7 +7,7 @@ use hyper::header::HeaderValue;
 use super::Upstream;
 
 /// The stand-in that clients have instead of a key.
-pub use runseal_engine::models::KEY_STAND_IN as STAND_IN;
+pub use runseal_fs::models::KEY_STAND_IN as STAND_IN;
 
 /// The keys of the known APIs.
 #[derive(Clone, Default)]

@@ -26,8 +26,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
-use runseal_engine::models::Admission;
-use runseal_engine::threads::check_granted;
+use runseal_fs::models::Admission;
+use runseal_fs::threads::check_granted;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;

@@ -11,7 +11,7 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use runseal_core::canon::Value;
-use runseal_engine::models::Credentials;
+use runseal_fs::models::Credentials;
 use tokio::sync::{Semaphore, watch};
 
 use super::answer::{self, AnswerBody};

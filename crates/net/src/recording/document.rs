@@ -17,7 +17,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::model_io::bodies::held_body;
 use runseal_core::formats::model_io::fork::{FORK, FORK_HASH, compute_fork_hash};
 use runseal_core::formats::model_io::{MAX_INTERACTIONS, compute_model_io_hash};
-use runseal_engine::atomic::{self, WriteError};
+use runseal_fs::atomic::{self, WriteError};
 
 use super::journal::JournalReader;
 use super::load::Recording;

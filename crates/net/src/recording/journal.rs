@@ -11,7 +11,7 @@ use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_do
 
 use super::exchange::{Exchange, whole};
 use super::{Adapter, Parent, Session};
-use runseal_engine::atomic;
+use runseal_fs::atomic;
 
 use crate::NetError;
 use crate::matching::Volatile;

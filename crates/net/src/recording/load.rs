@@ -10,7 +10,7 @@ use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::formats::model_io::bodies::{BodyFacts, held_body};
 use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
 use runseal_core::verify::Level;
-use runseal_engine::survey::{FolderFiles, LocalFiles};
+use runseal_fs::survey::{FolderFiles, LocalFiles};
 
 use super::exchange::{End, parse_headers, whole};
 use super::{Adapter, bodies_path};

@@ -1,6 +1,6 @@
 //! The catalogue on the server.
 //!
-//! Filters are evaluated as `runseal_engine::catalog::select` does, each set of runs being sent as
+//! Filters are evaluated as `runseal_store::catalog::select` does, each set of runs being sent as
 //! one value. Entries are fetched page by page, so that the server holds nothing between pages.
 
 mod read;
@@ -11,9 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use runseal_core::digest::Digest;
-use runseal_engine::catalog::{
-    Added, Catalog, CatalogError, CatalogReader, Entry, Existing, Query,
-};
+use runseal_store::catalog::{Added, Catalog, CatalogError, CatalogReader, Entry, Existing, Query};
 
 use crate::address::Address;
 use crate::connection::Connection;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use postgres::types::{ToSql, Type};
 use postgres::{Client, GenericClient, IsolationLevel, Row, Transaction};
 use runseal_core::digest::Digest;
-use runseal_engine::catalog::select::{RunSet, RunTables, select};
-use runseal_engine::catalog::sql::{Bound, SqlDialect, SqlText, digest_range};
-use runseal_engine::catalog::{Entry, Query, Scalar, Sighting, ValueName};
-use runseal_engine::store::StoreError;
+use runseal_store::catalog::select::{RunSet, RunTables, select};
+use runseal_store::catalog::sql::{Bound, SqlDialect, SqlText, digest_range};
+use runseal_store::catalog::{Entry, Query, Scalar, Sighting, ValueName};
+use runseal_store::store::StoreError;
 
 use crate::error::DatabaseError;
 

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use postgres::types::Type;
 use postgres::{Client, Transaction};
 use runseal_core::digest::Digest;
-use runseal_engine::catalog::words::words_of_entry;
-use runseal_engine::catalog::{Added, Entry, Existing};
+use runseal_store::catalog::words::words_of_entry;
+use runseal_store::catalog::{Added, Entry, Existing};
 
 use super::read::read_entries;
 use crate::error::DatabaseError;

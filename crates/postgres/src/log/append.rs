@@ -7,7 +7,7 @@
 use postgres::types::Type;
 use postgres::{Client, Transaction};
 use runseal_core::digest::Digest;
-use runseal_engine::log::{
+use runseal_store::log::{
     Appended, Appender, Log, LogError, add_signatures, check_entries, check_kept, place_entries,
 };
 use runseal_trust::log::tree::{Frontier, leaf_hash};

@@ -15,8 +15,8 @@ use std::sync::Arc;
 use postgres::types::Type;
 use postgres::{Client, GenericClient, Row};
 use runseal_core::digest::Digest;
-use runseal_engine::log::{KeptEntry, Log, LogError, check_name};
-use runseal_engine::store::StoreError;
+use runseal_store::log::{KeptEntry, Log, LogError, check_name};
+use runseal_store::store::StoreError;
 use runseal_trust::log::tree::{compute_root, empty_root, prove_consistency, prove_inclusion};
 use runseal_trust::log::{Checkpoint, SignedNote};
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use postgres::GenericClient;
 use postgres::types::Type;
 use runseal_core::digest::Digest;
-use runseal_engine::log::LogError;
+use runseal_store::log::LogError;
 use runseal_trust::log::tree::{Nodes, empty_root};
 
 use super::{digest_of, number};

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use runseal_core::canon::NoCanonicalForm;
 use runseal_core::formats::job_bundle::op::Op;
-use runseal_engine::store::sqlite::SqliteStore;
-use runseal_engine::store::{
+use runseal_postgres::PostgresStore;
+use runseal_store::store::sqlite::SqliteStore;
+use runseal_store::store::{
     ClaimedStep, JobId, JobLimits, JobRunId, MessageId, NewJob, NewStep, NewSteps, Outcome, Posted,
     ReceiptId, StepId, StepResult, Store, StoreError,
 };
-use runseal_postgres::PostgresStore;
 use runseal_testkit::postgres::{self, Bouncer, Server};
 use tempfile::TempDir;
 

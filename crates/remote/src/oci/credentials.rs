@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use base64ct::{Base64, Encoding};
 use runseal_core::canon::{Node, ReadOptions, parse_document};
 use runseal_core::source::SourceError;
-use runseal_engine::input::read_file;
+use runseal_fs::input::read_file;
 use zeroize::Zeroizing;
 
 use super::reference::Host;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::path::SafePath;
-use runseal_engine::input::open_regular;
-use runseal_engine::stream::BUFFER;
+use runseal_fs::input::open_regular;
+use runseal_fs::stream::BUFFER;
 
 use super::OciError;
 use super::layers::PIECE;

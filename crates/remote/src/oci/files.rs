@@ -18,7 +18,7 @@ use runseal_archive::{
 };
 use runseal_core::digest::Digest;
 use runseal_core::source::{EntryKind, Source, SourceError, read_bounded};
-use runseal_engine::archive::{judge_archive_stream, read_archive_stream};
+use runseal_fs::archive::{judge_archive_stream, read_archive_stream};
 use runseal_survey::Files;
 use runseal_survey::signing::{BESIDE, SignatureForm};
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::{ContentHash, Hasher};
 use runseal_core::path::SafePath;
-use runseal_engine::input::read_file;
+use runseal_fs::input::read_file;
 
 use super::OciError;
 use super::manifest::{Descriptor, Manifest};

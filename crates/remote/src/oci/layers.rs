@@ -18,9 +18,9 @@ use std::thread;
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_engine::directory::{DirectorySource, RootLink};
-use runseal_engine::stream::BUFFER;
-use runseal_engine::threads::help_with;
+use runseal_fs::directory::{DirectorySource, RootLink};
+use runseal_fs::stream::BUFFER;
+use runseal_fs::threads::help_with;
 
 use super::OciError;
 use super::manifest::{Descriptor, TAR_PART};

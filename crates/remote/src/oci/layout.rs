@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::source::{SourceError, read_bounded};
-use runseal_engine::atomic::{Readers, WriteError, write_derived, write_file};
+use runseal_fs::atomic::{Readers, WriteError, write_derived, write_file};
 use rustix::fs::{FlockOperation, flock};
 
 use super::OciError;
@@ -128,7 +128,7 @@ impl FolderLayout {
 
     /// A small file of the layout; `None` where it is not there.
     fn read_file(&self, name: &str) -> Result<Option<Vec<u8>>, OciError> {
-        match runseal_engine::input::read_file(&self.place_of(name)?, MAX_MANIFEST) {
+        match runseal_fs::input::read_file(&self.place_of(name)?, MAX_MANIFEST) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(SourceError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error.into()),
@@ -166,7 +166,7 @@ impl Repository for FolderLayout {
 
     fn open_blob(&self, blob: &Descriptor) -> Result<Box<dyn Read + Send + '_>, OciError> {
         let path = self.place_of(&blob_name(blob.digest))?;
-        let (file, _) = runseal_engine::input::open_regular(&path)?;
+        let (file, _) = runseal_fs::input::open_regular(&path)?;
         Ok(Box::new(file))
     }
 
@@ -211,7 +211,7 @@ pub(super) enum CopyError {
 
 /// Copies in large blocks, and tells which side failed.
 pub(super) fn copy(reader: &mut dyn Read, writer: &mut dyn Write) -> Result<u64, CopyError> {
-    let mut buffer = vec![0; runseal_engine::stream::BUFFER];
+    let mut buffer = vec![0; runseal_fs::stream::BUFFER];
     let mut total = 0;
     loop {
         let count = match reader.read(&mut buffer) {

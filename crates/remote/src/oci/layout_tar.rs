@@ -13,10 +13,10 @@ use std::sync::{Mutex, PoisonError};
 use runseal_core::digest::Digest;
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::source::SourceError;
-use runseal_engine::atomic::WriteError;
-use runseal_engine::input::open_regular;
-use runseal_engine::staging::{Place, StagingError, check_place};
-use runseal_engine::unfinished::UnfinishedFile;
+use runseal_fs::atomic::WriteError;
+use runseal_fs::input::open_regular;
+use runseal_fs::staging::{Place, StagingError, check_place};
+use runseal_fs::unfinished::UnfinishedFile;
 
 use super::OciError;
 use super::layout::{

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runseal_core::digest::{Digest, Hasher};
-use runseal_engine::stream::BUFFER;
-use runseal_engine::unfinished::PREFIX;
+use runseal_fs::stream::BUFFER;
+use runseal_fs::unfinished::PREFIX;
 use rustix::fs::{FlockOperation, flock};
 
 use super::layers::PIECE;

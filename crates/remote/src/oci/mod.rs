@@ -36,8 +36,8 @@ use std::io;
 
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::source::SourceError;
-use runseal_engine::atomic::WriteError;
-use runseal_engine::staging::StagingError;
+use runseal_fs::atomic::WriteError;
+use runseal_fs::staging::StagingError;
 use thiserror::Error;
 
 use crate::verified::Objection;

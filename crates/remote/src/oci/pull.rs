@@ -11,10 +11,10 @@ use std::thread;
 
 use runseal_core::digest::Digest;
 use runseal_core::verify::Level;
-use runseal_engine::atomic::{WriteError, folder_of};
-use runseal_engine::staging::{Place, Rights, Staging, check_place};
-use runseal_engine::stream::BUFFER;
-use runseal_engine::threads::help_with;
+use runseal_fs::atomic::{WriteError, folder_of};
+use runseal_fs::staging::{Place, Rights, Staging, check_place};
+use runseal_fs::stream::BUFFER;
+use runseal_fs::threads::help_with;
 use runseal_survey::signing::BESIDE;
 
 use super::OciError;

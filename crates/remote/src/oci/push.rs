@@ -14,11 +14,11 @@ use std::thread;
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Checked, Level};
-use runseal_engine::input::read_file;
-use runseal_engine::survey::{
-    Noted, Onlooker, SurveyOptions, Tally, survey_paths_seen, without_climbing,
+use runseal_fs::input::read_file;
+use runseal_fs::survey::{
+    Noted, Onlooker, Tally, VerifyOptions, survey_paths_seen, without_climbing,
 };
-use runseal_engine::threads::Task;
+use runseal_fs::threads::Task;
 use runseal_survey::signing::{BESIDE, path_beside};
 
 use super::OciError;
@@ -283,7 +283,10 @@ impl Onlooker for Notes {
 /// entries.
 fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciError> {
     let notes = Notes::default();
-    let options = SurveyOptions { level, jobs: None };
+    let options = VerifyOptions {
+        level,
+        threads: None,
+    };
     let survey = survey_paths_seen(
         &[without_climbing(path)],
         options,

@@ -2,15 +2,15 @@
 //!
 //! Only files and folders with plain relative names are written, each name once, and nothing
 //! through a link. Times and owners are not taken over. What was written is verified before it gets
-//! its name (`engine/staging.rs`).
+//! its name (`fs/staging.rs`).
 
 use std::io::{self, Read, Write};
 
 use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
-use runseal_engine::atomic::WriteError;
-use runseal_engine::staging::Staging;
-use runseal_engine::stream::BUFFER;
+use runseal_fs::atomic::WriteError;
+use runseal_fs::staging::Staging;
+use runseal_fs::stream::BUFFER;
 
 use super::OciError;
 

@@ -11,8 +11,8 @@ use std::io::{self, Read};
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::ContentHash;
-use runseal_engine::atomic::{Readers, write_derived};
-use runseal_engine::input::read_file;
+use runseal_fs::atomic::{Readers, write_derived};
+use runseal_fs::input::read_file;
 use ureq::http::header::{CONTENT_RANGE, CONTENT_TYPE};
 use ureq::http::{Method, Uri};
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_engine::directory::{DirectorySource, RootLink};
-use runseal_engine::input::{open_regular, read_file};
+use runseal_fs::directory::{DirectorySource, RootLink};
+use runseal_fs::input::{open_regular, read_file};
 use runseal_survey::signing::{BESIDE, SignatureForm, path_beside};
 
 use crate::error::RemoteError;

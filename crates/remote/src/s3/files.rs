@@ -13,7 +13,7 @@ use runseal_archive::Archive;
 use runseal_core::digest::Digest;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, Source, SourceError, read_bounded};
-use runseal_engine::threads::processors;
+use runseal_fs::threads::processors;
 use runseal_survey::Files;
 
 use super::address::S3Address;

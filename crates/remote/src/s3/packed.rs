@@ -9,7 +9,7 @@ use runseal_archive::{
     read_stream, read_tar, read_zip, sniff,
 };
 use runseal_core::source::SourceError;
-use runseal_engine::archive::read_tail;
+use runseal_fs::archive::read_tail;
 use runseal_survey::name_fault;
 
 use super::object::ObjectFile;

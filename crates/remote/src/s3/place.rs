@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::path::SafePath;
-use runseal_engine::atomic::folder_of;
-use runseal_engine::input::open_regular;
+use runseal_fs::atomic::folder_of;
+use runseal_fs::input::open_regular;
 use runseal_survey::signing::{BESIDE, SignatureForm};
 
 use super::address::{Pin, S3Address, join};

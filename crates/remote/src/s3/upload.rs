@@ -15,7 +15,7 @@ use std::thread;
 use md5::{Digest as _, Md5};
 use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
-use runseal_engine::input::open_regular;
+use runseal_fs::input::open_regular;
 use ureq::http::{Method, StatusCode};
 
 use super::address::join;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::add::{AddOptions, AddReport, Refused, add_paths};
-use runseal_engine::catalog::{Catalog, Existing, check_tag};
-use runseal_engine::survey::Tally;
+use runseal_fs::survey::Tally;
+use runseal_store::catalog::add::{AddOptions, AddReport, Refused, add_paths};
+use runseal_store::catalog::{Catalog, Existing, check_tag};
 
 use super::place::{CatalogArgs, catalog_error};
 use crate::error::CliError;
@@ -74,7 +74,7 @@ impl SourceArgs {
         let trust = self.trust.open()?;
         let options = AddOptions {
             files: files_for(self.paths.iter().map(PathBuf::as_path)),
-            jobs: self.jobs.map(usize::from),
+            threads: self.jobs.map(usize::from),
             question: trust.question(),
             tags,
             existing,

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::compare::{Comparison, compare};
-use runseal_engine::catalog::{Scalar, entries_of, resolve};
 use runseal_report::plot::{MOST_PANELS, PlotRow, render_plot};
 use runseal_report::terminal::{render_spark, render_table};
+use runseal_store::catalog::compare::{Comparison, compare};
+use runseal_store::catalog::{Scalar, entries_of, resolve};
 
 use super::place::{CatalogArgs, catalog_error};
 use super::table::{csv_line, short_digest};

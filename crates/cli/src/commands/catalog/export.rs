@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::{Entry, Query, ValueName};
+use runseal_store::catalog::{Entry, Query, ValueName};
 
 use super::place::{CatalogArgs, parse_filter};
 use super::table::{csv_line, fixed_cells, joined, json_text, visit};

@@ -1,7 +1,7 @@
 //! `runseal catalog list`: the entries, newest first.
 
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::Query;
+use runseal_store::catalog::Query;
 
 use super::place::{CatalogArgs, parse_filter};
 use super::table::ListArgs;

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use runseal_core::digest::Digest;
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::sqlite::{SqliteCatalog, SqliteCatalogReader};
-use runseal_engine::catalog::{Catalog, CatalogError, CatalogReader, Filter, FilterError, resolve};
+use runseal_store::catalog::sqlite::{SqliteCatalog, SqliteCatalogReader};
+use runseal_store::catalog::{Catalog, CatalogError, CatalogReader, Filter, FilterError, resolve};
 
 use super::super::job::place::{Place, nearest, server_of_environment, store_error};
 use crate::error::CliError;
@@ -155,8 +155,8 @@ pub fn filter_error(text: &str, error: &FilterError) -> CliError {
 /// Catalogues on a server.
 #[cfg(feature = "postgres")]
 mod server {
-    use runseal_engine::catalog::{Catalog, CatalogReader};
     use runseal_postgres::PostgresCatalog;
+    use runseal_store::catalog::{Catalog, CatalogReader};
 
     use super::{CliError, catalog_error};
 
@@ -180,7 +180,7 @@ mod server {
 #[cfg(not(feature = "postgres"))]
 mod server {
     use runseal_core::verify::Outcome;
-    use runseal_engine::catalog::{Catalog, CatalogReader};
+    use runseal_store::catalog::{Catalog, CatalogReader};
 
     use super::CliError;
 

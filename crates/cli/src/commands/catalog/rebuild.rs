@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use runseal_core::canon::Dialect;
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::Existing;
+use runseal_store::catalog::Existing;
 
 use super::add::{SourceArgs, tell_report};
 use super::place::{CatalogArgs, catalog_error};

@@ -1,8 +1,8 @@
 //! `runseal catalog search`: finds runs by words.
 
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::Query;
-use runseal_engine::catalog::words::words_of;
+use runseal_store::catalog::Query;
+use runseal_store::catalog::words::words_of;
 
 use super::place::{CatalogArgs, parse_filter};
 use super::table::ListArgs;

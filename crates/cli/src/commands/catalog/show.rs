@@ -2,8 +2,8 @@
 
 use runseal_core::canon::Dialect;
 use runseal_core::verify::Outcome;
-use runseal_engine::catalog::{CatalogReader, Entry, entries_of, resolve};
 use runseal_report::terminal::render_table;
+use runseal_store::catalog::{CatalogReader, Entry, entries_of, resolve};
 
 use super::export::{csv_entry, csv_headings};
 use super::place::{CatalogArgs, catalog_error};

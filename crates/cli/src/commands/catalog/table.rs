@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::hidden::{answer_text, reveal};
-use runseal_engine::catalog::{CatalogReader, Entry, Query, ValueName};
 use runseal_report::terminal::render_table;
+use runseal_store::catalog::{CatalogReader, Entry, Query, ValueName};
 
 use super::place::{catalog_error, filter_error};
 use crate::error::CliError;
@@ -109,7 +109,7 @@ impl ListArgs {
             columns.push((names[0].to_string(), names));
         }
         for text in &self.columns {
-            let names = runseal_engine::catalog::filter::parse_value_name(text)
+            let names = runseal_store::catalog::filter::parse_value_name(text)
                 .map_err(|error| filter_error(text, &error))?;
             if !columns.iter().any(|(_, known)| *known == names) {
                 columns.push((names[0].to_string(), names));

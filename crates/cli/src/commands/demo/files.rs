@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use runseal_engine::atomic::{Readers, write_bytes, write_new};
+use runseal_fs::atomic::{Readers, write_bytes, write_new};
 
 macro_rules! examples {
     ($($target:literal = $source:literal),+ $(,)?) => {

@@ -11,7 +11,7 @@ mod walk;
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::private::PrivateFolder;
+use runseal_fs::private::PrivateFolder;
 
 use crate::error::CliError;
 use shell::Shell;

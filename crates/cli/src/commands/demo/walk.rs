@@ -1,6 +1,6 @@
 //! The steps of the demo, in order.
 
-use runseal_engine::programs::find_program;
+use runseal_runs::programs::find_program;
 
 use super::files::{change_one_byte, copy};
 use super::shell::{CommandOutput, Shell, heading, say};

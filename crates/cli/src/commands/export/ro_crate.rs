@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::record::unpack::UnpackError;
-use runseal_engine::ro_crate::{CrateError, CrateWords, ExportableRun, Signer};
-use runseal_engine::staging::StagingError;
-use runseal_engine::survey::LocalFiles;
+use runseal_fs::staging::StagingError;
+use runseal_fs::survey::LocalFiles;
+use runseal_runs::record::unpack::UnpackError;
+use runseal_runs::ro_crate::{CrateError, CrateWords, ExportableRun, Signer};
 use runseal_survey::signing::judge_signatures;
 
 use crate::error::CliError;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use runseal_core::formats::Format;
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::signing::read_signable;
+use runseal_fs::signing::read_signable;
 use runseal_trust::predicate::{SLSA_PROVENANCE, slsa_provenance};
 use runseal_trust::statement::Statement;
 

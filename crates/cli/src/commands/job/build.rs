@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{CanonError, Dialect};
 use runseal_core::verify::Outcome;
-use runseal_engine::job::build::{BuildError, build_redactable};
-use runseal_engine::staging::StagingError;
-use runseal_engine::store::{JobId, JobRunId};
+use runseal_fs::staging::StagingError;
+use runseal_store::job::build::{BuildError, build_redactable};
+use runseal_store::store::{JobId, JobRunId};
 
 use super::place::{StoreArgs, store_error};
 use super::verify::summary_json;

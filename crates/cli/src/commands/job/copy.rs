@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::store::copy_store;
+use runseal_store::store::copy_store;
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;

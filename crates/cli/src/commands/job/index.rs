@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::job::index::{IndexError, index_paths};
+use runseal_store::job::index::{IndexError, index_paths};
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;

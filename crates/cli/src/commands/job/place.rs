@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::store::sqlite::{SqliteReader, SqliteStore};
-use runseal_engine::store::{ServerFault, Store, StoreError, StoreReader};
+use runseal_store::store::sqlite::{SqliteReader, SqliteStore};
+use runseal_store::store::{ServerFault, Store, StoreError, StoreReader};
 
 use crate::error::CliError;
 use crate::ui;
@@ -283,8 +283,8 @@ fn server_hint(fault: ServerFault) -> Option<&'static str> {
 /// Stores on a server.
 #[cfg(feature = "postgres")]
 mod server {
-    use runseal_engine::store::{Store, StoreReader};
     use runseal_postgres::PostgresStore;
+    use runseal_store::store::{Store, StoreReader};
 
     use super::{CliError, store_error};
 
@@ -309,7 +309,7 @@ mod server {
 #[cfg(not(feature = "postgres"))]
 mod server {
     use runseal_core::verify::Outcome;
-    use runseal_engine::store::{Store, StoreReader};
+    use runseal_store::store::{Store, StoreReader};
 
     use super::CliError;
 

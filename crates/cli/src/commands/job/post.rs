@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_text, parse_document};
 use runseal_core::formats::job_bundle::plan::{Plan, PlanFault};
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
-use runseal_engine::job::post::{PostError, post_plan};
-use runseal_engine::store::StoreError;
+use runseal_fs::input::Input;
+use runseal_store::job::post::{PostError, post_plan};
+use runseal_store::store::StoreError;
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::receipt::receipt_bytes;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
-use runseal_engine::input::Input;
-use runseal_engine::job::replay::{Previous, replay_job_bundle};
-use runseal_engine::job::verify::verify_job_bundle_then;
+use runseal_fs::atomic::write_bytes;
+use runseal_fs::input::Input;
+use runseal_store::job::replay::{Previous, replay_job_bundle};
+use runseal_store::job::verify::verify_job_bundle_then;
 
 use super::verify::{JobsArgs, print_verification};
 use crate::commands::receipt::signer::SignerArgs;

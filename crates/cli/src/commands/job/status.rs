@@ -2,7 +2,7 @@
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::store::{FailedStep, JobId, JobRunId, JobStatus};
+use runseal_store::store::{FailedStep, JobId, JobRunId, JobStatus};
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;

@@ -3,8 +3,8 @@
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::formats::job_bundle::slice::parse_slice;
 use runseal_core::verify::Outcome;
-use runseal_engine::job::lookup::{LookupError, find_section};
-use runseal_engine::store::{SectionRecord, StoreReader, SymbolRecord};
+use runseal_store::job::lookup::{LookupError, find_section};
+use runseal_store::store::{SectionRecord, StoreReader, SymbolRecord};
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Outcome, render_human, render_json};
-use runseal_engine::job::verify::{Summary, Verification, VerifyOptions, verify_job_bundle};
+use runseal_store::job::verify::{Summary, Verification, verify_job_bundle};
+use runseal_survey::VerifyOptions;
 
 use crate::error::CliError;
 use crate::places::{bring_here, check_outside_archive};

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::job::worker::{WorkError, WorkOptions, run_workers};
-use runseal_engine::store::JobRunId;
+use runseal_store::job::worker::{WorkError, WorkOptions, run_workers};
+use runseal_store::store::JobRunId;
 
 use super::place::{StoreArgs, store_error};
 use crate::error::CliError;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use runseal_core::canon::{ReadOptions, Value, parse_document};
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 use runseal_kernel::find::Origin;
 
 use runseal_kernel::{Intent, parse_intent};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::digest::Digest;
 use runseal_core::verify::Outcome;
-use runseal_engine::log::audit_log;
+use runseal_store::log::audit_log;
 use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{Checkpoint, LogEntry};
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::log::{Appender, add_signatures};
+use runseal_store::log::{Appender, add_signatures};
 use runseal_trust::log::{SignedNote, sign_checkpoint};
 
 use super::{LogPlace, read_note};

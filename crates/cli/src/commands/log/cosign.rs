@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
-use runseal_engine::input::read_file;
-use runseal_engine::log::read_log_policy;
+use runseal_fs::atomic::write_bytes;
+use runseal_fs::input::read_file;
+use runseal_store::log::read_log_policy;
 use runseal_trust::log::{Checkpoint, ConsistencyProof, KeyKind, NoteKey, sign_cosignature};
 
 use super::{question_error, read_note};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use runseal_engine::log::{Appender, FolderAppender, FolderLog, Log, LogError, OpenLog};
+use runseal_store::log::{Appender, FolderAppender, FolderLog, Log, LogError, OpenLog};
 use runseal_trust::log::LogPolicy;
 
 use super::{log_error, question_error};
@@ -135,8 +135,8 @@ impl LogPlace {
 /// Logs on a server.
 #[cfg(feature = "postgres")]
 mod server {
-    use runseal_engine::log::{Appender, Log, LogError};
     use runseal_postgres::{PostgresAppender, PostgresLog};
+    use runseal_store::log::{Appender, Log, LogError};
 
     pub fn init(address: &str, origin: &str) -> Result<String, LogError> {
         PostgresLog::init(address, origin)
@@ -154,7 +154,7 @@ mod server {
 /// Stands in for the server when built without the `postgres` feature: every call fails.
 #[cfg(not(feature = "postgres"))]
 mod server {
-    use runseal_engine::log::{Appender, Log, LogError};
+    use runseal_store::log::{Appender, Log, LogError};
 
     const MISSING: LogError = LogError::NoLog("this program was built without logs on a server");
 

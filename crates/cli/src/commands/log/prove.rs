@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::{Readers, write_bytes, write_derived};
-use runseal_engine::log::{Log, LogError};
+use runseal_fs::atomic::{Readers, write_bytes, write_derived};
+use runseal_store::log::{Log, LogError};
 use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{Checkpoint, ConsistencyProof, InclusionProof, ProofError, SignedNote};
 

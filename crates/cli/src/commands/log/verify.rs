@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::Outcome;
-use runseal_engine::input::read_file;
-use runseal_engine::log::read_log_policy;
+use runseal_fs::input::read_file;
+use runseal_store::log::read_log_policy;
 use runseal_trust::log::tree::leaf_hash;
 use runseal_trust::log::{
     Checkpoint, ConsistencyProof, InclusionProof, LogPolicy, ProofError, SignedNote,

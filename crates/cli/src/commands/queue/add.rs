@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Level, Outcome};
-use runseal_engine::queue::find_tasks;
-use runseal_engine::store::TaskKind;
+use runseal_store::queue::find_tasks;
+use runseal_store::store::TaskKind;
 
 use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;

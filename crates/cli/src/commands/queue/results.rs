@@ -3,7 +3,7 @@
 use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::hidden::one_line;
 use runseal_core::verify::Outcome;
-use runseal_engine::store::{TaskRecord, TaskState};
+use runseal_store::store::{TaskRecord, TaskState};
 
 use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::hidden::{one_line, reveal};
 use runseal_core::verify::Outcome;
-use runseal_engine::store::{QueueStatus, StoreReader, TaskState};
+use runseal_store::store::{QueueStatus, StoreReader, TaskState};
 
 use super::super::job::place::{StoreArgs, store_error};
 use crate::error::CliError;

@@ -6,7 +6,7 @@ use runseal_core::canon::{Document, Kind, ReadOptions, parse_document};
 use runseal_core::formats::receipt::Receipt;
 use runseal_core::formats::receipt::chain::order_by_links;
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 
 use crate::error::CliError;
 

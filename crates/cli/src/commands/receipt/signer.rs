@@ -5,8 +5,8 @@ use std::path::Path;
 
 use runseal_core::formats::receipt::attestation::{Identity, Key};
 use runseal_core::verify::Outcome;
-use runseal_engine::input::Input;
-use runseal_engine::keys::{MAX_KEY_BYTES, parse_key};
+use runseal_fs::input::Input;
+use runseal_fs::keys::{MAX_KEY_BYTES, parse_key};
 
 use crate::error::CliError;
 use crate::ui;

@@ -6,7 +6,7 @@ use runseal_core::canon::{Dialect, ReadOptions, Value, parse_document};
 use runseal_core::formats::receipt::trust::TrustPolicy;
 use runseal_core::formats::receipt::{RULES, ReceiptsView, TrustDemand};
 use runseal_core::verify::{Outcome, render_human, render_json, run_rules};
-use runseal_engine::input::Input;
+use runseal_fs::input::Input;
 
 use super::load::{order_receipts, parse_files, read_files};
 use super::trusted::{Signer, find_signers};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::write_bytes;
-use runseal_engine::input::read_file;
-use runseal_engine::signing::chain_beside;
+use runseal_fs::atomic::write_bytes;
+use runseal_fs::input::read_file;
+use runseal_fs::signing::chain_beside;
 use runseal_trust::keys::ssh;
 use runseal_trust::limits::MAX_POLICY_BYTES;
 use runseal_trust::policy::{Policy, parse_allowed_signers, quote};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::timestamp::format_utc;
 use runseal_core::verify::Outcome;
-use runseal_engine::signing::{PolicyFileError, load_policy};
+use runseal_fs::signing::{PolicyFileError, load_policy};
 
 use crate::error::CliError;
 use crate::signing::{policy_error, trust_time};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Level, Outcome, one_line};
-use runseal_engine::signing::{TrustQuestion, judge_signatures};
+use runseal_fs::signing::{TrustQuestion, judge_signatures};
 
 use crate::commands::inspect::FormatArgs;
 use crate::error::CliError;

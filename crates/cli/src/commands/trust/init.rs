@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::{Readers, write_new};
-use runseal_engine::input::Input;
+use runseal_fs::atomic::{Readers, write_new};
+use runseal_fs::input::Input;
 use runseal_trust::policy::from_receipt_policy;
 
 use crate::error::CliError;

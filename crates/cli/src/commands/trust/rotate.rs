@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::source::SourceError;
 use runseal_core::verify::Outcome;
-use runseal_engine::atomic::{Readers, write_derived};
-use runseal_engine::input::read_file;
-use runseal_engine::signing::chain_beside;
+use runseal_fs::atomic::{Readers, write_derived};
+use runseal_fs::input::read_file;
+use runseal_fs::signing::chain_beside;
 use runseal_trust::limits::MAX_POLICY_BYTES;
 use runseal_trust::policy::{
     ChainError, Policy, follow_chain, not_of_root, read_chain, sign_policy,

@@ -1,0 +1,118 @@
+//! Redactable seals and redacted copies: the effects. `runseal_core::formats::redacted` defines
+//! what a commitment is and when a copy is valid; here seeds are made and stored, places are
+//! selected, and copies are written.
+
+mod copy;
+mod decoding;
+mod digits;
+mod disclose;
+mod hunt;
+mod matching;
+mod original;
+mod profile;
+mod repeated;
+mod sealing;
+mod select;
+mod spellings;
+
+use std::io;
+use std::path::PathBuf;
+
+use runseal_core::source::SourceError;
+use thiserror::Error;
+
+use runseal_fs::atomic::WriteError;
+use runseal_fs::staging::StagingError;
+
+pub use copy::{
+    CopiedFile, CopyContents, RedactionPlan, plan_redaction, redact_bundle, render_copy,
+};
+pub use disclose::{disclose_values, unredact_copy};
+pub use hunt::is_derived_reason;
+pub use original::{Original, is_redactable};
+pub use profile::{Profile, ProfileError};
+pub use sealing::holds_seed;
+pub use sealing::{
+    Committing, KeptSeed, SealingSeed, keep_seed, new_seed, read_seed, seed_beside, write_private,
+};
+pub use select::{Drop, DropKind};
+
+/// Why nothing was redacted. Nothing is left behind.
+#[derive(Debug, Error)]
+pub enum RedactError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// It could not be published.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// The bundle was not sealed for redaction.
+    #[error("it was not sealed with --redactable")]
+    NotRedactable,
+    /// It is a redacted copy already.
+    #[error("it is a redacted copy; redact the bundle that was sealed")]
+    AlreadyRedacted,
+    /// It is no redacted copy.
+    #[error("it is no redacted copy: it has no REDACTED.json")]
+    NoCopy,
+    /// Its commitment is malformed.
+    #[error("its REDACTION.json cannot be used: {0}")]
+    Commitment(String),
+    /// The seed belongs to another bundle.
+    #[error("the seed is not that of this bundle")]
+    WrongSeed,
+    /// It is not a seed.
+    #[error("`{0}` is no seed: 64 lower-case hex digits")]
+    NoSeed(PathBuf),
+    /// A file has changed since it was sealed.
+    #[error("`{0}` is not what was sealed")]
+    Changed(String),
+    /// A place that matches nothing.
+    #[error("`{0}` fits nothing in the bundle")]
+    FitsNothing(String),
+    /// A pattern that is not valid.
+    #[error("`{pattern}` is no pattern: {fault}")]
+    Pattern {
+        /// The pattern as it was given.
+        pattern: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A place that must be visible in every copy.
+    #[error("`{place}` must stay: it {conflict}")]
+    Stays {
+        /// The place, as people name it.
+        place: String,
+        /// Why it would have to be withheld.
+        conflict: String,
+    },
+    /// The file of values to disclose is not valid.
+    #[error("the disclosure cannot be used: {0}")]
+    Disclosure(String),
+    /// A document that cannot be exported as a token.
+    #[error("the document cannot be written as an SD-JWT: {0}")]
+    Token(String),
+    /// The copy does not verify, which is a bug in this program.
+    #[error("the copy would not verify: {0}")]
+    Unsound(String),
+    /// Something that a commitment cannot cover.
+    #[error("it cannot be sealed so that parts can be withheld: {0}")]
+    NoCommitment(String),
+    /// A document of the original already looks redacted.
+    #[error("`{0}` holds a member named `runseal.redacted`, which marks withheld values")]
+    LooksRedacted(String),
+    /// The system provides no random bytes.
+    #[error("no random bytes could be had: {0}")]
+    Random(String),
+    /// A file could not be copied.
+    #[error("`{path}` could not be copied")]
+    Copy {
+        /// Its path in the bundle.
+        path: String,
+        /// The system's error.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,664 @@
+//! Puts what a recorded command left into the real folder: each file whole or not at all, and
+//! never over something that changed since the command began. Everything is written beside its place
+//! before the first file is put there, so that a full disk leaves the folder as it was.
+//!
+//! What others made meanwhile is never taken away with a folder that the command deleted, nothing is written
+//! through a link, even if the folder belongs to somebody who swaps one in between (`real_folder`), and the folder of bundles stays as it is, whatever the command did to it.
+
+mod real_folder;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use runseal_core::formats::run_bundle::layout::{RUN_META, SUMS};
+use runseal_sandbox::outputs::OutputError;
+use runseal_sandbox::{Change, Changed};
+use rustix::fs::{FileType, Stat};
+
+use self::real_folder::{FolderId, RealFolder, is_folder};
+use super::run::CommandRun;
+use crate::world::normalize;
+use runseal_fs::atomic::WriteError;
+
+/// Why nothing, or not everything, was applied.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Files that changed after the command began. Nothing was applied.
+    #[error("{} changed while the command ran, so nothing was applied", list(.0))]
+    Changed(Vec<String>),
+    /// Where the command left a folder, the real one has something else, or the other way round. Nothing
+    /// was applied.
+    #[error("{} would have to become a folder, or is one, so nothing was applied", list(.0))]
+    OtherKind(Vec<String>),
+    /// What it deleted holds another file system, which it never saw. Nothing was applied.
+    #[error("{} is another file system, which the command did not see, so nothing was applied", list(.0))]
+    Mounted(Vec<String>),
+    /// What should be applied could not be read.
+    #[error(transparent)]
+    Output(#[from] OutputError),
+    /// Something could not be written. Nothing was applied.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// Everything was written, and putting it into place failed half-way.
+    #[error("of {of} changes, {} applied: {}", were(.applied.len()), list(.applied))]
+    Partly {
+        /// What was put into place.
+        applied: Vec<String>,
+        /// How many changes there are.
+        of: usize,
+        /// What went wrong with the next one.
+        source: WriteError,
+    },
+}
+
+fn were(count: usize) -> String {
+    match count {
+        1 => "1 was".to_owned(),
+        _ => format!("{count} were"),
+    }
+}
+
+fn list(paths: &[String]) -> String {
+    let shown: Vec<String> = paths
+        .iter()
+        .take(5)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    match paths.len().saturating_sub(5) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// What was applied.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// How many files were put into the folder or taken away.
+    pub changes: usize,
+    /// Changes that were left out because bundles are there, or in what would be taken away.
+    pub spared: Vec<String>,
+}
+
+/// Applies those changes of `run` whose path is kept, and all deletions, to the open folder `top`, whose path
+/// is `folder`; but none to `out`, the folder of bundles, to what is in it, or to what it lies in.
+///
+/// # Errors
+/// [`ApplyError`]. Where something changed meanwhile, or cannot be written, nothing at all is applied.
+pub fn apply_changes(
+    run: &CommandRun,
+    (top, folder): (OwnedFd, &Path),
+    out: &Path,
+    is_kept: impl Fn(&str) -> bool,
+) -> Result<Applied, ApplyError> {
+    let Some(layer) = &run.recorded.layer else {
+        return Ok(Applied::default());
+    };
+    let bundles = find_bundles(folder, out);
+    let real = RealFolder::new(top, folder);
+    let mut applied = Applied::default();
+    let mut changes = Vec::new();
+    for change in layer.changes() {
+        let is_wanted =
+            change.now == Changed::Deleted || change.path.to_str().is_some_and(&is_kept);
+        let target = folder.join(&change.path);
+        let is_spared =
+            |bundle: &PathBuf| target.starts_with(bundle) || bundle.starts_with(&target);
+        if !is_wanted {
+            continue;
+        }
+        if !bundles.iter().any(is_spared) {
+            changes.push(change);
+        } else if !matches!(change.now, Changed::Folder { .. }) {
+            applied.spared.push(shown(Path::new(&change.path)));
+        }
+    }
+    let check = Check {
+        folder: &real,
+        // Where that is not known, everything may have changed.
+        began_ns: match run.began_ns {
+            i128::MAX => i128::MIN,
+            began_ns => began_ns,
+        },
+    };
+    check.find_deleted(&changes)?;
+    let mut written = StagedChanges::new(&real);
+    for change in &changes {
+        let target = Path::new(&change.path);
+        let place = real.place(target);
+        let fail = WriteError::at(&place);
+        match change.now {
+            Changed::File { mode, .. } => {
+                let file = layer.open(&change.path)?;
+                written.put_beside(file, mode, target).map_err(fail)?;
+            }
+            Changed::Folder { mode } => written.put_folder(target, mode).map_err(fail)?,
+            Changed::Deleted
+            | Changed::Link { .. }
+            | Changed::Pipe
+            | Changed::Socket
+            | Changed::Device => {}
+        }
+    }
+    // Writing may have taken a while.
+    let deleted = check.find_deleted(&changes)?;
+    applied.changes = written.put_into_place(&deleted)?;
+    Ok(applied)
+}
+
+/// The folder of bundles, where it lies in `folder`; or the bundles and seeds themselves, where it is that.
+fn find_bundles(folder: &Path, out: &Path) -> Vec<PathBuf> {
+    let names = [Some(normalize(out)), out.canonicalize().ok()];
+    let mut bundles = BTreeSet::new();
+    for out in names.into_iter().flatten() {
+        if out != folder {
+            bundles.extend(out.starts_with(folder).then_some(out));
+            continue;
+        }
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if [RUN_META, SUMS]
+                .iter()
+                .all(|name| path.join(name).is_file())
+            {
+                let mut seed = path.clone().into_os_string();
+                seed.push(".seed");
+                bundles.extend([path, seed.into()]);
+            }
+        }
+    }
+    bundles.into_iter().collect()
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().escape_debug().to_string()
+}
+
+/// Finds what stands against applying changes to a folder.
+struct Check<'a> {
+    folder: &'a RealFolder,
+    /// When the command began, as times of files tell it.
+    began_ns: i128,
+}
+
+/// What stands against applying changes.
+#[derive(Default)]
+struct Obstacles {
+    changed: Vec<String>,
+    other_kind: Vec<String>,
+    mounted: Vec<String>,
+}
+
+impl Check<'_> {
+    /// Everything that is to be taken away: for each deleted name the paths below it and itself, in the order
+    /// in which they can be removed. Fails if anything stands against applying.
+    fn find_deleted(&self, changes: &[&Change]) -> Result<Vec<Vec<PathBuf>>, ApplyError> {
+        let mut found = Obstacles::default();
+        let mut folders = BTreeSet::new();
+        let mut deleted = Vec::new();
+        for change in changes {
+            let target = Path::new(&change.path);
+            self.check_folders_above(target, &mut folders, &mut found);
+            let now = self.folder.look(target);
+            let is_folder = now.as_ref().is_ok_and(is_folder);
+            match change.now {
+                Changed::Deleted => {
+                    let mut paths = Vec::new();
+                    match now {
+                        Ok(now) => self.collect(target, &now, &mut paths, &mut found),
+                        Err(error) => Err(error),
+                    }
+                    .or_else(|error| match error.kind() {
+                        // Somebody else took it away.
+                        io::ErrorKind::NotFound => {
+                            found.changed.push(shown(target));
+                            Ok(())
+                        }
+                        _ => Err(WriteError::at(&self.folder.place(target))(error)),
+                    })?;
+                    deleted.push(paths);
+                }
+                Changed::Folder { .. } if now.is_ok() && !is_folder => {
+                    found.other_kind.push(shown(target));
+                }
+                Changed::Folder { .. } => {}
+                _ if is_folder => found.other_kind.push(shown(target)),
+                _ => {
+                    let is_changed = match now {
+                        Ok(now) => !change.existed || self.is_newer(&now),
+                        Err(_) => change.existed,
+                    };
+                    found.changed.extend(is_changed.then(|| shown(target)));
+                }
+            }
+        }
+        match found {
+            found if !found.changed.is_empty() => Err(ApplyError::Changed(found.changed)),
+            found if !found.mounted.is_empty() => Err(ApplyError::Mounted(found.mounted)),
+            found if !found.other_kind.is_empty() => Err(ApplyError::OtherKind(found.other_kind)),
+            _ => Ok(deleted),
+        }
+    }
+
+    /// Looks whether the folders that `target` lies in are folders, and no links that lead elsewhere.
+    fn check_folders_above(
+        &self,
+        target: &Path,
+        known: &mut BTreeSet<PathBuf>,
+        found: &mut Obstacles,
+    ) {
+        let above = target.ancestors().skip(1);
+        let below_top = above.take_while(|folder| !folder.as_os_str().is_empty());
+        for folder in below_top.take_while(|folder| known.insert(folder.to_path_buf())) {
+            if self.folder.look(folder).is_ok_and(|now| !is_folder(&now)) {
+                found.other_kind.push(shown(folder));
+            }
+        }
+    }
+
+    /// Collects what is at and below a deleted name, as far as the command saw it.
+    fn collect(
+        &self,
+        path: &Path,
+        now: &Stat,
+        paths: &mut Vec<PathBuf>,
+        found: &mut Obstacles,
+    ) -> io::Result<()> {
+        // A folder changes with the names in it.
+        if self.is_newer(now) {
+            found.changed.push(shown(path));
+            return Ok(());
+        }
+        if is_folder(now) {
+            if now.st_dev != self.folder.device()? {
+                found.mounted.push(shown(path));
+                return Ok(());
+            }
+            for below in self.folder.list(path)? {
+                self.collect(&below, &self.folder.look(&below)?, paths, found)?;
+            }
+        }
+        paths.push(path.to_owned());
+        Ok(())
+    }
+
+    /// Whether something changed since the command began: by the change time, which no program can set back.
+    fn is_newer(&self, now: &Stat) -> bool {
+        let changed_ns = i128::from(now.st_ctime) * 1_000_000_000 + i128::from(now.st_ctime_nsec);
+        changed_ns > self.began_ns
+    }
+}
+
+/// What is to be put into place: all of it lies beside its targets before the first one is touched.
+/// What is still there when this goes is taken away.
+#[derive(Debug)]
+struct StagedChanges<'a> {
+    folder: &'a RealFolder,
+    files: Vec<StagedFile>,
+    /// Folders that were made on the way, each after the one that it lies in.
+    folders: Vec<PathBuf>,
+    /// Rights that folders get once everything is in them.
+    rights: Vec<(PathBuf, FolderId, u32)>,
+    /// Rights that a new file or folder may have.
+    allowed: u32,
+}
+
+/// A file that lies beside its target.
+#[derive(Debug)]
+struct StagedFile {
+    beside: OsString,
+    target: PathBuf,
+    /// The folder of both.
+    above: FolderId,
+}
+
+/// What the umask allows; nothing to others where it is not known.
+fn allowed_rights() -> u32 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let umask = status.lines().find_map(|line| {
+        let digits = line.strip_prefix("Umask:")?.trim();
+        u32::from_str_radix(digits, 8).ok()
+    });
+    0o777 & !umask.unwrap_or(0o077)
+}
+
+impl<'a> StagedChanges<'a> {
+    fn new(folder: &'a RealFolder) -> Self {
+        Self {
+            folder,
+            files: Vec::new(),
+            folders: Vec::new(),
+            rights: Vec::new(),
+            allowed: allowed_rights(),
+        }
+    }
+
+    /// The rights that the command gave, as far as the umask allows them or `target` has them already.
+    fn rights_of(&self, mode: u32, target: &Path) -> u32 {
+        let is_link = |now: &Stat| FileType::from_raw_mode(now.st_mode) == FileType::Symlink;
+        let before = self.folder.look(target).ok();
+        let before = before.filter(|before| !is_link(before));
+        0o777 & mode & (self.allowed | before.map_or(0, |before| before.st_mode))
+    }
+
+    fn put_folder(&mut self, target: &Path, mode: u32) -> io::Result<()> {
+        let rights = self.rights_of(mode, target);
+        let id = self.folder.make_folders(target, &mut self.folders)?;
+        self.rights.push((target.to_owned(), id, rights));
+        Ok(())
+    }
+
+    fn put_beside(&mut self, mut file: fs::File, mode: u32, target: &Path) -> io::Result<()> {
+        let above = target.parent().unwrap_or(Path::new(""));
+        let above = self.folder.make_folders(above, &mut self.folders)?;
+        // Nobody else may read it before it has its rights.
+        let prefix = runseal_fs::unfinished::PREFIX;
+        let (mut written, beside) = self.folder.create_beside(target, above, prefix)?;
+        self.files.push(StagedFile {
+            beside,
+            target: target.to_owned(),
+            above,
+        });
+        io::copy(&mut file, &mut written)?;
+        let rights = Permissions::from_mode(self.rights_of(mode, target));
+        written.set_permissions(rights)?;
+        written.sync_all()
+    }
+
+    fn put_into_place(mut self, deleted: &[Vec<PathBuf>]) -> Result<usize, ApplyError> {
+        let folder = self.folder;
+        let fail = |path: &Path, error| WriteError::at(&folder.place(path))(error);
+        // They hold what was put there, or belong to it.
+        self.folders.clear();
+        let of = self.files.len() + deleted.len();
+        let mut applied: Vec<String> = Vec::new();
+        // What has its name is not taken away when this ends early.
+        self.files.reverse();
+        while let Some(file) = self.files.last() {
+            let target = &file.target;
+            if let Err(error) = folder.rename(&file.beside, target, file.above) {
+                return Err(stopped(applied, of, fail(target, error)));
+            }
+            applied.push(shown(target));
+            self.files.pop();
+        }
+        for paths in deleted {
+            for path in paths {
+                if let Err(error) = folder.remove(path) {
+                    return Err(stopped(applied, of, fail(path, error)));
+                }
+            }
+            applied.extend(paths.last().map(|target| shown(target)));
+        }
+        // Inner ones first: an outer one may close the way to them.
+        for (target, id, rights) in self.rights.iter().rev() {
+            if let Err(error) = folder.set_rights(target, *id, *rights) {
+                return Err(stopped(applied, of, fail(target, error)));
+            }
+        }
+        Ok(of)
+    }
+}
+
+fn stopped(applied: Vec<String>, of: usize, source: WriteError) -> ApplyError {
+    match applied.is_empty() {
+        true => source.into(),
+        false => ApplyError::Partly {
+            applied,
+            of,
+            source,
+        },
+    }
+}
+
+impl Drop for StagedChanges<'_> {
+    fn drop(&mut self) {
+        for file in &self.files {
+            let _ = self
+                .folder
+                .remove(&file.target.with_file_name(&file.beside));
+        }
+        for folder in self.folders.iter().rev() {
+            let _ = self.folder.remove(folder);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn real(folder: &Path) -> RealFolder {
+        RealFolder::new(fs::File::open(folder).unwrap().into(), folder)
+    }
+
+    fn written<'a>(folder: &'a RealFolder, names: &[&str]) -> StagedChanges<'a> {
+        let content = folder.place(Path::new("content"));
+        fs::write(&content, "new").unwrap();
+        let mut written = StagedChanges::new(folder);
+        for name in names {
+            let file = fs::File::open(&content).unwrap();
+            written.put_beside(file, 0o644, Path::new(name)).unwrap();
+        }
+        fs::remove_file(&content).unwrap();
+        written
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        let name = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string();
+        let mut names: Vec<String> = entries.map(|entry| name(entry).unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_is_not_put_into_place_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("old.txt"), "old").unwrap();
+        let real = real(folder.path());
+        let written = written(&real, &["new/below/a.txt", "old.txt"]);
+        assert!(folder.path().join("new/below").is_dir());
+        drop(written);
+        assert_eq!(names(folder.path()), ["old.txt"]);
+        let old = fs::read_to_string(folder.path().join("old.txt"));
+        assert_eq!(old.unwrap(), "old");
+    }
+
+    #[test]
+    fn what_was_put_into_place_is_named_where_the_rest_cannot_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = real(folder.path());
+        let written = written(&real, &["a.txt", "taken"]);
+        fs::create_dir(folder.path().join("taken")).unwrap();
+        let error = written
+            .put_into_place(&[vec!["gone.txt".into()]])
+            .unwrap_err();
+        assert_eq!(error.to_string(), "of 3 changes, 1 was applied: `a.txt`");
+        assert_eq!(names(folder.path()), ["a.txt", "taken"]);
+    }
+
+    fn change(path: &str, now: Changed, existed: bool) -> Change {
+        Change {
+            path: path.into(),
+            now,
+            existed,
+            fault: None,
+        }
+    }
+
+    /// What a check of one change to `folder` finds, by a command that began at `began_ns`.
+    fn check(folder: &Path, change: &Change, began_ns: i128) -> Result<usize, String> {
+        let folder = &real(folder);
+        let deleted = Check { folder, began_ns }.find_deleted(&[change]);
+        let count = |deleted: Vec<Vec<PathBuf>>| deleted.iter().map(Vec::len).sum();
+        deleted.map(count).map_err(|error| error.to_string())
+    }
+
+    fn changed_ns(path: &Path) -> i128 {
+        crate::record::environment::status_changed_ns(&fs::symlink_metadata(path).unwrap())
+    }
+
+    /// Waits until a file that changes gets another time than `path` has.
+    fn wait_beyond(path: &Path) -> i128 {
+        let before = changed_ns(path);
+        let probe = path.with_extension("probe");
+        loop {
+            fs::write(&probe, "x").unwrap();
+            let now = changed_ns(&probe);
+            fs::remove_file(&probe).unwrap();
+            if now > before {
+                return now;
+            }
+        }
+    }
+
+    #[test]
+    fn deleted_folder_is_taken_away_only_with_what_the_command_saw() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("d/e")).unwrap();
+        fs::write(at("d/a"), "1").unwrap();
+        fs::write(at("d/e/b"), "2").unwrap();
+        let began = wait_beyond(&at("d"));
+        let gone = change("d", Changed::Deleted, true);
+        assert_eq!(check(folder.path(), &gone, began), Ok(4));
+        wait_beyond(&at("d"));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::write(at("d/e/b"), "theirs").unwrap();
+        let told = "`d/e/b` changed while the command ran, so nothing was applied";
+        assert_eq!(check(folder.path(), &gone, began), Err(told.to_owned()));
+        fs::write(at("d/e/new"), "theirs").unwrap();
+        let told = "`d/e` changed while the command ran, so nothing was applied";
+        assert_eq!(check(folder.path(), &gone, began), Err(told.to_owned()));
+        // What appears after the last look keeps its folder.
+        let paths = ["d/a", "d/e/b", "d/e"].map(PathBuf::from);
+        let real = real(folder.path());
+        let written = StagedChanges::new(&real);
+        let error = written.put_into_place(&[paths.to_vec()]).unwrap_err();
+        assert!(matches!(error, ApplyError::Write(_)), "{error}");
+        assert!(at("d/e/new").exists());
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_or_over_another_kind() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), at("link")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        fs::write(at("file"), "x").unwrap();
+        let began = i128::MAX;
+        let file = Changed::File {
+            bytes: 1,
+            mode: 0o644,
+        };
+        let made = Changed::Folder { mode: 0o755 };
+        for (change, obstacle) in [
+            (change("link/x", file.clone(), false), "link"),
+            (change("file/x", file.clone(), false), "file"),
+            (change("folder", file.clone(), true), "folder"),
+            (change("file", made.clone(), true), "file"),
+            (change("link", made, true), "link"),
+        ] {
+            let told = check(folder.path(), &change, began).unwrap_err();
+            assert!(told.starts_with(&format!("`{obstacle}` would")), "{told}");
+        }
+        assert_eq!(
+            check(folder.path(), &change("file", file, true), began),
+            Ok(0)
+        );
+    }
+
+    /// Swaps `sub` for a link to `elsewhere`, as the owner of the folder can at any moment.
+    fn swap(folder: &Path, elsewhere: &Path) {
+        fs::rename(folder.join("sub"), folder.join("aside")).unwrap();
+        std::os::unix::fs::symlink(elsewhere, folder.join("sub")).unwrap();
+    }
+
+    #[test]
+    fn folder_swapped_for_a_link_before_writing_gets_nothing() {
+        let [folder, elsewhere] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("content"), "new").unwrap();
+        swap(folder.path(), elsewhere.path());
+        let real = real(folder.path());
+        let mut written = StagedChanges::new(&real);
+        for target in ["sub/new", "sub/deep/new"] {
+            let file = fs::File::open(folder.path().join("content")).unwrap();
+            let put = written.put_beside(file, 0o644, Path::new(target));
+            assert!(put.is_err(), "{target}");
+        }
+        assert!(written.put_folder(Path::new("sub/made"), 0o777).is_err());
+        assert!(written.put_folder(Path::new("../made"), 0o777).is_err());
+        drop(written);
+        assert_eq!(names(elsewhere.path()), [""; 0]);
+    }
+
+    #[test]
+    fn folder_swapped_for_a_link_after_writing_changes_nothing_where_it_leads() {
+        let [folder, elsewhere] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        for name in ["gone", "new"] {
+            fs::write(elsewhere.path().join(name), "theirs").unwrap();
+        }
+        fs::create_dir(elsewhere.path().join("inner")).unwrap();
+        let mode = Permissions::from_mode(0o700);
+        fs::set_permissions(elsewhere.path().join("inner"), mode).unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        let real = real(folder.path());
+        let mut with_folder = StagedChanges::new(&real);
+        with_folder
+            .put_folder(Path::new("sub/inner"), 0o755)
+            .unwrap();
+        let with_file = written(&real, &["sub/new"]);
+        let beside = with_file.files[0].beside.clone();
+        swap(folder.path(), elsewhere.path());
+        // Even if the unfinished file is where the link leads.
+        fs::write(elsewhere.path().join(&beside), "theirs").unwrap();
+        assert!(with_file.put_into_place(&[]).is_err());
+        assert!(with_folder.put_into_place(&[]).is_err());
+        let gone = vec![PathBuf::from("sub/gone")];
+        let removed = StagedChanges::new(&real).put_into_place(&[gone]);
+        assert!(removed.is_err());
+        let inner = fs::metadata(elsewhere.path().join("inner")).unwrap();
+        assert_eq!(inner.permissions().mode() & 0o777, 0o700);
+        let mut expected = ["gone", "inner", "new", beside.to_str().unwrap()];
+        expected.sort_unstable();
+        assert_eq!(names(elsewhere.path()), expected);
+        let new = fs::read_to_string(elsewhere.path().join("new"));
+        assert_eq!(new.unwrap(), "theirs");
+        // Another real folder in its place is not the one that was written to either.
+        fs::remove_file(folder.path().join("sub")).unwrap();
+        let with_file = written(&real, &["sub/new"]);
+        fs::rename(folder.path().join("sub"), folder.path().join("second")).unwrap();
+        fs::rename(folder.path().join("aside"), folder.path().join("sub")).unwrap();
+        let told = with_file.put_into_place(&[]).unwrap_err();
+        let source = std::error::Error::source(&told).unwrap().to_string();
+        assert!(source.contains("swapped"), "{source}");
+    }
+
+    #[test]
+    fn folder_of_bundles_is_found_by_every_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("real/b")).unwrap();
+        std::os::unix::fs::symlink("real", top.join("link")).unwrap();
+        let found = find_bundles(&top, &top.join("./link/b"));
+        assert_eq!(found, [top.join("link/b"), top.join("real/b")]);
+        assert_eq!(
+            find_bundles(&top, &top.join("../elsewhere")),
+            [""; 0].map(PathBuf::from)
+        );
+        // The folder itself holds other things too.
+        fs::create_dir(top.join("run")).unwrap();
+        for name in [RUN_META, SUMS] {
+            fs::write(top.join("run").join(name), "x").unwrap();
+        }
+        let found = find_bundles(&top, &top.join("."));
+        assert_eq!(found, [top.join("run"), top.join("run.seed")]);
+    }
+}

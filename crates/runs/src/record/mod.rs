@@ -1,0 +1,43 @@
+//! Records any command: runs it unchanged in the user's folder, observes what it reads and writes,
+//! and seals that as a run bundle that can be replayed from itself alone.
+//!
+//! - `program`: finds the program the way the user's shell does.
+//! - `run`: one run in the sandbox, the real folder untouched.
+//! - `ahead`: reads the files that the command reads, while it runs.
+//! - `beneath`: looks at and opens files of the folder and of the inputs, never through a link.
+//! - `accesses`: classifies what was observed into inputs, environment and gaps.
+//! - `contracts`, `documents`, `environment`, `packages`: the content of the bundle.
+//! - `seal`: the bundle itself.
+//! - `apply`: copies artifacts into the real folder, if requested.
+//! - `replay`: runs a bundle again, from the bundle alone, and compares.
+//!
+//! What was not observed is stated: every bundle lists its gaps, and none is filled by a guess.
+
+pub(crate) mod accesses;
+pub(crate) mod ahead;
+pub mod apply;
+pub(crate) mod beneath;
+pub mod bundle;
+mod contracts;
+mod difference;
+pub(crate) mod documents;
+pub(crate) mod environment;
+pub mod error;
+mod fixed_time;
+pub mod keep;
+pub mod machine;
+mod packages;
+pub mod program;
+pub(crate) mod reasons;
+pub mod repeat;
+pub mod replay;
+mod replay_plan;
+mod restore;
+pub mod run;
+pub mod seal;
+pub mod secrets;
+mod snapshot;
+pub mod unpack;
+
+pub use program::{Choice, ProgramError};
+pub use replay_plan::ReplayPlan;

@@ -1,0 +1,690 @@
+//! Runs a recorded command again from its bundle alone, and compares the results.
+//!
+//! The bundle is verified first. Its files are unpacked into a private folder that the command sees
+//! at the recorded path; the machine's own files are compared one by one with those of the
+//! recording.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use runseal_core::canon::Node;
+use runseal_core::formats::run_bundle::layout::{
+    ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT, Role, exact_path,
+};
+use runseal_core::formats::run_bundle::recorded::{
+    CaptureGap, ListedFile, parse_listed_file, parse_listed_files,
+};
+use runseal_core::formats::run_bundle::{EntryFact, FileFact, find_unknown_members};
+use runseal_core::path::SafePath;
+use runseal_core::source::Source;
+use runseal_sandbox::{Ending, Limits, Sandbox, SandboxError, check_own_place};
+
+use super::difference::LARGEST_COMPARED;
+use super::keep::Keep;
+use super::machine::compare_machine;
+use super::program::Choice;
+use super::reasons::{Before, UNEXPLAINED, explain};
+use super::restore::{RestoreError, Restored, restore};
+use super::run::{Command, CommandRun, RunError, Watching, run_command};
+use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure, find_limit};
+use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
+use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
+use crate::run::verify::VerifiedRun;
+use crate::run::withheld::WithheldResults;
+use crate::world::World;
+use runseal_fs::directory::{DirectorySource, RootLink};
+use runseal_fs::models::{ModelTraffic, StartReplay};
+
+/// The most placeholders that are named as reasons for another result.
+const MOST_REASONS: usize = 20;
+
+/// The path of the command's folder if the bundle does not say where it was.
+const SOMEWHERE: &str = "/home/recorded";
+
+/// How to replay a recorded command.
+#[derive(Clone)]
+pub struct RecordedOptions<'a> {
+    /// How many times the command is run; each run is compared with the sealed one.
+    pub times: u32,
+    /// Whether interpreters and libraries other than the recorded ones are refused.
+    pub same_environment: bool,
+    /// Files to use for those that the bundle only names.
+    pub given: &'a [PathBuf],
+    /// A folder whose files must be those that were sealed.
+    pub folder: Option<&'a Path>,
+    /// The caller's PATH, searched for what is not at its recorded path.
+    pub search: Option<OsString>,
+    /// The limits of each run; by default those of a recording.
+    pub limits: Limits,
+    /// Whether each run may write as much as the sealed one left, where that is more than the limits
+    /// allow.
+    pub grows_to_sealed: bool,
+    /// Values for the variables that the bundle names as secrets, by name. They are not shown.
+    pub secrets: BTreeMap<String, String>,
+    /// How it is watched.
+    pub watching: Watching,
+    /// Starts a session that answers model calls from the recording; `None` if that is not
+    /// possible.
+    pub models: Option<StartReplay<'a>>,
+    /// Whether that session leaves the recording at some call.
+    pub is_fork: bool,
+}
+
+impl std::fmt::Debug for RecordedOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RecordedOptions").finish_non_exhaustive()
+    }
+}
+
+/// Replays the recorded command in `run`, whose bundle is valid.
+pub(crate) fn replay_recorded(
+    run: &VerifiedRun<'_>,
+    options: &RecordedOptions<'_>,
+    sandbox: impl FnOnce() -> Result<Sandbox, RecordError>,
+    mut replay: Replay,
+) -> Result<Replay, RecordError> {
+    let sealed = SealedCommandRun::read(run);
+    replay.has_failed =
+        !sealed.withheld_results.ending && sealed.snapshot.ending != Ending::Exited(0);
+    // A whole bundle was asked for this by RB18; of a copy, nobody checked its schemas.
+    for (name, rule) in [(RUN_INPUT, 1), (RUN_OUTPUT, 2)] {
+        let document = run.document(name);
+        let unknown = document.map(|document| find_unknown_members(name, document.root()));
+        for member in unknown.unwrap_or_default() {
+            let member = member.escape_debug();
+            replay.rules[rule].push(format!("{name} has `{member}`, which nothing compares"));
+        }
+    }
+    // So does RB13; a copy is shown with its files, and compared by its lists.
+    replay.rules[3].extend(sealed.find_other_bytes(run));
+    replay.unused_files.extend(sealed.find_unlisted(run));
+    let not_kept = sealed.snapshot.not_kept.len();
+    if not_kept > 0 {
+        replay.notes.push(format!(
+            "{not_kept} of the files that the run left were not kept: their names were compared, not their contents"
+        ));
+    }
+    if sealed.says_nothing() {
+        replay.rules[0].push(
+            "of what the run gave, every file is withheld: there is nothing to compare with"
+                .to_owned(),
+        );
+        return Ok(replay);
+    }
+    if let Some(folder) = options.folder {
+        replay.rules[5].extend(compare_folder(&sealed, folder));
+    }
+    let environment = run.document(RUN_ENVIRONMENT);
+    let environment = environment.as_ref().map(|document| document.root());
+    if let Err(error) = check_own_place(&appears_at(environment)) {
+        let fault = format!("the command's folder cannot be where it was: {error}");
+        replay.rules[5].push(fault);
+        return Ok(replay);
+    }
+    match environment {
+        Some(environment) => {
+            let appears_at = appears_at(Some(environment));
+            let world = World::of_caller(options.search.as_deref(), &appears_at);
+            let cancel = options.watching.cancel.as_ref();
+            let check = compare_machine(environment, &world, cancel).map_err(|_| cancelled())?;
+            if options.same_environment {
+                replay.rules[5].extend(check.faults());
+            }
+            replay.notes.extend(check.describe_not_looked_at());
+            replay.environment = Some(check);
+        }
+        None => replay.notes.push(
+            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared"
+                .to_owned(),
+        ),
+    }
+    let restored = match restore(run, options.given) {
+        Ok(restored) => Some(restored),
+        Err(RestoreError::Missing(files)) => {
+            for file in files {
+                replay.rules[0].push(format!(
+                    "`{}` is not in the bundle, only its hash; give it with `--input PATH` \
+                     ({} bytes, sha256 {})",
+                    file.path, file.bytes, file.sha256
+                ));
+            }
+            None
+        }
+        Err(RestoreError::Malformed(what)) => {
+            replay.rules[3].push(what);
+            None
+        }
+        Err(RestoreError::Read(error)) => return Err(error.into()),
+        Err(RestoreError::Write(error)) => return Err(super::error::work_error(error)),
+    };
+    let (Some(restored), false) = (
+        restored,
+        matches!(replay.verdict(), Verdict::NotReplayable { .. }),
+    ) else {
+        return Ok(replay);
+    };
+    let secrets = named_secrets(options, &mut replay);
+    let mut command = command_of(run, environment, &restored, options, secrets)?;
+    if options.grows_to_sealed {
+        let needed = sealed.room();
+        let limits = &mut command.limits;
+        limits.work_bytes = limits.work_bytes.max(needed);
+        limits.file_bytes = limits.file_bytes.max(needed);
+    }
+    if restored.model_io.is_some() && options.models.is_none() {
+        return Err(RecordError::AskedModels);
+    }
+    if restored.model_io.is_none() && options.is_fork {
+        return Err(RecordError::AskedNoModels);
+    }
+    let sandbox = sandbox()?;
+    replay.isolation = Some(sandbox.isolation());
+    for _ in 0..options.times.max(1) {
+        // Each run starts again with the first recorded answer.
+        if let (Some(recording), Some(start)) = (&restored.model_io, options.models) {
+            command.models = Some(start(recording).map_err(RecordError::ModelReplay)?);
+        }
+        let again = match run_command(&command, &sandbox, &options.watching) {
+            Ok(again) => again,
+            Err(RunError::Program(error)) => {
+                replay.rules[5].push(error.to_string());
+                return Ok(replay);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        sealed.refuse_limited(&again, &command)?;
+        let mut comparison = sealed.compare(run, &again, &command)?;
+        hide_secrets(&command.secrets, &mut comparison);
+        note_other_program(&again, &mut replay);
+        replay.shown.clone_from(&again.shown);
+        if let Some(session) = command.models.take() {
+            let traffic = session.finish().map_err(RecordError::ModelReplay)?;
+            compare_traffic(&traffic, &mut comparison, &mut replay);
+        }
+        if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
+            replay.reasons = reasons_of(
+                &restored,
+                &again,
+                &command,
+                &comparison.divergences,
+                &replay,
+            );
+        }
+        replay.runs.push(comparison);
+    }
+    Ok(replay)
+}
+
+/// The given secrets that the recorded command had. Of others it is noted that they were not used.
+fn named_secrets(options: &RecordedOptions<'_>, replay: &mut Replay) -> BTreeMap<String, String> {
+    let mut secrets = options.secrets.clone();
+    secrets.retain(|name, _| {
+        let is_named = secret_gaps(replay).any(|gap| names_secret(&gap.detail, name));
+        if !is_named {
+            replay.notes.push(format!(
+                "the recorded command had no secret `{name}`, so it did not get it now either"
+            ));
+        }
+        is_named
+    });
+    secrets
+}
+
+fn secret_gaps(replay: &Replay) -> impl Iterator<Item = &CaptureGap> {
+    replay.gaps.iter().filter(|gap| gap.kind == "secret")
+}
+
+/// Whether a gap is about the variable `name`.
+fn names_secret(detail: &str, name: &str) -> bool {
+    detail.contains(&format!("`{name}`"))
+}
+
+/// Replaces the values of secrets in what differs: it is shown, and may be written into a page.
+fn hide_secrets(secrets: &BTreeMap<String, String>, comparison: &mut Comparison) {
+    for divergence in &mut comparison.divergences {
+        let texts = [&mut divergence.sealed, &mut divergence.now];
+        for text in texts.into_iter().chain(divergence.difference.as_mut()) {
+            for (name, value) in secrets.iter().filter(|(_, value)| !value.is_empty()) {
+                if text.contains(value.as_str()) {
+                    *text = text.replace(value.as_str(), &format!("[secret {name}]"));
+                }
+            }
+        }
+    }
+}
+
+/// Says what ran here where that is another program than the one that was recorded.
+fn note_other_program(again: &CommandRun, replay: &mut Replay) {
+    let then = replay.environment.as_ref();
+    let then = then.and_then(|check| check.became.as_deref());
+    let now = again.observation().and_then(|seen| seen.became.as_deref());
+    if let (Some(then), Some(now)) = (then, now)
+        && Path::new(then) != now
+    {
+        let now = now.display().to_string();
+        let note = format!(
+            "`{}` ran here, where the recording has `{}`",
+            now.escape_debug(),
+            then.escape_debug()
+        );
+        if !replay.notes.contains(&note) {
+            replay.notes.push(note);
+        }
+    }
+}
+
+/// Where the command's folder was, and is again.
+fn appears_at(environment: Option<Node<'_>>) -> PathBuf {
+    let folder = environment.and_then(|environment| environment.get("folder")?.as_str());
+    folder.map_or_else(|| SOMEWHERE.into(), |folder| PathBuf::from(&*folder))
+}
+
+fn cancelled() -> RecordError {
+    RunError::Sandbox(SandboxError::Cancelled).into()
+}
+
+/// The command as it was recorded, on what was unpacked.
+fn command_of(
+    run: &VerifiedRun<'_>,
+    environment: Option<Node<'_>>,
+    restored: &Restored,
+    options: &RecordedOptions<'_>,
+    secrets: BTreeMap<String, String>,
+) -> Result<Command, RecordError> {
+    let input = run.document(RUN_INPUT);
+    let input = input.as_ref().map(|document| document.root());
+    let texts = |node: Option<Node<'_>>| -> Vec<String> {
+        let items = node.iter().flat_map(|node| node.items());
+        items
+            .filter_map(|item| Some(item.as_str()?.into_owned()))
+            .collect()
+    };
+    let map = |node: Option<Node<'_>>| -> BTreeMap<String, String> {
+        let members = node.iter().flat_map(|node| node.members());
+        let one = |(name, value): (runseal_core::canon::Key<'_>, Node<'_>)| {
+            Some((name.to_lossy().into_owned(), value.as_str()?.into_owned()))
+        };
+        members.filter_map(one).collect()
+    };
+    let member = |name: &str| input.and_then(|input| input.get(name));
+    let variables = environment.and_then(|environment| environment.get("variables"));
+    let path = variables.and_then(|variables| variables.get("PATH")?.as_str());
+    let parameters = map(member("parameters"));
+    let mut passed = map(member("environment"));
+    passed.retain(|name, _| !name.starts_with(super::run::PARAMETER_PREFIX));
+    Ok(Command {
+        argv: texts(member("argv")),
+        folder: restored.folder.clone(),
+        appears_at: appears_at(environment),
+        inputs: restored.inputs.clone(),
+        parameters,
+        variables: passed,
+        secrets,
+        stdin: restored.stdin.clone(),
+        models: None,
+        fixed_time: member("fixed_time").and_then(|time| time.as_number()?.to_exact_i64()),
+        choice: Choice::Bundle {
+            recorded: path.map(|path| OsString::from(&*path)),
+            caller: options.search.clone(),
+        },
+        limits: options.limits.clone(),
+    })
+}
+
+/// The sealed results, ready for comparison.
+struct SealedCommandRun {
+    files: Vec<ListedFile>,
+    snapshot: Snapshot,
+    /// The path of the bytes of each place.
+    stored: BTreeMap<String, String>,
+    /// How many bytes the stored files have that the run left.
+    left_bytes: u64,
+    /// Which files were kept; `None` for all.
+    keep: Option<Keep>,
+    /// Whether the names of the files that were not kept are complete.
+    has_all_unkept_names: bool,
+    /// What a redacted copy withholds.
+    withheld_results: WithheldResults,
+}
+
+impl SealedCommandRun {
+    fn read(run: &VerifiedRun<'_>) -> Self {
+        let input = run.document(RUN_INPUT);
+        let files = input.map_or_else(Vec::new, |input| parse_listed_files(input.root(), "files"));
+        let output = run.document(RUN_OUTPUT);
+        let output = output.as_ref().map(|document| document.root());
+        let member = |name: &str| output.and_then(|output| output.get(name));
+        let number = |name: &str| member(name).and_then(|node| node.as_number()?.to_exact_i64());
+        let ending = match (number("exit_status"), number("signal")) {
+            (Some(code), _) => Ending::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
+            (None, signal) => {
+                Ending::Signaled(signal.and_then(|it| i32::try_from(it).ok()).unwrap_or(0))
+            }
+        };
+        let mut snapshot = Snapshot {
+            ending,
+            files: BTreeMap::new(),
+            deleted: texts_of(member("deleted")),
+            folders: texts_of(member("folders")),
+            not_kept: BTreeSet::new(),
+        };
+        // Only a copy withholds anything: in a whole bundle a marker is a value like any other.
+        let redacted = output.filter(|_| run.withholding().is_of_copy());
+        let withheld_results = redacted.map_or_else(WithheldResults::default, |output| {
+            WithheldResults::read(&output.to_value(), STREAMS)
+        });
+        let mut stored = BTreeMap::new();
+        let mut add = |place: String, file: ListedFile| {
+            let left = LeftFile {
+                sha256: file.sha256,
+                is_executable: file.is_executable,
+            };
+            snapshot.files.insert(place.clone(), left);
+            stored.extend(file.stored.map(|at| (place, at)));
+        };
+        for (name, place) in ["stdout", "stderr"].into_iter().zip(STREAMS) {
+            if let Some(log) = member(name).and_then(parse_listed_file) {
+                add(place.to_owned(), log);
+            }
+        }
+        let outputs = output.map_or_else(Vec::new, |output| parse_listed_files(output, "outputs"));
+        let mut left_bytes = 0_u64;
+        for file in outputs {
+            if file.stored.is_some() {
+                left_bytes = left_bytes.saturating_add(file.bytes);
+            }
+            add(format!("artifacts/{}", file.path), file);
+        }
+        let input = run.document(RUN_INPUT);
+        let patterns = input.and_then(|input| {
+            let texts = texts_of(input.root().get("keep"));
+            Keep::parse(&texts.into_iter().collect::<Vec<_>>()).ok()?
+        });
+        let names = texts_of(member("not_kept"));
+        // At that many names the list was cut off, so missing ones cannot be detected.
+        let has_all_unkept_names = names.len() < MOST_LEFT_OUT;
+        snapshot.not_kept = names;
+        Self {
+            files,
+            snapshot,
+            stored,
+            left_bytes,
+            keep: patterns,
+            has_all_unkept_names,
+            withheld_results,
+        }
+    }
+
+    /// Stored results that are not the bytes that the lists give.
+    fn find_other_bytes(&self, run: &VerifiedRun<'_>) -> Vec<String> {
+        let facts = &run.collected().facts;
+        let is_other = |(place, stored): &(&String, &String)| {
+            let actual = facts.file(stored).and_then(FileFact::sha256);
+            let listed = self.snapshot.files.get(*place);
+            actual.is_some() && actual != listed.map(|left| left.sha256)
+        };
+        let others = self.stored.iter().filter(is_other);
+        let tell = |(_, stored): (&String, &String)| {
+            let stored = stored.escape_debug();
+            format!("`{stored}` does not hold the bytes that {RUN_OUTPUT} lists")
+        };
+        others.map(tell).collect()
+    }
+
+    /// Files at places of results that no list names.
+    fn find_unlisted(&self, run: &VerifiedRun<'_>) -> Vec<String> {
+        let listed: BTreeSet<&str> = self.stored.values().map(String::as_str).collect();
+        let is_unlisted = |path: &&str| {
+            let is_result = matches!(Role::of_path(path), Some(Role::Artifact | Role::Log));
+            let has_exact = || listed.contains(exact_path(path).as_str());
+            is_result && !listed.contains(path) && !has_exact()
+        };
+        let paths = run.collected().facts.entries.iter();
+        let files = paths.filter(|(_, entry)| matches!(entry, EntryFact::File(_)));
+        let unlisted = files.map(|(path, _)| path).filter(is_unlisted);
+        unlisted.map(str::to_owned).collect()
+    }
+
+    /// How many bytes a run may write to leave what the sealed one left, with room for what lies there only
+    /// while it runs. Only stored files count, whose sizes were verified.
+    fn room(&self) -> u64 {
+        const SLACK: u64 = 64 << 20;
+        let left = self.left_bytes;
+        left.saturating_add(left / 8).saturating_add(SLACK)
+    }
+
+    /// A run that ended otherwise than the sealed one because of a limit says nothing about that one.
+    fn refuse_limited(&self, again: &CommandRun, command: &Command) -> Result<(), RecordError> {
+        let outcome = &again.recorded.outcome;
+        let how = describe_failure(outcome.ending, command);
+        match (find_limit(again), how) {
+            (Some(limit), Some(how)) if outcome.ending != self.snapshot.ending => {
+                Err(RecordError::Failed {
+                    how,
+                    stderr: outcome.stderr.bytes.clone(),
+                    is_stopped: matches!(outcome.ending, Ending::Stopped(_)),
+                    limit: Some(limit),
+                    refused: Vec::new(),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether all results of the run are withheld, including its output.
+    fn says_nothing(&self) -> bool {
+        self.snapshot.files.is_empty()
+    }
+
+    /// Removes from `now` whatever the copy withholds.
+    fn leave_out_withheld(&self, now: &mut Snapshot) {
+        let (sealed, withheld_results) = (&self.snapshot, &self.withheld_results);
+        now.files.retain(|place, _| {
+            !withheld_results.places.contains(place)
+                && (!withheld_results.has_unnamed || sealed.files.contains_key(place))
+        });
+        if withheld_results.ending {
+            now.ending = sealed.ending;
+        }
+        for (is_withheld, before, now) in [
+            (withheld_results.deleted, &sealed.deleted, &mut now.deleted),
+            (withheld_results.folders, &sealed.folders, &mut now.folders),
+            (
+                withheld_results.not_kept,
+                &sealed.not_kept,
+                &mut now.not_kept,
+            ),
+        ] {
+            if is_withheld {
+                now.clone_from(before);
+            }
+        }
+    }
+
+    fn compare(
+        &self,
+        run: &VerifiedRun<'_>,
+        again: &CommandRun,
+        command: &Command,
+    ) -> Result<Comparison, RecordError> {
+        let mut now = match Snapshot::of_run(again, self.keep.as_ref()) {
+            Ok(now) => now,
+            Err(RecordError::Left { path, reason }) => {
+                return Ok(Comparison {
+                    divergences: vec![Divergence {
+                        path: format!("artifacts/{path}"),
+                        pointer: None,
+                        sealed: "nothing".to_owned(),
+                        now: reason,
+                        difference: None,
+                    }],
+                    same_artifacts: 0,
+                });
+            }
+            Err(error) => return Err(error),
+        };
+        if !self.has_all_unkept_names {
+            now.not_kept.clone_from(&self.snapshot.not_kept);
+        }
+        self.leave_out_withheld(&mut now);
+        let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
+        let mut divergences = compare_snapshots(&self.snapshot, &now, read);
+        if let Some(first) = divergences.iter_mut().find(|it| it.path == RUN_OUTPUT) {
+            first.difference = describe_failure(again.recorded.outcome.ending, command);
+        }
+        let same = now.files.iter().filter(|(place, left)| {
+            place.starts_with("artifacts/") && self.snapshot.files.get(*place) == Some(left)
+        });
+        let same_artifacts = same.count();
+        Ok(Comparison {
+            divergences,
+            same_artifacts,
+        })
+    }
+
+    fn read_sealed(&self, run: &VerifiedRun<'_>, place: &str) -> Option<Vec<u8>> {
+        let stored = SafePath::parse(self.stored.get(place)?).ok()?;
+        run.source().read(&stored, LARGEST_COMPARED).ok()
+    }
+}
+
+/// Compares the command's model calls with the recorded ones.
+fn compare_traffic(traffic: &ModelTraffic, comparison: &mut Comparison, replay: &mut Replay) {
+    for miss in &traffic.misses {
+        comparison.divergences.push(Divergence {
+            path: MODEL_IO.to_owned(),
+            pointer: None,
+            sealed: "no such request".to_owned(),
+            now: miss.clone(),
+            difference: None,
+        });
+    }
+    if traffic.unused > 0 {
+        let calls = |count: u64| match count {
+            1 => "1 call".to_owned(),
+            count => format!("{count} calls"),
+        };
+        comparison.divergences.push(Divergence {
+            path: MODEL_IO.to_owned(),
+            pointer: None,
+            sealed: calls(traffic.answered + traffic.unused),
+            now: calls(traffic.answered),
+            difference: None,
+        });
+    }
+    replay.fork.clone_from(&traffic.fork);
+}
+
+fn texts_of(node: Option<Node<'_>>) -> BTreeSet<String> {
+    let items = node.iter().flat_map(|node| node.items());
+    items
+        .filter_map(|item| Some(item.as_str()?.into_owned()))
+        .collect()
+}
+
+/// Which files of `folder` differ from those that were sealed.
+fn compare_folder(sealed: &SealedCommandRun, folder: &Path) -> Vec<String> {
+    let mut faults = Vec::new();
+    let source = match DirectorySource::open(folder, RootLink::Follow) {
+        Ok(source) => source,
+        Err(error) => return vec![error.to_string()],
+    };
+    for file in &sealed.files {
+        let shown = file.path.escape_debug();
+        let here = SafePath::parse(&file.path).map_err(|fault| fault.to_string());
+        let here = here.and_then(|path| source.digest(&path).map_err(|error| error.to_string()));
+        match here {
+            Err(error) => faults.push(format!("{ENGINE_FOLDER}/{shown} was sealed, here: {error}")),
+            Ok((_, digest)) if digest != file.sha256 => faults.push(format!(
+                "{ENGINE_FOLDER}/{shown} is another file here: expected sha256 {}, actual {digest}",
+                file.sha256
+            )),
+            Ok(_) => {}
+        }
+    }
+    faults
+}
+
+/// Why this run gave a different result, as far as can be told.
+fn reasons_of(
+    restored: &Restored,
+    again: &CommandRun,
+    command: &Command,
+    divergences: &[Divergence],
+    replay: &Replay,
+) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let observation = again.observation();
+    if let Some(observation) = observation {
+        let read: BTreeSet<&Path> = observation
+            .files
+            .iter()
+            .filter(|file| file.needs_original)
+            .map(|file| file.path.as_path())
+            .collect();
+        for name in &restored.placeholders {
+            if read.contains(command.appears_at.join(name).as_path())
+                && reasons.len() < MOST_REASONS
+            {
+                reasons.push(format!(
+                    "it read `{name}` now, which the recorded run did not read"
+                ));
+            }
+        }
+    }
+    if let Some(check) = &replay.environment
+        && !check.differs.is_empty()
+    {
+        let count = check.differs.len();
+        reasons.push(match count {
+            1 => "a file of the machine is not the one of the recording".to_owned(),
+            _ => format!("{count} files of the machine are not those of the recording"),
+        });
+    }
+    for name in command.secrets.keys() {
+        reasons.push(format!(
+            "the value of `{name}` may be another than the recorded one, which is not in the bundle"
+        ));
+    }
+    let is_given = |gap: &&CaptureGap| {
+        let mut names = command.secrets.keys();
+        names.any(|name| names_secret(&gap.detail, name))
+    };
+    for secret in secret_gaps(replay).filter(|gap| !is_given(gap)) {
+        reasons.push(format!(
+            "{}: the command did not have it now (`--secret NAME` gives it the value that you have)",
+            secret.detail
+        ));
+    }
+    reasons.extend(explain_copy(again, divergences));
+    let before = Before {
+        gaps: replay.gaps.iter().collect(),
+        has_fixed_time: command.fixed_time.is_some(),
+    };
+    let own = explain(observation, divergences, &before);
+    // Do not claim that nothing explains it if something does.
+    if reasons.is_empty() || !own.iter().any(|reason| reason.starts_with(UNEXPLAINED)) {
+        reasons.extend(own);
+    }
+    reasons
+}
+
+/// Whether what differs names the copy of the folder that the command worked in: its path is another
+/// one every time.
+fn explain_copy(again: &CommandRun, divergences: &[Divergence]) -> Option<String> {
+    let layer = again.recorded.layer.as_ref()?;
+    let copy = layer.shown_at().to_str().filter(|_| again.is_in_a_copy())?;
+    let names_it = |it: &Divergence| {
+        it.difference
+            .as_ref()
+            .is_some_and(|text| text.contains(copy))
+    };
+    divergences.iter().any(names_it).then(|| {
+        format!(
+            "it printed the path of the copy of the folder that it worked in, which differs every time \
+             at level {}",
+            again.isolation
+        )
+    })
+}

@@ -1,0 +1,463 @@
+//! Seals one run of a command as a run bundle.
+
+mod files;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::layout::{
+    CONTEXT_STRIPPED, ENGINE_FOLDER, INPUTS_FOLDER, RUN_ENVIRONMENT, RUN_INPUT, RUN_META,
+    RUN_OUTPUT, RunId,
+};
+use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash};
+use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
+use runseal_core::formats::run_bundle::time::Moment;
+use runseal_core::verify::Finding;
+use runseal_sandbox::{CancelToken, Ending, Limit, Observation, Sandbox};
+
+use super::accesses::{Accesses, Places, is_shown, refused_network, sort_accesses};
+use super::ahead::{FilesAhead, Reader};
+use super::beneath::RealFiles;
+use super::contracts::make_contracts;
+use super::documents::{RecordedInput, make_input, make_output};
+use super::environment::{
+    Circumstances, MachineFile, PackageReader, list_machine, make_environment,
+};
+pub use super::error::RecordError;
+use super::keep::Keep;
+use super::repeat::{Varying, repeat_command};
+use super::run::{Command, CommandRun, Watching, run_command, shown_as_given};
+use super::secrets::{can_be_found, check_secrets};
+use crate::run::command::{Program, compute_executable};
+use crate::run::seal::{make_meta, verify_staged};
+use crate::run::staging::{RunFiles, RunFilesError};
+pub(crate) use files::{MOST_LEFT_OUT, output_path};
+use files::{Reading, put_all};
+use runseal_fs::directory::{DirectorySource, RootLink};
+use runseal_fs::models::{ModelTraffic, search_staged};
+use runseal_redact::{KeptSeed, SealingSeed};
+
+/// What to record, and where to seal it.
+#[derive(Debug)]
+pub struct RecordRequest {
+    /// What to run, where, and with which inputs.
+    pub command: Command,
+    /// The folder of run bundles, as an absolute path.
+    pub out: PathBuf,
+    /// The run's id, if given.
+    pub run_id: Option<RunId>,
+    /// Which of the written files become artifacts; `None` for all.
+    pub keep: Option<Keep>,
+    /// Files read that are larger than this are not sealed, only their hashes.
+    pub reference_above: Option<u64>,
+    /// Whether a command that failed is sealed too.
+    pub keep_failed: bool,
+    /// How often to run it; the first run is sealed.
+    pub times: u32,
+    /// The time of sealing that the bundle states; nothing else in it comes from a clock.
+    pub now: Moment,
+    /// The seed, if parts of the bundle may be withheld later.
+    pub redactable: Option<SealingSeed>,
+}
+
+/// A recorded command that was sealed.
+#[derive(Debug)]
+pub struct SealedCommand {
+    /// The id that was given or derived; also the name of the bundle's folder.
+    pub run_id: RunId,
+    /// Where the bundle is.
+    pub path: PathBuf,
+    /// `outputs_hash` of RUN_META.json: what a replay has to reproduce.
+    pub outputs_hash: String,
+    /// The path of its new seed, if one was made.
+    pub seed: Option<PathBuf>,
+    /// How the command ended.
+    pub ending: Ending,
+    /// How many files it read, in the folder and among the inputs.
+    pub read: usize,
+    /// The paths of its artifacts.
+    pub written: Vec<String>,
+    /// Files that it wrote, or could have written, and that are as they were: inputs, not artifacts.
+    pub rewritten: Vec<String>,
+    /// What it took away, by path below the folder.
+    pub deleted: Vec<String>,
+    /// How many files of the machine it used.
+    pub outside: usize,
+    /// How many model calls it made, if they were recorded.
+    pub calls: Option<usize>,
+    /// What was not observed.
+    pub gaps: Vec<CaptureGap>,
+    /// How further runs compare with it.
+    pub varying: Varying,
+    /// The run, for further use.
+    pub run: CommandRun,
+}
+
+/// Runs the command and seals the run.
+pub fn record_command(
+    request: &RecordRequest,
+    sandbox: &Sandbox,
+    watching: &Watching,
+) -> Result<SealedCommand, RecordError> {
+    if let Some(run_id) = &request.run_id {
+        RunFiles::check_free(&request.out, run_id)?;
+    }
+    // Before the command runs, for an hour perhaps.
+    RunFiles::check_writable(&request.out)?;
+    let has_bundles = request.out.exists();
+    let packages = PackageReader::start();
+    let inputs = real_inputs(&request.command);
+    let roots = [&request.command.folder].into_iter().chain(&inputs);
+    let real = Arc::new(RealFiles::open_roots(roots));
+    let reader = Reader::start(Arc::clone(&real));
+    let known = Arc::clone(&real);
+    let isolation = sandbox.isolation();
+    let wants = move |path: &Path| is_shown(path, isolation, &[]) || known.covers(path);
+    let reading = Watching {
+        on_file: reader.listener(packages.beginner(), wants),
+        ..watching.clone()
+    };
+    let run = run_command(&request.command, sandbox, &reading)?;
+    let ahead = reader.finish();
+    let failure = describe_failure(run.recorded.outcome.ending, &request.command);
+    let is_stopped = matches!(run.recorded.outcome.ending, Ending::Stopped(_));
+    let limit = find_limit(&run);
+    if let Some(how) = failure
+        && (!request.keep_failed || is_stopped)
+    {
+        return Err(RecordError::Failed {
+            how,
+            is_stopped,
+            limit,
+            refused: refused_network(run.observation()),
+            stderr: run.recorded.outcome.stderr.bytes,
+        });
+    }
+    let models = match &request.command.models {
+        Some(session) => Some(session.finish().map_err(RecordError::Models)?),
+        None => None,
+    };
+    // Before anything is written: further runs must find the folder as the first one did.
+    let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
+    let sealing = Sealing {
+        request,
+        has_bundles,
+        cancel: watching.cancel.as_ref(),
+        files: RunFiles::begin(&request.out)?,
+        models,
+        ahead,
+        real,
+    };
+    sealing.seal(run, varying, packages, &inputs)
+}
+
+/// Where the inputs are that were named, links resolved, and where else the command sees them.
+fn real_inputs(command: &Command) -> Vec<PathBuf> {
+    let mut inputs = Vec::new();
+    for input in &command.inputs {
+        let host = &input.host;
+        inputs.push(host.canonicalize().unwrap_or_else(|_| host.clone()));
+        inputs.extend(shown_as_given(input, command));
+    }
+    inputs
+}
+
+/// How a command failed, if it did.
+pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<String> {
+    let limits = &command.limits;
+    Some(match ending {
+        Ending::Exited(0) => return None,
+        Ending::Exited(code) => format!("ended with exit status {code}"),
+        Ending::Signaled(FILE_TOO_LARGE) => {
+            format!("wrote a file of more than {} bytes", limits.file_bytes)
+        }
+        Ending::Signaled(signal) => format!("was ended by signal {signal}"),
+        Ending::Stopped(limit) => match limit {
+            Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
+            Limit::Stdout => format!(
+                "printed more than {} bytes on standard output",
+                limits.stdout_bytes
+            ),
+            Limit::Stderr => format!(
+                "printed more than {} bytes on standard error",
+                limits.stderr_bytes
+            ),
+            Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
+            Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
+            Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
+        },
+    })
+}
+
+/// SIGXFSZ, which a process gets that writes a file beyond its bound.
+const FILE_TOO_LARGE: i32 = 25;
+
+/// The limit that a failed command ran into, as far as its end tells. A shell passes the signal of
+/// what it ran on as its own exit status, and other programs only print the error.
+pub(crate) fn find_limit(run: &CommandRun) -> Option<Limit> {
+    const OF_SHELL: u8 = 128 + 25;
+    let outcome = &run.recorded.outcome;
+    match outcome.ending {
+        Ending::Stopped(limit) => Some(limit),
+        Ending::Signaled(FILE_TOO_LARGE) | Ending::Exited(OF_SHELL) => Some(Limit::WorkBytes),
+        Ending::Exited(1..) => {
+            let said = memchr::memmem::find(&outcome.stderr.bytes, b"File too large");
+            said.map(|_| Limit::WorkBytes)
+        }
+        Ending::Exited(0) | Ending::Signaled(_) => None,
+    }
+}
+
+struct Sealing<'a> {
+    request: &'a RecordRequest,
+    /// Whether the folder of bundles existed when the command ran.
+    has_bundles: bool,
+    cancel: Option<&'a CancelToken>,
+    files: RunFiles,
+    /// The model calls, if they were recorded.
+    models: Option<ModelTraffic>,
+    /// What was read while the command ran.
+    ahead: FilesAhead,
+    /// The folder and the inputs, as they were opened before the command ran.
+    real: Arc<RealFiles>,
+}
+
+impl Sealing<'_> {
+    fn seal(
+        mut self,
+        run: CommandRun,
+        varying: Varying,
+        packages: PackageReader,
+        inputs: &[PathBuf],
+    ) -> Result<SealedCommand, RecordError> {
+        let request = self.request;
+        let command = &request.command;
+        let real = Arc::clone(&self.real);
+        let places = Places {
+            folder: &command.folder,
+            inputs,
+            out: (!self.has_bundles).then_some(request.out.as_path()),
+            shown: &run.shown,
+            real: &real,
+        };
+        let mut accesses = sort_accesses(&run, places)?;
+        let contracts = make_contracts(&command.argv, &command.parameters)?;
+        for (name, bytes) in &contracts {
+            self.files.put_bytes(name, bytes)?;
+        }
+        let reading = Reading {
+            cancel: self.cancel,
+            reference_above: request.reference_above,
+            ahead: &self.ahead,
+            real: &real,
+            began_ns: run.began_ns,
+            is_copy: run.is_in_a_copy(),
+        };
+        let gaps = &mut accesses.gaps;
+        let files = put_all(
+            &mut self.files,
+            &reading,
+            &accesses.files,
+            ENGINE_FOLDER,
+            gaps,
+        )?;
+        let named = put_all(
+            &mut self.files,
+            &reading,
+            &accesses.inputs,
+            INPUTS_FOLDER,
+            gaps,
+        )?;
+        let stdin = self.put_stdin()?;
+        let (model_io, calls) = self.put_models()?.unzip();
+        for gap in self.models.iter().flat_map(|models| &models.gaps) {
+            accesses.gaps.insert(CaptureGap {
+                kind: "model-traffic".to_owned(),
+                detail: gap.clone(),
+            });
+        }
+        let taken = RecordedInput {
+            command,
+            files: &files,
+            inputs: &named,
+            links: accesses.links.iter().collect(),
+            stdin,
+            model_io,
+            keep: request.keep.as_ref().map_or(&[], Keep::patterns),
+        };
+        let input = canonical_bytes(&make_input(&taken), Dialect::Jcs)?;
+        let inputs_hash = Digest::of(&input);
+        self.files.put_bytes(RUN_INPUT, &input)?;
+        let nothing = Value::Array(Vec::new());
+        self.files
+            .put_json(CONTEXT_STRIPPED, &Value::object([("stripped", nothing)]))?;
+        let given = self.put_outputs(&run, &mut accesses)?;
+        let written: Vec<String> = given.outputs.iter().map(|file| file.path.clone()).collect();
+        let deleted = given.deleted.clone();
+        let mut output = make_output(&given);
+        output.insert("inputs_hash", inputs_hash.to_string());
+        let outputs_hash = compute_outputs_hash(&output, HashScope::Document)?;
+        let outputs_hash = outputs_hash
+            .map(|hash| hash.to_string())
+            .unwrap_or_default();
+        output.insert("outputs_hash", outputs_hash.as_str());
+        self.files.put_json(RUN_OUTPUT, &output)?;
+        for file in files
+            .iter()
+            .chain(&named)
+            .filter(|file| file.stored.is_none())
+        {
+            accesses.gaps.insert(CaptureGap {
+                kind: "referenced".to_owned(),
+                detail: format!("`{}` is not in the bundle, only its hash", file.path),
+            });
+        }
+        for (name, value) in &command.secrets {
+            let detail = match can_be_found(value) {
+                true => {
+                    format!("the variable `{name}` was given and its value is not in the bundle")
+                }
+                false => format!(
+                    "the variable `{name}` was given and its value is not sealed; it is too short \
+                     to be looked for in files"
+                ),
+            };
+            accesses.gaps.insert(CaptureGap {
+                kind: "secret".to_owned(),
+                detail,
+            });
+        }
+        let machine = self.put_environment(&run, &mut accesses, packages)?;
+        let outside = machine.len();
+        let run_id = self.put_meta(&inputs_hash, &contracts, &Program::of(&run, &machine))?;
+        if let Some(redactable) = &request.redactable {
+            self.files.put_commitment(&redactable.seed)?;
+        }
+        check_secrets(&command.secrets, self.files.path())?;
+        self.files.put_lists()?;
+        check_interrupted(self.cancel)?;
+        let target = self.files.target(&run_id);
+        let kept = request.redactable.as_ref();
+        let kept = kept.map(|redactable| redactable.keep_beside(&target));
+        let kept = kept.transpose().map_err(RunFilesError::from)?;
+        let path = self
+            .files
+            .seal(&run_id, |staged| -> Result<(), RecordError> {
+                verify_staged(staged)?;
+                match &command.models {
+                    Some(session) => Ok(search_staged(session.as_ref(), staged)?),
+                    None => Ok(()),
+                }
+            })?;
+        Ok(SealedCommand {
+            run_id,
+            path,
+            outputs_hash,
+            seed: kept.and_then(KeptSeed::stays),
+            ending: run.recorded.outcome.ending,
+            read: files.len() + named.len(),
+            written,
+            rewritten: accesses.rewritten.into_iter().collect(),
+            deleted,
+            outside,
+            calls,
+            gaps: accesses.gaps.into_iter().collect(),
+            varying,
+            run,
+        })
+    }
+
+    fn put_environment(
+        &mut self,
+        run: &CommandRun,
+        accesses: &mut Accesses,
+        packages: PackageReader,
+    ) -> Result<Vec<MachineFile>, RecordError> {
+        let (machine, gaps) = list_machine(&accesses.outside, packages, &self.ahead);
+        accesses.gaps.extend(gaps);
+        let seen = Circumstances {
+            isolation: run.isolation,
+            observation: run.observation(),
+            gaps: &accesses.gaps,
+            machine: &machine,
+            variables: &run.environment,
+            folder: Some(&self.request.command.folder),
+            program: run.program.clone(),
+            listed: &accesses.listed,
+            present: &accesses.present,
+            engine_files: None,
+        };
+        let environment = make_environment(&seen);
+        self.files.put_json(RUN_ENVIRONMENT, &environment)?;
+        Ok(machine)
+    }
+
+    fn put_meta(
+        &mut self,
+        inputs_hash: &Digest,
+        contracts: &BTreeMap<&'static str, Vec<u8>>,
+        program: &Program<'_>,
+    ) -> Result<RunId, RecordError> {
+        let request = self.request;
+        let default = || {
+            // The id is visible in every copy, so it must not reveal anything about the inputs.
+            let redactable = request.redactable.as_ref();
+            let digits = redactable.map_or(*inputs_hash, |r| r.seed.blind(inputs_hash));
+            let hash = digits.hex_prefix(8);
+            let id = format!("run_{}_{hash}", request.now.to_compact());
+            RunId::parse(&id).map_err(|error| {
+                RecordError::Rejected(vec![Finding::about_whole("RB10", error.to_string())])
+            })
+        };
+        let run_id = match &request.run_id {
+            Some(run_id) => {
+                RunFiles::check_free(&request.out, run_id)?;
+                run_id.clone()
+            }
+            None => self.files.choose_id(&default()?)?,
+        };
+        let source = DirectorySource::open(&request.command.folder, RootLink::Follow)?;
+        let executable = compute_executable(&source, &request.command.argv, program)?;
+        let hashes = contracts
+            .iter()
+            .map(|(name, bytes)| (*name, Digest::of(bytes)))
+            .collect();
+        let meta = make_meta(
+            (RECORDED_COMMAND, RECORDED_VERSION),
+            &hashes,
+            (&run_id, &request.now),
+            Some(executable),
+        );
+        self.files.put_json(RUN_META, &meta)?;
+        Ok(run_id)
+    }
+}
+
+fn check_interrupted(cancel: Option<&CancelToken>) -> Result<(), RecordError> {
+    match cancel.is_some_and(CancelToken::is_cancelled) {
+        true => Err(RecordError::Interrupted),
+        false => Ok(()),
+    }
+}
+
+impl<'a> Program<'a> {
+    /// The program of a run, with its digest if it is among the machine's files.
+    fn of(run: &'a CommandRun, machine: &[MachineFile]) -> Self {
+        let place = run.program.as_deref();
+        // A name may be a link, as `python3` is; files are listed by their resolved paths.
+        let real = place.and_then(|place| place.canonicalize().ok());
+        let is_same = |file: &&MachineFile| real.as_deref() == Some(Path::new(&file.path));
+        Self {
+            place,
+            sha256: machine.iter().find(is_same).map(|file| file.sha256),
+        }
+    }
+}
+
+/// Whether anything was observed at all.
+pub fn was_observed(observation: Option<&Observation>) -> bool {
+    observation.is_some_and(Observation::is_there)
+}

@@ -1,0 +1,361 @@
+//! Tells values that look like keys from others, and finds those of secret variables in files, so that
+//! none gets into a bundle unasked.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use aho_corasick::AhoCorasick;
+use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::source::SourceError;
+
+use super::error::{RecordError, work_error};
+use runseal_fs::staged_files::{UnreadableFile, visit_files};
+use runseal_fs::stream::BUFFER;
+
+/// Shorter values stand in files by chance.
+const SHORTEST: usize = 6;
+
+/// Whether a secret is long enough to be told from chance where it is found.
+pub(crate) fn can_be_found(value: &str) -> bool {
+    value.len() >= SHORTEST
+}
+
+/// Refuses a bundle of which a file holds the value of a secret variable, as it is or as JSON writes it.
+/// What was packed, encoded or cut up is not found. Each file is read once, whatever the number of
+/// secrets.
+pub(crate) fn check_secrets(
+    secrets: &BTreeMap<String, String>,
+    bundle: &Path,
+) -> Result<(), RecordError> {
+    let Some(texts) = SecretTexts::of(secrets)? else {
+        return Ok(());
+    };
+    let mut files: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let visited = visit_files(bundle, |file, content| {
+        for name in texts.find_in(content)? {
+            files.entry(name).or_default().push(file.to_owned());
+        }
+        Ok(ControlFlow::<()>::Continue(()))
+    });
+    visited.map_err(|UnreadableFile { file, source }| SourceError::Io { path: file, source })?;
+    match files.pop_first() {
+        None => Ok(()),
+        Some((name, files)) => Err(RecordError::Secret {
+            name: name.to_owned(),
+            files,
+        }),
+    }
+}
+
+/// The values of secret variables in every spelling that is looked for.
+struct SecretTexts<'s> {
+    matcher: AhoCorasick,
+    /// The variable that each text of the matcher belongs to.
+    names: Vec<&'s str>,
+    /// The length of the longest text.
+    longest: usize,
+}
+
+impl<'s> SecretTexts<'s> {
+    /// The texts of all secrets that can be told from chance; `None` if there are none.
+    fn of(secrets: &'s BTreeMap<String, String>) -> Result<Option<Self>, RecordError> {
+        let (mut texts, mut names) = (Vec::new(), Vec::new());
+        for (name, value) in secrets.iter().filter(|(_, value)| can_be_found(value)) {
+            let mut spellings = BTreeSet::from([value.as_bytes().to_vec()]);
+            let json = canonical_bytes(&Value::from(value.as_str()), Dialect::Jcs)?;
+            spellings.extend(json.get(1..json.len() - 1).map(<[u8]>::to_vec));
+            names.extend(spellings.iter().map(|_| name.as_str()));
+            texts.extend(spellings);
+        }
+        let Some(longest) = texts.iter().map(Vec::len).max() else {
+            return Ok(None);
+        };
+        let matcher =
+            AhoCorasick::new(&texts).map_err(|error| work_error(io::Error::other(error)))?;
+        Ok(Some(Self {
+            matcher,
+            names,
+            longest,
+        }))
+    }
+
+    /// The variables whose values stand in what `reader` gives. A value may begin within another.
+    fn find_in(&self, reader: &mut impl io::Read) -> io::Result<BTreeSet<&'s str>> {
+        let mut found = BTreeSet::new();
+        let mut buffer = vec![0; BUFFER.max(2 * self.longest)];
+        // What may be the beginning of a text at the end of a piece is looked at again with the next.
+        let mut kept = 0;
+        loop {
+            let count = runseal_archive::fill(reader, &mut buffer[kept..])?;
+            let end = kept + count;
+            let hits = self.matcher.find_overlapping_iter(&buffer[..end]);
+            found.extend(hits.filter_map(|hit| self.names.get(hit.pattern().as_usize())));
+            if end < buffer.len() {
+                return Ok(found);
+            }
+            kept = self.longest - 1;
+            buffer.copy_within(end - kept..end, 0);
+        }
+    }
+}
+
+/// Words in the names of variables whose values usually are secrets.
+const NAMES: [&str; 11] = [
+    "TOKEN",
+    "SECRET",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "APIKEY",
+    "API_KEY",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+    "CREDENTIAL",
+    "AUTH",
+];
+
+/// Prefixes of well-known services' keys.
+const PREFIXES: [&str; 16] = [
+    "sk-",
+    "sk_live_",
+    "rk_live_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "eyJ",
+    "-----BEGIN",
+];
+
+/// From this length on, a text of letters and digits without a word in it may be a key.
+const LONG: usize = 24;
+
+/// Why the value of the variable `name` looks like a secret, if it does.
+pub fn find_secret(name: &str, value: &str) -> Option<&'static str> {
+    if value.is_empty() {
+        return None;
+    }
+    let upper = name.to_ascii_uppercase();
+    if NAMES.iter().any(|word| upper.contains(word)) || upper.ends_with("_KEY") || upper == "KEY" {
+        return Some("its name says so");
+    }
+    if PREFIXES.iter().any(|prefix| value.starts_with(prefix)) {
+        return Some("it begins as keys of a known service do");
+    }
+    if holds_password(value) {
+        return Some("it has a password in it");
+    }
+    looks_random(value).then_some("it looks like a key: long, without words, of mixed characters")
+}
+
+/// Names in what a program connects with, such as `Server=…;Password=…`, whose values open something.
+const CONNECTION_SECRETS: [&str; 5] =
+    ["password", "passwd", "pwd", "accountkey", "sharedaccesskey"];
+
+/// Whether a value is what a program connects with and has a password or key in it: pairs, or an address
+/// such as `scheme://user:password@host`.
+fn holds_password(value: &str) -> bool {
+    let mut pairs = value
+        .split([';', '&', '?', ' '])
+        .filter_map(|part| part.split_once('='));
+    let is_secret = |(name, value): (&str, &str)| {
+        let name = name.trim().to_ascii_lowercase();
+        CONNECTION_SECRETS.contains(&name.as_str()) && !value.trim().is_empty()
+    };
+    let in_address = || {
+        let authority = value.split_once("://")?.1.split(['/', '?', '#']).next()?;
+        let (user, _) = authority.rsplit_once('@')?;
+        let (_, password) = user.split_once(':')?;
+        Some(!password.is_empty())
+    };
+    pairs.any(is_secret) || in_address().unwrap_or(false)
+}
+
+/// Whether a text is one long run of mixed letters and digits, like a key and unlike words.
+fn looks_random(value: &str) -> bool {
+    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-');
+    if value.len() < LONG || !value.chars().all(is_key) || value.contains("//") {
+        return false;
+    }
+    if value.starts_with('/') {
+        return false;
+    }
+    let digits = value.chars().filter(char::is_ascii_digit).count();
+    let upper = value.chars().filter(char::is_ascii_uppercase).count();
+    let lower = value.chars().filter(char::is_ascii_lowercase).count();
+    let is_hex = value.chars().all(|c| c.is_ascii_hexdigit());
+    // In a key the kind of character changes every one or two characters, in a text after each
+    // word.
+    let runs = count_runs(value);
+    digits > 0
+        && upper + lower > 0
+        && (is_hex || (upper > 0 && lower > 0))
+        && runs * 3 > value.len()
+}
+
+/// How often the kind of character (digit, upper, lower, other) changes, plus one.
+fn count_runs(value: &str) -> usize {
+    let kind = |c: char| match c {
+        c if c.is_ascii_digit() => 0,
+        c if c.is_ascii_uppercase() => 1,
+        c if c.is_ascii_lowercase() => 2,
+        _ => 3,
+    };
+    let kinds: Vec<_> = value.chars().map(kind).collect();
+    1 + kinds.windows(2).filter(|two| two[0] != two[1]).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn variables(values: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        values.iter().map(own).collect()
+    }
+
+    #[test]
+    fn find_in_text_is_found_wherever_it_stands_in_the_pieces() {
+        let text = "a secret of some length";
+        let secrets = variables(&[
+            ("KEY", text),
+            ("OTHER", "one that is longer than the first"),
+        ]);
+        let texts = SecretTexts::of(&secrets).unwrap().unwrap();
+        for before in [0, 1, BUFFER - 10, BUFFER, 2 * BUFFER - 1, 2 * BUFFER + 7] {
+            let mut bytes = vec![b'a'; before];
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.extend_from_slice(b"rest");
+            let found = texts.find_in(&mut &bytes[..]).unwrap();
+            assert_eq!(found, BTreeSet::from(["KEY"]), "{before}");
+            bytes[before + 3] = b'x';
+            let found = texts.find_in(&mut &bytes[..]).unwrap();
+            assert_eq!(found, BTreeSet::new(), "{before}");
+        }
+    }
+
+    #[test]
+    fn find_in_secrets_that_are_equal_overlap_or_hold_each_other_are_all_found() {
+        let secrets = variables(&[
+            ("EQUAL", "abcdefgh"),
+            ("INNER", "cdefgh"),
+            ("NEXT", "ghijklmn"),
+            ("OUTER", "abcdefgh"),
+            ("SHORT", "abc"),
+        ]);
+        let texts = SecretTexts::of(&secrets).unwrap().unwrap();
+        let found = texts.find_in(&mut "..abcdefghijklmn..".as_bytes()).unwrap();
+        assert_eq!(found, BTreeSet::from(["EQUAL", "INNER", "NEXT", "OUTER"]));
+    }
+
+    #[test]
+    fn check_secrets_first_variable_is_named_with_every_file_that_holds_it() {
+        let bundle = tempfile::tempdir().unwrap();
+        fs::create_dir(bundle.path().join("artifacts")).unwrap();
+        let across = format!("{}first value", "x".repeat(BUFFER - 4));
+        for (name, content) in [
+            ("z", "first value and second value"),
+            ("artifacts/b", &across),
+            ("artifacts/a", "second value"),
+        ] {
+            fs::write(bundle.path().join(name), content).unwrap();
+        }
+        let secrets = variables(&[("B", "second value"), ("A", "first value")]);
+        match check_secrets(&secrets, bundle.path()) {
+            Err(RecordError::Secret { name, files }) => {
+                assert_eq!(
+                    (name.as_str(), files.join(" ").as_str()),
+                    ("A", "artifacts/b z")
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn check_secrets_what_was_packed_or_encoded_is_not_found() {
+        let bundle = tempfile::tempdir().unwrap();
+        let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+        packed.write_all(b"a secret value").unwrap();
+        for (name, content) in [
+            ("a.gz", packed.finish().unwrap()),
+            ("base64", b"YSBzZWNyZXQgdmFsdWU=".to_vec()),
+            ("hex", b"61207365637265742076616c7565".to_vec()),
+        ] {
+            fs::write(bundle.path().join(name), content).unwrap();
+        }
+        let secrets = variables(&[("KEY", "a secret value")]);
+        check_secrets(&secrets, bundle.path()).unwrap();
+    }
+
+    #[test]
+    fn secret_in_a_file_is_refused_by_the_file_as_it_is_and_as_json_writes_it() {
+        let bundle = tempfile::tempdir().unwrap();
+        fs::create_dir(bundle.path().join("artifacts")).unwrap();
+        fs::write(
+            bundle.path().join("artifacts/a.json"),
+            r#"{"a":"pass\"word"}"#,
+        )
+        .unwrap();
+        fs::write(bundle.path().join("fine"), "password").unwrap();
+        let given = |value: &str| variables(&[("KEY", value)]);
+        let error = check_secrets(&given("pass\"word"), bundle.path()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the value of `KEY` is not to be sealed, and stands in `artifacts/a.json`"
+        );
+        for absent in ["another value", "pass"] {
+            check_secrets(&given(absent), bundle.path()).unwrap();
+        }
+    }
+
+    #[test]
+    fn secret_is_told_by_name_prefix_or_look_and_ordinary_values_are_not() {
+        for (name, value) in [
+            ("GITHUB_TOKEN", "x"),
+            ("my_api_key", "1"),
+            ("AWS_SECRET_ACCESS_KEY", "abc"),
+            ("X", "ghp_16C7e42F292c6912E7710c838347Ae178B4a"),
+            ("X", "wJalrXUtnFEMI7K7MDENGbPxRfiCYEXAMPLEKEY9"),
+            (
+                "X",
+                "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            ),
+            ("X", "-----BEGIN OPENSSH PRIVATE KEY-----"),
+            ("DATABASE_URL", "postgres://me:abc@db.example/x"),
+            ("DB_CONNECTION_STRING", "Server=db;User Id=me;Password=abc"),
+            ("STORE", "AccountName=a;AccountKey=q83v=="),
+        ] {
+            assert!(find_secret(name, value).is_some(), "{name}={value}");
+        }
+        for (name, value) in [
+            ("LANG", "de_DE.UTF-8"),
+            ("MODE", "production"),
+            ("DATA", "/home/someone/projects/2024-results/run-17"),
+            ("SEED", "42"),
+            ("TITLE", "a-rather-long-name-of-an-experiment-with-words-17"),
+            ("TOKEN", ""),
+            ("XDG_SESSION_ID", "3"),
+            ("DATABASE_URL", "postgres://me@db.example:5432/x"),
+            ("PAGE", "http://localhost:8080/package@2.0"),
+            ("DB_CONNECTION_STRING", "Server=db;Integrated Security=true"),
+        ] {
+            assert_eq!(find_secret(name, value), None, "{name}={value}");
+        }
+    }
+}

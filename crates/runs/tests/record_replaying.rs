@@ -1,0 +1,102 @@
+//! What a replay of a recorded command may write.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use runseal_core::formats::run_bundle::layout::RunId;
+use runseal_core::formats::run_bundle::time::Moment;
+use runseal_fs::directory::{DirectorySource, RootLink};
+use runseal_runs::record::Choice;
+use runseal_runs::record::bundle::{JudgedBundle, Replayed, replay_bundle};
+use runseal_runs::record::replay::RecordedOptions;
+use runseal_runs::record::run::{Command, Watching, policy};
+use runseal_runs::record::seal::{RecordError, RecordRequest, record_command};
+use runseal_runs::run::replay::Verdict;
+use runseal_sandbox::{Limit, Limits, Sandbox};
+use runseal_testkit::isolation::sandbox;
+
+/// Records a command that leaves this many bytes; gives the path of its bundle.
+fn record(folder: &Path, sandbox: &Sandbox, bytes: u64) -> std::path::PathBuf {
+    let project = folder.join("project");
+    std::fs::create_dir(&project).unwrap();
+    let project = project.canonicalize().unwrap();
+    let script = format!("head -c {bytes} /dev/zero > big");
+    let request = RecordRequest {
+        command: Command {
+            argv: ["sh", "-c", &script].map(str::to_owned).to_vec(),
+            folder: project.clone(),
+            appears_at: project,
+            inputs: Vec::new(),
+            parameters: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            stdin: Vec::new(),
+            fixed_time: None,
+            choice: Choice::Caller(Some(OsString::from("/usr/bin:/bin"))),
+            models: None,
+            limits: policy(),
+        },
+        out: folder.join("out"),
+        run_id: Some(RunId::parse("one").unwrap()),
+        keep: None,
+        reference_above: None,
+        keep_failed: false,
+        times: 1,
+        now: Moment::from_unix(1_700_000_000).unwrap(),
+        redactable: None,
+    };
+    let sealed = record_command(&request, sandbox, &Watching::default()).unwrap();
+    sealed.path
+}
+
+#[test]
+fn replay_may_write_as_much_as_the_sealed_run_left_where_nobody_says_otherwise() {
+    let Some(sandbox) = sandbox() else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = record(folder.path(), &sandbox, 4 << 20);
+    let source = DirectorySource::open(&bundle, RootLink::Follow).unwrap();
+    let replay = |grows_to_sealed: bool| {
+        let options = RecordedOptions {
+            is_fork: false,
+            times: 1,
+            same_environment: false,
+            given: &[],
+            folder: None,
+            search: None,
+            limits: Limits {
+                work_bytes: 1 << 20,
+                ..policy()
+            },
+            grows_to_sealed,
+            secrets: BTreeMap::new(),
+            watching: Watching::default(),
+            models: None,
+        };
+        replay_bundle(
+            JudgedBundle::judge(&source).unwrap(),
+            None,
+            &options,
+            &policy(),
+            || Ok(sandbox.clone()),
+        )
+    };
+    match replay(true) {
+        Ok(Replayed::Judged(replay)) => assert_eq!(replay.verdict(), Verdict::Reproduced),
+        other => panic!("{other:?}"),
+    }
+    // The limit is the given one: it is told, and nothing is compared.
+    match replay(false) {
+        Err(RecordError::Failed {
+            limit, is_stopped, ..
+        }) => {
+            assert_eq!(limit, Some(Limit::WorkBytes));
+            assert!(is_stopped);
+        }
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,157 @@
+//! The files of a log: their names, how much of each counts, and what can be wrong with them.
+
+use std::io::{self, Read};
+
+use runseal_core::digest::Digest;
+use runseal_core::source::SourceError;
+use runseal_trust::encoding::{decode_base64, encode_base64};
+use runseal_trust::log::Checkpoint;
+use thiserror::Error;
+
+use crate::store::StoreError;
+use runseal_fs::atomic::WriteError;
+use runseal_fs::staging::StagingError;
+
+pub(super) const ENTRIES: &str = "entries";
+pub(super) const LEAVES: &str = "leaves";
+pub(super) const NODES: &str = "nodes";
+pub(super) const HEAD: &str = "head";
+pub(super) const CHECKPOINT: &str = "checkpoint";
+const FIRST_LINE: &str = "runseal-log@v1";
+/// The bytes of an entry in `leaves`: its hash and its end offset.
+pub(super) const LEAF: u64 = 40;
+pub(super) const NODE: u64 = 32;
+/// The most bytes of `head` and of a checkpoint.
+pub(super) const MAX_SMALL: u64 = 1 << 20;
+
+/// Why a log cannot be used.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// It could not be read.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// It could not be made.
+    #[error(transparent)]
+    Staging(#[from] StagingError),
+    /// A file of it could not be read or written.
+    #[error("`{file}` of the log could not be used")]
+    File {
+        /// The name of the file in the log's folder.
+        file: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// It is not one of our logs.
+    #[error("it is no log: {0}")]
+    NoLog(&'static str),
+    /// A file is shorter than `head` says.
+    #[error("`{file}` of the log is cut off: it has {actual} bytes, and {expected} count")]
+    Cut {
+        /// The name of the file in the log's folder.
+        file: &'static str,
+        /// How many bytes it should have.
+        expected: u64,
+        /// How many it has.
+        actual: u64,
+    },
+    /// A small file of it is there, and is not what a log writes.
+    #[error("`{0}` of the log is damaged")]
+    Damaged(&'static str),
+    /// Another process has the log open for appending.
+    #[error("another process is appending to the log")]
+    Busy,
+    /// An entry that cannot be stored.
+    #[error("an entry is one line of at most 4096 bytes")]
+    Entry,
+    /// An entry beyond the end was requested.
+    #[error("the log has {size} entries; {asked} was asked for")]
+    Beyond {
+        /// How many it has.
+        size: u64,
+        /// The index that was requested.
+        asked: u64,
+    },
+    /// The last signed checkpoint does not match this tree.
+    #[error(
+        "the checkpoint signed last, of {0} entries, is not of this log: it was rolled back or changed"
+    )]
+    Forked(u64),
+    /// Its server refused or failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There are several logs, and none was named.
+    #[error("there are several logs: {0}")]
+    Several(String),
+    /// A log with this name exists.
+    #[error("there is a log of this name")]
+    Exists,
+    /// The name is not a single line without white space.
+    #[error("a log's name has no white space and no `+`")]
+    Name,
+}
+
+pub(super) fn file_error(file: &'static str) -> impl Fn(io::Error) -> LogError + Copy {
+    move |source| LogError::File { file, source }
+}
+
+/// How much of a log counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) checkpoint: Checkpoint,
+    pub(super) entry_bytes: u64,
+}
+
+impl Head {
+    pub(super) fn to_text(&self) -> String {
+        let Checkpoint { origin, size, root } = &self.checkpoint;
+        let root = encode_base64(root.as_bytes());
+        format!(
+            "{FIRST_LINE}\n{origin}\n{size}\n{root}\n{}\n",
+            self.entry_bytes
+        )
+    }
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.strip_suffix('\n')?.split('\n');
+        if lines.next()? != FIRST_LINE {
+            return None;
+        }
+        let origin = lines.next()?.to_owned();
+        let size = lines.next()?.parse().ok()?;
+        let root: [u8; 32] = decode_base64(lines.next()?)?.try_into().ok()?;
+        let entry_bytes = lines.next()?.parse().ok()?;
+        let checkpoint = Checkpoint {
+            origin,
+            size,
+            root: Digest::from_bytes(root),
+        };
+        lines.next().is_none().then_some(Self {
+            checkpoint,
+            entry_bytes,
+        })
+    }
+}
+
+/// The number of complete subtrees of two entries or more.
+pub(super) fn node_count(size: u64) -> u64 {
+    size - u64::from(size.count_ones())
+}
+
+/// The position in `nodes` of the complete subtree at `level` (1 or more) and `index`: it is
+/// completed by the last entry below it, after all smaller ones.
+pub(super) fn node_place(level: u32, index: u64) -> u64 {
+    let last = ((index + 1) << level) - 1;
+    node_count(last) + u64::from(level) - 1
+}
+
+/// Fills `buffer` exactly, or fails if the file is too short.
+pub(super) fn read_next(
+    file: &mut impl Read,
+    name: &'static str,
+    buffer: &mut [u8],
+) -> Result<(), LogError> {
+    file.read_exact(buffer).map_err(file_error(name))
+}

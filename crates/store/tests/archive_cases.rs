@@ -1,0 +1,217 @@
+//! Every bundle of the conformance data gives the same findings as a folder and in each archive.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "test code: a failure is meant to stop the test"
+)]
+
+mod conformance;
+mod pack_recipe;
+mod packing;
+mod recipe;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use conformance::{data_folder, read_lines};
+use packing::{KINDS, pack};
+use runseal_core::canon::{Dialect, canonical_bytes};
+use runseal_core::verify::{Checked, Finding, Level, Verdict};
+use runseal_fs::survey::{Tally, VerifyOptions, survey_paths};
+use runseal_testkit::{for_each_line, text};
+
+/// What verifying one path gave, without the path.
+fn looked_at(path: &Path, level: Level) -> Vec<(Option<String>, Verdict)> {
+    let options = VerifyOptions {
+        level,
+        ..VerifyOptions::default()
+    };
+    let survey = survey_paths(&[path.to_owned()], options, &Tally::default());
+    let told = |result: &Checked| (result.format.map(|f| f.to_string()), result.verdict.clone());
+    survey.results().iter().map(told).collect()
+}
+
+/// Takes away what is wrong with the names of entries, which a folder may have and an archive must
+/// not, because unpackers disagree on them; gives whether there was any.
+fn without_name_findings(
+    found: Vec<(Option<String>, Verdict)>,
+) -> (Vec<(Option<String>, Verdict)>, bool) {
+    let mut had_any = false;
+    let mut kept = Vec::new();
+    for (format, mut verdict) in found {
+        let mut is_sound = false;
+        if let Verdict::Invalid { findings, not_run } = &mut verdict {
+            let before = findings.len();
+            findings.retain(|finding| !matches!(finding.rule_id, "AR1" | "AR2"));
+            had_any |= findings.len() < before;
+            is_sound = findings.len() < before && findings.is_empty() && not_run.is_empty();
+        }
+        match (is_sound, format.as_deref()) {
+            (true, Some("archive")) => {}
+            (true, _) => kept.push((format, Verdict::Valid)),
+            (false, _) => kept.push((format, verdict)),
+        }
+    }
+    (kept, had_any)
+}
+
+/// Whether some name below the folder is written differently by some unpacker, or is the same as
+/// another one on some system.
+fn has_unsteady_names(folder: &Path) -> bool {
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(next) = waiting.pop() {
+        let mut lower = BTreeSet::new();
+        for entry in fs::read_dir(&next).unwrap() {
+            let entry = entry.unwrap();
+            let name = entry.file_name();
+            let Some(text) = name.to_str() else {
+                return true;
+            };
+            let is_odd = text.chars().any(|c| c == '\\' || c.is_ascii_control());
+            if is_odd || !lower.insert(text.to_lowercase()) {
+                return true;
+            }
+            if entry.file_type().unwrap().is_dir() {
+                waiting.push(entry.path());
+            }
+        }
+    }
+    false
+}
+
+/// Compares every archive of the folder with the folder; gives their number.
+fn check_same(name: &str, folder: &Path) -> usize {
+    let mut packed = 0;
+    let is_unsteady = has_unsteady_names(folder);
+    for (level, kinds) in [(Level::Document, KINDS.as_slice()), (Level::Form, &["zip"])] {
+        let expected = looked_at(folder, level);
+        for (kind, inner) in kinds.iter().zip(["", "run", "", "run"]) {
+            let place = tempfile::tempdir().unwrap();
+            if let Some(archive) = pack(folder, place.path(), kind, inner) {
+                let (found, has_name_findings) = without_name_findings(looked_at(&archive, level));
+                assert_eq!(has_name_findings, is_unsteady, "{name} as {kind}");
+                // A folder that is nothing known may hold what an archive must not.
+                if matches!(expected.as_slice(), [(None, Verdict::NotChecked(_))]) {
+                    let is_valid = |(_, verdict): &(_, Verdict)| *verdict == Verdict::Valid;
+                    assert!(!found.iter().any(is_valid), "{name} as {kind}");
+                } else {
+                    assert_eq!(found, expected, "{name} as {kind}");
+                }
+                packed += 1;
+            }
+        }
+    }
+    packed
+}
+
+#[test]
+fn job_bundles_give_the_same_findings_in_every_archive() {
+    let Some(data) = data_folder("jobbundle") else {
+        return;
+    };
+    let bundles = data.join("bundles");
+    let mut packed = 0;
+    for case in read_lines(&data.join("cases.jsonl")) {
+        let scratch = tempfile::tempdir().unwrap();
+        let target = recipe::prepare(&case, &bundles, scratch.path());
+        if target.is_dir() && !target.is_symlink() {
+            packed += check_same(case["name"].as_str().unwrap(), &target);
+        }
+    }
+    assert!(packed > 1000, "{packed}");
+    println!("{packed} archives");
+}
+
+#[test]
+fn packs_give_the_same_findings_in_every_archive() {
+    let Some(data) = data_folder("kernel") else {
+        return;
+    };
+    let mut packed = 0;
+    for_each_line(&data.join("packs.jsonl"), |case| {
+        let place = tempfile::tempdir().unwrap();
+        let pack = pack_recipe::prepare(case, &data.join("packs"), place.path());
+        if pack.is_dir() && !pack.is_symlink() {
+            packed += check_same(&text(case, "name").unwrap(), &pack);
+        }
+    });
+    assert!(packed > 1000, "{packed}");
+    println!("{packed} archives");
+}
+
+#[test]
+fn documents_give_the_same_findings_in_every_archive_and_their_expected_verdict() {
+    let Some(data) = data_folder("kernel") else {
+        return;
+    };
+    let names = ["bundle", "proposal", "patch", "model_io", "runner"];
+    for name in names {
+        let mut count = 0;
+        for_each_line(&data.join(format!("{name}.jsonl")), |case| {
+            // Documents of 100 MB and those with limits of their own are other tests' matter.
+            if case.get("expand").is_some() || case.get("options").is_some() {
+                return;
+            }
+            let bytes = match case.get("document") {
+                Some(document) => canonical_bytes(document, Dialect::Kernel).unwrap(),
+                None => text(case, "raw").unwrap().into_bytes(),
+            };
+            let place = tempfile::tempdir().unwrap();
+            let folder = place.path().join("folder");
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join(format!("{name}.json")), bytes).unwrap();
+            let named = text(case, "name").unwrap();
+            let found = looked_at(&folder, Level::Document);
+            let ok = case.get("expect").unwrap().get("ok").unwrap().as_bool();
+            let valid = found.iter().all(|(_, verdict)| *verdict == Verdict::Valid);
+            assert_eq!(Some(valid), ok, "{named}");
+            count += check_same(&named, &folder);
+        });
+        assert!(count > 250, "{count} of {name}");
+    }
+}
+
+/// An archive of documents that are wrong everywhere, with so many findings each.
+fn pack_wrong_documents(path: &Path, count: usize) {
+    let interactions = vec!["{\"i\":7}"; 200].join(",");
+    let document = format!(
+        r#"{{"adapter_id":"a","interactions":[{interactions}],"mode":"record","model_id":"m","model_io_schema_version":"1.1.0"}}"#
+    );
+    let mut tar = tar::Builder::new(fs::File::create(path).unwrap());
+    for at in 0..count {
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o644);
+        header.set_size(document.len() as u64);
+        let name = format!("calls/{at:04}.json");
+        tar.append_data(&mut header, name, document.as_bytes())
+            .unwrap();
+    }
+    tar.finish().unwrap();
+}
+
+#[test]
+fn archive_of_very_many_findings_is_judged_to_the_bound_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("calls.tar");
+    let findings_of = |count: usize| {
+        pack_wrong_documents(&path, count);
+        let found = looked_at(&path, Level::Document);
+        let told = found.iter().any(|(format, verdict)| {
+            let Verdict::Invalid { findings, .. } = verdict else {
+                return false;
+            };
+            let names_it = |finding: &Finding| {
+                finding.rule_id == "AR7" && finding.message.contains("more than 100000 findings")
+            };
+            format.as_deref() == Some("archive") && findings.iter().any(names_it)
+        });
+        (found.len(), told)
+    };
+    let (units, told) = findings_of(20);
+    assert_eq!((units, told), (20, false));
+    let (units, told) = findings_of(1000);
+    assert!(told && (100..900).contains(&units), "{units}");
+}
