@@ -6,7 +6,7 @@
 
 The expectations beside the inputs are written by the test that checks them:
 
-    RUNSEAL_BLESS=1 cargo test -p runseal-cli --test vectors
+    RUNSEAL_BLESS=1 cargo test -p runseal-cli --test main vectors::
 
 A case is named after the rule it is about, and the test refuses an expectation without that rule.
 Needs nothing beyond Python's standard library, and the program `zstd` for two archives.

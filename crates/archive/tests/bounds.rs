@@ -3,23 +3,14 @@
 //!
 //! One test in a file of its own, because the memory is that of the whole process.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod hostile;
-
 use std::fs;
 use std::io::Write;
 
+use crate::hostile::tars::{entry, header, long};
+use crate::hostile::zips::{Zip, part};
+use crate::hostile::{Case, Dice};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use hostile::tars::{entry, header, long};
-use hostile::zips::{Zip, part};
-use hostile::{Case, Dice};
 use runseal_archive::{InlineDigester, read_stream, sniff};
 use runseal_core::formats::archive::FaultKind;
 

@@ -5,25 +5,14 @@
 //! written by common tools. Each one that the reader accepts is unpacked by unzip, Python's
 //! zipfile and tarfile, GNU tar, bsdtar (from a file and from a pipe) and 7z.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod hostile;
-mod tools;
-mod unpackers;
-
 use std::collections::BTreeMap;
 use std::fs;
 
-use hostile::{Case, Dice, hostile, unusual};
+use crate::hostile::{Case, Dice, hostile, unusual};
+use crate::unpackers::{ALL, Node, Tree, Unpacker, read_tree};
 use runseal_archive::{Archive, InlineDigester, Record, read_stream, sniff};
 use runseal_core::digest::Digest;
 use runseal_core::source::EntryKind;
-use unpackers::{ALL, Node, Tree, Unpacker, read_tree};
 
 fn read(case: &Case) -> Option<Archive> {
     let container = sniff(&case.bytes[..case.bytes.len().min(512)])?;
@@ -176,7 +165,7 @@ fn archives_of_common_tools_are_accepted_and_unpack_to_what_was_packed() {
     let mut table = Table::default();
     let mut different = Vec::new();
     let is_required = std::env::var("CI").as_deref() == Ok("true");
-    let (cases, packed) = tools::cases(is_required);
+    let (cases, packed) = crate::tools::cases(is_required);
     println!("{} archives of common tools", cases.len());
     for case in cases {
         let archive = read(&case).unwrap();
@@ -225,7 +214,7 @@ fn reseal(bytes: &mut [u8]) {
     for at in (0..bytes.len().saturating_sub(511)).step_by(512) {
         let block = &mut bytes[at..at + 512];
         if &block[257..262] == b"ustar" {
-            hostile::tars::seal(block);
+            crate::hostile::tars::seal(block);
         }
     }
 }

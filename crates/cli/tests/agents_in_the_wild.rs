@@ -1,20 +1,10 @@
 //! The agents of examples/agents: recorded against a model server and a tool server, signed, and run again
 //! with neither of them there.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use proxy_support::{Aimock, RUNSEAL, Service, recording, tools};
+use crate::proxy_support::{Aimock, RUNSEAL, Service, recording, tools};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 

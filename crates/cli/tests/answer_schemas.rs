@@ -1,23 +1,13 @@
 //! Every answer that programs read has a schema, and real answers have no member that their schema leaves out.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code, which says what it skips"
-)]
-
-mod schema_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use crate::schema_support::{Schemas, texts};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::{folders_in, isolation, project_root};
-use schema_support::{Schemas, texts};
 use serde_json::Value;
 
 /// Runs commands in one folder and compares what they print with schemas.

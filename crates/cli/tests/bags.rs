@@ -4,22 +4,12 @@
 //! The suite is not part of this repository. It is taken from the folder that `RUNSEAL_BAGIT_SUITE` names, or
 //! from `../shared/bagit-conformance-suite`; no package of a registry has it, so its absence is told, in CI too.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod neighbour_support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use neighbour_support::{bench, run, tools, vectors, verdict};
+use crate::neighbour_support::{bench, run, tools, vectors, verdict};
 use runseal_testkit::{folders_in, project_root};
 
 fn suite() -> Option<PathBuf> {

@@ -1,12 +1,5 @@
 //! Ten megabytes of evidence that are made to fill the memory: every command that reads them answers below 256 MB.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
 use std::fs;
 use std::path::Path;
 

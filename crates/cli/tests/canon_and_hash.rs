@@ -1,7 +1,5 @@
 //! `canon` and `hash` as a user meets them, on good input and on all kinds of bad input.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
-
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;

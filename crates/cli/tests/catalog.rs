@@ -1,9 +1,5 @@
 //! A catalogue of sealed runs, by the commands that people type; in a file and on a server.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "test code")]
-
-mod store_support;
-
 use std::fs;
 use std::process::{Child, Stdio};
 use std::thread;
@@ -285,7 +281,7 @@ fn catalogue_in_a_file_is_filled_asked_and_rebuilt() {
 
 #[test]
 fn catalogue_on_a_server_is_filled_asked_and_rebuilt() {
-    let Some((_server, url)) = store_support::database() else {
+    let Some((_server, url)) = crate::store_support::database() else {
         return;
     };
     walk(&Desk::new(Some(url)));
@@ -532,7 +528,7 @@ fn file_that_is_no_catalogue_or_of_a_later_version_is_left_alone() {
 
 #[test]
 fn server_that_refuses_is_told_without_the_password() {
-    let Some((_server, url)) = store_support::database() else {
+    let Some((_server, url)) = crate::store_support::database() else {
         return;
     };
     let desk = Desk::new(None);
@@ -632,7 +628,7 @@ fn catalogue_in_a_file_is_whole_after_kills_and_two_who_add_at_once() {
 
 #[test]
 fn catalogue_on_a_server_is_whole_after_kills_and_two_who_add_at_once() {
-    let Some((_server, url)) = store_support::database() else {
+    let Some((_server, url)) = crate::store_support::database() else {
         return;
     };
     interrupted(&Desk::new(Some(url)));

@@ -1,22 +1,12 @@
 //! Lists of sums: judged as `sha256sum -c --strict` judges them, but for what it reads outside of the folder.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod neighbour_support;
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use neighbour_support::{bench, verdict};
+use crate::neighbour_support::{bench, verdict};
 use runseal_core::digest::Digest;
 
 /// Lists, with whether sha256sum takes a list that we do not: it follows names and links out of the folder.
@@ -148,7 +138,7 @@ fn checksums_name_that_is_no_utf_8_is_told_as_that() {
 #[test]
 fn checksums_beside_bundles_do_not_hide_them() {
     let (folder, bench) = bench();
-    let bundle = neighbour_support::vectors("run-bundle").join("rb5-artifact-changed/input");
+    let bundle = crate::neighbour_support::vectors("run-bundle").join("rb5-artifact-changed/input");
     runseal_testkit::folders::copy_folder(&bundle, &folder.path().join("in/run"));
     fs::write(folder.path().join("in/a"), "1").unwrap();
     let list = format!("{}  a\n", Digest::of(b"1"));
@@ -168,9 +158,9 @@ fn checksums_beside_bundles_do_not_hide_them() {
 fn checksums_found_by_a_search_are_judged_and_those_in_bundles_are_not() {
     let (folder, bench) = bench();
     let place = folder.path().join("par");
-    let bundle = neighbour_support::vectors("run-bundle").join("ok-recorded/input");
+    let bundle = crate::neighbour_support::vectors("run-bundle").join("ok-recorded/input");
     runseal_testkit::folders::copy_folder(&bundle, &place.join("run"));
-    let bag = neighbour_support::vectors("bag").join("ok-two-functions/input");
+    let bag = crate::neighbour_support::vectors("bag").join("ok-two-functions/input");
     runseal_testkit::folders::copy_folder(&bag, &place.join("bag"));
     // A list of its own in a bundle is not judged again: what lists it there is the bundle's seal.
     let pack = |name: &str| {
@@ -210,7 +200,7 @@ fn checksums_found_by_a_search_are_judged_and_those_in_bundles_are_not() {
 #[test]
 fn checksums_are_said_to_be_unsealed_everywhere() {
     let (_folder, bench) = bench();
-    let list = neighbour_support::vectors("checksums").join("ok-list/input");
+    let list = crate::neighbour_support::vectors("checksums").join("ok-list/input");
     let path = list.to_str().unwrap();
     let said = "not sealed";
     for arguments in [["verify", path], ["inspect", path]] {

@@ -1,14 +1,5 @@
 //! docs/clauses.md names rules that exist and fields that the schemas have.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "test code"
-)]
-
-mod schema_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -41,7 +32,7 @@ fn has_member(schema: &Value, path: &str) -> bool {
 fn clauses_name_rules_and_fields_that_are_there() {
     let page = fs::read_to_string(project_root().join("docs/clauses.md")).unwrap();
     let known: BTreeSet<&str> = all_rules().into_iter().map(|rule| rule.id).collect();
-    let schemas = schema_support::texts();
+    let schemas = crate::schema_support::texts();
     let rows = rows(&page);
     for [clause, _, fields, rules, left] in &rows {
         for id in rules.split(", ") {

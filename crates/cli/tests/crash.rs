@@ -1,7 +1,5 @@
 //! Killed at random moments, 200 times: never a half pack, never a lost or merged ledger line.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::collections::BTreeSet;
 use std::process::Stdio;
 use std::time::Duration;

@@ -1,7 +1,5 @@
 //! The demo: it makes and checks everything, catches every change, and never writes into a folder that is in use.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;

@@ -10,23 +10,14 @@
 //! - `walk: …`: by the test program `record_walks`;
 //! - `not run: REASON`: nowhere, and why.
 //!
-//! `RUNSEAL_BLESS=1 cargo test -p runseal-cli --test documents` writes anew what is made from the program.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code, which says what it skips"
-)]
-
-mod document_support;
+//! `RUNSEAL_BLESS=1 cargo test -p runseal-cli --test main documents::` writes anew what is made from the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use document_support::{Fence, Page, invocations, normalize, pages};
+use crate::document_support::{Fence, Page, invocations, normalize, pages};
 use runseal_core::formats::Format;
 use runseal_core::verify::{Outcome, Surface, exit_code};
 use runseal_testkit::cli::Bench;
@@ -390,7 +381,7 @@ fn reference_is_what_the_program_says() {
         fs::write(summary, listed).unwrap();
         return;
     }
-    let stale = "is stale: RUNSEAL_BLESS=1 cargo test -p runseal-cli --test documents";
+    let stale = "is stale: RUNSEAL_BLESS=1 cargo test -p runseal-cli --test main documents::";
     assert!(read(&kept) == made, "docs/reference {stale}");
     assert!(text == listed, "docs/SUMMARY.md {stale}");
 }

@@ -5,13 +5,6 @@
 //! list of cases ({root, path, level, trust?, at?} each) as its last argument, and writes a line
 //! `{"code":…,"text":…}` for each.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::panic,
-    reason = "test code"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

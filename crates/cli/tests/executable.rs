@@ -1,7 +1,5 @@
 //! How the program itself was built.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may fail at once")]
-
 /// `e_type` of a shared object, which a position-independent executable is; a program with fixed
 /// addresses has 2.
 const ET_DYN: u16 = 3;

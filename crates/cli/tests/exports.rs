@@ -1,31 +1,18 @@
 //! Run bundles in the formats of others: RO-Crates, as their validator and readers take them, and SLSA
 //! provenance. `.ci/neighbour-tools` installs the validators.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod neighbour_support;
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-mod signing_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use neighbour_support::{bench, run, tools, vectors, verdict};
-use record_support::{Project, has_isolation};
+use crate::neighbour_support::{bench, run, tools, vectors, verdict};
+use crate::record_support::{Project, has_isolation};
+use crate::signing_support::{keygen, ok, sealed, trust_ada};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::folders::{copy_folder, files_of};
 use runseal_testkit::project_root;
 use serde_json::Value;
-use signing_support::{keygen, ok, sealed, trust_ada};
 
 const BUNDLES: [&str; 4] = [
     "ok-recorded",

@@ -1,14 +1,10 @@
 //! Redacted copies whose commitments are all right and whose statements are not: a copy that withholds little or
 //! nothing says no more than a whole bundle could.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod forge_support;
-
 use std::collections::BTreeMap;
 use std::fs;
 
-use forge_support::Forged;
+use crate::forge_support::Forged;
 use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::commit::{Seed, commit_bytes, commit_value, marker};

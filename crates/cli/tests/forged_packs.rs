@@ -1,7 +1,5 @@
 //! Packs whose hashes are all right and whose files are of different runs.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::path::PathBuf;
 

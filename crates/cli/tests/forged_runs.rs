@@ -1,13 +1,9 @@
 //! Run bundles whose hashes are all right and whose statements are not: what is shown, what is verified and what is
 //! replayed has to be the same run.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod forge_support;
-
 use std::fs;
 
-use forge_support::Forged;
+use crate::forge_support::Forged;
 use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
 use runseal_core::formats::redacted::commit::MARKER;

@@ -1,16 +1,7 @@
 //! The pages of docs/formats: complete, and true of the rules, the schemas and the vectors.
 //!
-//! `RUNSEAL_BLESS=1 cargo test -p runseal-cli --test format_pages` puts the vectors' documents into the
+//! `RUNSEAL_BLESS=1 cargo test -p runseal-cli --test main format_pages::` puts the vectors' documents into the
 //! examples anew.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "test code"
-)]
-
-mod schema_support;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -98,7 +89,7 @@ fn format_pages_name_every_schema() {
     // Answers of commands belong to no format.
     all += &fs::read_to_string(project_root().join("docs/stability.md")).unwrap();
     let all = all.split_whitespace().collect::<Vec<_>>().join(" ");
-    for name in schema_support::texts().into_keys() {
+    for name in crate::schema_support::texts().into_keys() {
         let named = [format!("schema {name}`"), format!("`{name}`")];
         assert!(
             named.iter().any(|text| all.contains(text)),

@@ -1,14 +1,6 @@
 //! Servers whose disk is full: a clear error, nothing half-visible, no secret told, and the same
 //! command goes on once there is room.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod object_storage_support;
-mod oci_support;
-mod redaction_support;
-mod signing_support;
-mod store_support;
-
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,9 +11,9 @@ use runseal_testkit::object_storage::{self, Kind, SECRET};
 use runseal_testkit::postgres::{PASSWORD, Server};
 use runseal_testkit::small_disk::SmallDisk;
 
-use object_storage_support::{Remote, files_below, member, random_file};
-use oci_support::{answer, assert_same, give_large, ok};
-use store_support::Job;
+use crate::object_storage_support::{Remote, files_below, member, random_file};
+use crate::oci_support::{answer, assert_same, give_large, ok};
+use crate::store_support::Job;
 
 /// Little room for the server's journal, so that it does not fill the disk by itself.
 const SMALL_JOURNAL: &str = "max_wal_size = 32MB\nmin_wal_size = 32MB";
@@ -54,7 +46,7 @@ fn store_on_a_full_disk_says_so_and_goes_on_once_there_is_room() {
     let more = job.bench.read("plan.json").replacen("\"k\"", "\"k2\"", 1);
     job.bench.write("more.json", more);
     for id in ["r1", "r2", "r3"] {
-        oci_support::seal(&job.bench, id);
+        crate::oci_support::seal(&job.bench, id);
     }
     let run = |arguments: &[&str]| job.bench.run(&[arguments, &["--store", &url]].concat());
     disk.fill(0);
@@ -143,9 +135,9 @@ fn worker_goes_on_when_the_server_that_its_full_disk_stopped_is_back() {
 
 #[test]
 fn registry_with_a_full_disk_is_told_as_one_shows_no_tag_and_goes_on_once_there_is_room() {
-    let (_folder, bench) = oci_support::bench();
+    let (_folder, bench) = crate::oci_support::bench();
     give_large(&bench, "large.bin", 40 << 20);
-    oci_support::seal(&bench, "r1");
+    crate::oci_support::seal(&bench, "r1");
     let Some(disk) = SmallDisk::mount(100) else {
         return;
     };
@@ -158,7 +150,7 @@ fn registry_with_a_full_disk_is_told_as_one_shows_no_tag_and_goes_on_once_there_
     for free in [0, 16 << 20] {
         disk.fill(free);
         let refused = bench.run(&["push", "out/r1", &reference]);
-        oci_support::assert_refused(&refused, 2, "SERVER_FULL");
+        crate::oci_support::assert_refused(&refused, 2, "SERVER_FULL");
         assert!(refused.stderr.contains("hint: "), "{refused:?}");
         for command in [
             &["pull", &reference, "-o", "pulled"][..],
@@ -174,7 +166,7 @@ fn registry_with_a_full_disk_is_told_as_one_shows_no_tag_and_goes_on_once_there_
     assert_eq!(pushed["digest"], whole["digest"]);
     ok(bench.run(&["pull", &reference, "-o", "pulled"]));
     assert_same(&bench.path("out/r1"), &bench.path("pulled"));
-    assert_eq!(oci_support::left_over(&bench), ["layout", "pulled"]);
+    assert_eq!(crate::oci_support::left_over(&bench), ["layout", "pulled"]);
 }
 
 #[test]
@@ -185,7 +177,7 @@ fn object_storage_with_a_full_disk_shows_no_run_and_goes_on_once_there_is_room()
     let Some(server) = object_storage::Server::start_below(&disk.path(), Kind::Weed) else {
         return;
     };
-    let (_folder, bench) = signing_support::bench();
+    let (_folder, bench) = crate::signing_support::bench();
     let remote = Remote::new(&bench, &server);
     remote.seal("r1", &[("large", &random_file(60 << 20)), ("small", b"s")]);
     let address = remote.at("p/r1");

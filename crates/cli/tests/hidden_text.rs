@@ -1,12 +1,8 @@
 //! What others wrote is never printed as it is: no command lets a hidden character through, neither to people nor in JSON.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod forge_support;
-
 use std::fs;
 
-use forge_support::Forged;
+use crate::forge_support::Forged;
 use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
 use runseal_core::hidden::is_hidden;

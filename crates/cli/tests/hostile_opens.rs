@@ -1,23 +1,14 @@
 //! Which files the program opens when a stranger's bundle names others: every open of ours is traced, and one outside the
 //! places that belong to the work is a failure, whether it succeeds or not.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 use std::process::Command;
 
-use record_support::forged::Forged;
-use record_support::{Project, has_isolation};
+use crate::record_support::forged::Forged;
+use crate::record_support::{Project, has_isolation};
 use serde_json::{Value, json};
 
 /// What the program may open wherever it runs: libraries, the kernel's own files, the list of users.

@@ -1,7 +1,5 @@
 //! What other systems run of us: the scripts of the GitHub action, the GitLab job, the pre-commit hook.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

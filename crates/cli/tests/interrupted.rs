@@ -1,7 +1,5 @@
 //! Full disks, kills and stops: nothing half done is left, taken for evidence, or in the way.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;

@@ -1,7 +1,5 @@
 //! Workers killed at any moment: every step is still committed exactly once.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fmt::Write as _;
 use std::process::Stdio;
 use std::thread;

@@ -1,8 +1,6 @@
 //! Replay touches nothing outside the bundle: it runs where there is nothing else to touch.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
-
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 

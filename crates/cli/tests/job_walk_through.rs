@@ -1,7 +1,5 @@
 //! A job from index to replay through the binary, and what becomes of bad input.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! `transform`, `clarify`, `bundle verify` and `bundle summarize` as a user meets them.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 

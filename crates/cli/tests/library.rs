@@ -1,7 +1,5 @@
 //! The library gives the answers of the command, byte for byte, on every vector.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

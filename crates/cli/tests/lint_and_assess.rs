@@ -1,7 +1,5 @@
 //! `lint` on intents, Markdown and text; `assess` with assessors that answer, fail, hang and lie, and with a real server.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::mpsc;

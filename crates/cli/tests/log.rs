@@ -1,14 +1,5 @@
 //! `runseal log`: what it proves, to an implementation of somebody else's too, and what it refuses.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod signing_support;
-
 use std::fs;
 use std::process::Stdio;
 use std::thread;
@@ -16,7 +7,7 @@ use std::time::Duration;
 
 use runseal_testkit::cli::{Bench, Ran};
 
-use signing_support::{ask_script, bench, keygen, new_log, ok, sealed_as, trust_tools};
+use crate::signing_support::{ask_script, bench, keygen, new_log, ok, sealed_as, trust_tools};
 
 /// A log with `count` signed runs in it, checkpointed after each; its verifier key.
 fn filled(bench: &Bench, count: usize) -> String {

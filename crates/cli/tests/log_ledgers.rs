@@ -1,16 +1,12 @@
 //! Ledgers of packs under a log: each line an entry, in order; and appenders that are killed at
 //! any moment.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod signing_support;
-
 use std::time::Instant;
 
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::Bench;
 
-use signing_support::{bench, keygen, ok};
+use crate::signing_support::{bench, keygen, ok};
 
 /// The first `count` lines of a ledger, each with the hash of the one before.
 fn ledger(count: usize) -> String {

@@ -1,10 +1,5 @@
 //! What counts as an entry of something: statements about it whose signature holds, and its digests.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod redaction_support;
-mod signing_support;
-
 use std::fs;
 use std::process::Stdio;
 use std::thread;
@@ -13,7 +8,7 @@ use std::time::Duration;
 use runseal_store::log::FolderAppender;
 use runseal_testkit::cli::{Bench, Ran};
 
-use signing_support::{bench, keygen, new_log, ok, sealed_as};
+use crate::signing_support::{bench, keygen, new_log, ok, sealed_as};
 
 /// A log with the signed run r1 in it, and a checkpoint; gives the log's key.
 fn logged_run(bench: &Bench) -> String {
@@ -195,7 +190,7 @@ fn cosignature_from_the_future_is_told() {
 fn line_of_a_ledger_about_a_redactable_pack_is_not_logged() {
     let (_folder, bench) = bench();
     ok(bench.run(&["log", "init", "log", "--origin", "example.com/packs"]));
-    redaction_support::pack(&bench, &["--ledger", "ledger.jsonl", "--log", "log"]);
+    crate::redaction_support::pack(&bench, &["--ledger", "ledger.jsonl", "--log", "log"]);
     let entries = fs::read_to_string(bench.path("log/entries")).unwrap();
     assert_eq!(entries.lines().count(), 1, "{entries}");
     assert!(!entries.contains("ledger-line-sha256"), "{entries}");
@@ -302,11 +297,14 @@ fn entry_with_the_commitment_of_another_run_is_no_entry_of_the_first() {
     let (_folder, bench) = bench();
     let vkey = new_log(&bench);
     for run in ["a", "b"] {
-        let (input, output) = (redaction_support::INPUT, redaction_support::OUTPUT);
-        redaction_support::seal(&bench, run, input, output, &[]);
+        let (input, output) = (
+            crate::redaction_support::INPUT,
+            crate::redaction_support::OUTPUT,
+        );
+        crate::redaction_support::seal(&bench, run, input, output, &[]);
     }
     let drop = ["RUN_INPUT.json#/context/name"];
-    ok(redaction_support::redact(&bench, "b", &drop, "copy"));
+    ok(crate::redaction_support::redact(&bench, "b", &drop, "copy"));
     ok(bench.run(&["sign", "out/a", "--key", "ada"]));
     // What she signed, with the commitment of the other run in place of its own.
     let line = bench.read("out/a.intoto.jsonl");
@@ -338,9 +336,12 @@ fn entry_with_the_commitment_of_another_run_is_no_entry_of_the_first() {
 fn redactable_bundles_and_their_copies_are_logged_by_what_was_signed() {
     let (_folder, bench) = bench();
     let vkey = new_log(&bench);
-    let (input, output) = (redaction_support::INPUT, redaction_support::OUTPUT);
-    redaction_support::seal(&bench, "r1", input, output, &[]);
-    redaction_support::pack(&bench, &[]);
+    let (input, output) = (
+        crate::redaction_support::INPUT,
+        crate::redaction_support::OUTPUT,
+    );
+    crate::redaction_support::seal(&bench, "r1", input, output, &[]);
+    crate::redaction_support::pack(&bench, &[]);
     bench.write("docs/note.md", "PIN4711\nsecond line\n");
     bench.write("plan.json", r#"{"run_id":"j","idempotency_key":"j","steps":[{"op":"READ_SECTION","refs":{"section_id":"docs/note.md"},"constraints":{"slice":"lines[0:1]"}}]}"#);
     ok(bench.run(&["job", "init"]));
@@ -355,7 +356,9 @@ fn redactable_bundles_and_their_copies_are_logged_by_what_was_signed() {
         ok(bench.run(&["sign", path, "--key", "ada"]));
         ok(bench.run(&["log", "append", "log", path, "--key", "log.key"]));
     }
-    ok(redaction_support::redact(&bench, "r1", &drop, "copy"));
+    ok(crate::redaction_support::redact(
+        &bench, "r1", &drop, "copy",
+    ));
     ok(bench.run(&["redact", "pack", "--match", "PIN4711", "-o", "copy2"]));
     for path in ["out/r1", "pack", "job", "copy", "copy2"] {
         ok(bench.run(&["verify", path, "--log", "log", "--log-key", &vkey]));

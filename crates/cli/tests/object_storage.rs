@@ -1,13 +1,6 @@
 //! Runs in object storage, by the commands that people type, on real servers: SeaweedFS and moto.
 //! boto3 looks at what we wrote, and lays down what we read.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod object_storage_support;
-mod redaction_support;
-mod schema_support;
-mod signing_support;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
@@ -20,9 +13,11 @@ use runseal_testkit::cli::run_measured;
 use runseal_testkit::folders::{files_of, open_up};
 use runseal_testkit::object_storage::{KEY, Kind, SECRET, server, servers};
 
-use object_storage_support::{Remote, answering, counting_proxy, files_below, member, random_file};
-use schema_support::Schemas;
-use signing_support::{bench, ok};
+use crate::object_storage_support::{
+    Remote, answering, counting_proxy, files_below, member, random_file,
+};
+use crate::schema_support::Schemas;
+use crate::signing_support::{bench, ok};
 
 #[test]
 fn run_pushed_and_pulled_is_the_same_and_has_the_same_digest_everywhere() {
@@ -507,7 +502,7 @@ fn connection_lost_while_reading_is_taken_up_where_it_broke_off() {
     let large = random_file(3 << 20);
     remote.seal("r1", &[("large", &large)]);
     remote.push("r1");
-    let cutting = object_storage_support::cutting_proxy(&server.endpoint(), 600_000);
+    let cutting = crate::object_storage_support::cutting_proxy(&server.endpoint(), 600_000);
     let through = Remote::through(&remote, &cutting);
     ok(through.run(&["verify", &remote.at("p/r1")]));
     ok(through.run(&["pull", &remote.at("p/r1"), "-o", "back"]));

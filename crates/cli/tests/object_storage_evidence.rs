@@ -1,20 +1,14 @@
 //! What goes to object storage and comes back is evidence: one thing, verified at the level that was
 //! asked for, with its signatures; and it can be queued there.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod object_storage_support;
-mod redaction_support;
-mod signing_support;
-
 use std::fs;
 
 use runseal_testkit::folders::copy_folder;
 use runseal_testkit::object_storage::{Kind, SECRET, servers};
 use runseal_testkit::project_root;
 
-use object_storage_support::{Remote, answering, files_below};
-use signing_support::{bench, ok};
+use crate::object_storage_support::{Remote, answering, files_below};
+use crate::signing_support::{bench, ok};
 
 #[test]
 fn run_that_does_not_verify_is_neither_pushed_nor_pulled() {

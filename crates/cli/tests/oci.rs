@@ -1,9 +1,5 @@
 //! Evidence in registries and layouts: pushed, pulled, verified where it is, and read by others.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod oci_support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -11,7 +7,7 @@ use std::process::Command;
 use runseal_testkit::docker_registry::{DockerRegistry, free_port, has_program};
 use runseal_testkit::odd_registry::{Manners, OddRegistry};
 
-use oci_support::{ADA_BCRYPT, answer, assert_same, bench, log_in, ok, run_as_ada, seal};
+use crate::oci_support::{ADA_BCRYPT, answer, assert_same, bench, log_in, ok, run_as_ada, seal};
 
 /// Every place that a test can push to: a registry where one is installed, layouts always.
 fn homes(registry: Option<&DockerRegistry>) -> Vec<String> {
@@ -230,10 +226,10 @@ fn artifacts_are_queued_worked_and_told_like_folders() {
     let (_folder, bench) = bench();
     seal(&bench, "r1");
     let registry = OddRegistry::start(Manners {
-        basic: Some(oci_support::ADA.to_owned()),
+        basic: Some(crate::oci_support::ADA.to_owned()),
         ..Manners::default()
     });
-    log_in(&bench, &registry.host(), oci_support::ADA);
+    log_in(&bench, &registry.host(), crate::oci_support::ADA);
     let reference = format!("{}/team/run:v1", registry.host());
     ok(run_as_ada(&bench, &["push", "out/r1", &reference]));
     ok(bench.run(&["push", "out/r1", "oci-layout:layout:v1"]));
@@ -266,7 +262,7 @@ fn artifacts_are_queued_worked_and_told_like_folders() {
         results.stdout.contains("not what was asked for"),
         "{results:?}"
     );
-    oci_support::assert_no_secret(&results);
+    crate::oci_support::assert_no_secret(&results);
 }
 
 #[test]
@@ -274,7 +270,7 @@ fn artifact_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued(
     let (_folder, bench) = bench();
     seal(&bench, "r1");
     let registry = OddRegistry::start(Manners {
-        basic: Some(oci_support::ADA.to_owned()),
+        basic: Some(crate::oci_support::ADA.to_owned()),
         ..Manners::default()
     });
     let address = format!("oci://{}/team/run", registry.host());
@@ -285,7 +281,7 @@ fn artifact_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued(
         for command in ["verify", "replay"] {
             let arguments = ["queue", command, "out/r1", reference, "--store", "jobs.db"];
             let refused = run_as_ada(&bench, &arguments);
-            oci_support::assert_refused(&refused, exit, code);
+            crate::oci_support::assert_refused(&refused, exit, code);
             assert!(refused.stderr.contains(reference), "{refused:?}");
         }
     };
@@ -293,7 +289,7 @@ fn artifact_that_cannot_be_read_is_told_when_it_is_queued_and_nothing_is_queued(
     check(2, "NO_CREDENTIALS", &format!("{address}:v1"));
     log_in(&bench, &registry.host(), "YWRhOndyb25n");
     check(2, "UNAUTHORIZED", &format!("{address}:v1"));
-    log_in(&bench, &registry.host(), oci_support::ADA);
+    log_in(&bench, &registry.host(), crate::oci_support::ADA);
     check(2, "NOT_FOUND", &format!("{address}:v1"));
     check(1, "MALFORMED", &format!("{address}:odd"));
     check(64, "REFERENCE", "oci://team/run");
@@ -344,11 +340,11 @@ fn registry_with_a_password_is_used_through_dockers_file_and_helper() {
     };
     let reference = format!("{}/team/run:v1", registry.host());
     let refused = bench.run(&["push", "out/r1", &reference]);
-    oci_support::assert_refused(&refused, 2, "NO_CREDENTIALS");
+    crate::oci_support::assert_refused(&refused, 2, "NO_CREDENTIALS");
     log_in(&bench, &registry.host(), "YWRhOndyb25n");
     let refused = run_as_ada(&bench, &["push", "out/r1", &reference]);
-    oci_support::assert_refused(&refused, 2, "UNAUTHORIZED");
-    log_in(&bench, &registry.host(), oci_support::ADA);
+    crate::oci_support::assert_refused(&refused, 2, "UNAUTHORIZED");
+    log_in(&bench, &registry.host(), crate::oci_support::ADA);
     ok(run_as_ada(&bench, &["push", "out/r1", &reference]));
     ok(run_as_ada(
         &bench,
@@ -359,7 +355,7 @@ fn registry_with_a_password_is_used_through_dockers_file_and_helper() {
         "#!/bin/sh\nread host; [ \"$host\" = {} ] || exit 1\n\
          echo '{{\"Username\":\"ada\",\"Secret\":\"{}\"}}'\n",
         registry.host(),
-        oci_support::PASSWORD
+        crate::oci_support::PASSWORD
     );
     let helper = bench.write("bin/docker-credential-test", answer);
     fs::set_permissions(&helper, PermissionsExt::from_mode(0o755)).unwrap();

@@ -1,10 +1,6 @@
 //! Registries that misbehave, and the ways there: every one a clear error, nothing half-visible, no
 //! secret told to anybody.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod oci_support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -16,7 +12,7 @@ use runseal_testkit::cli::Bench;
 use runseal_testkit::docker_registry::free_port;
 use runseal_testkit::odd_registry::{Manners, OddRegistry};
 
-use oci_support::{
+use crate::oci_support::{
     ADA, answer, assert_no_secret, assert_refused, assert_same, bench, give_large, left_over,
     log_in, ok, run_as_ada, seal,
 };

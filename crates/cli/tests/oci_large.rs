@@ -1,9 +1,5 @@
 //! Large runs: pushed in spite of kills, and pushed, pulled and verified in little memory.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod oci_support;
-
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Stdio};
@@ -13,7 +9,7 @@ use std::time::Duration;
 use runseal_testkit::cli::Bench;
 use runseal_testkit::docker_registry::DockerRegistry;
 
-use oci_support::{answer, assert_same, bench, give_large, left_over, ok, seal};
+use crate::oci_support::{answer, assert_same, bench, give_large, left_over, ok, seal};
 
 /// Bytes of memory that a command may take: 64 MiB.
 const ROOM: u64 = 64 << 20;

@@ -1,8 +1,6 @@
 //! What somebody else prepared on the same machine, or sent along in an archive: links, pipes and folders
 //! at the places that commands write to, and a look into their temporary folders.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;

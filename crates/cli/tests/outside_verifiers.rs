@@ -2,15 +2,6 @@
 //! each of them. `.ci/trust-tools` installs them; where one is missing the test says `skipped:`,
 //! unless CI=true, where that is a failure.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod signing_support;
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,7 +15,7 @@ use runseal_trust::encoding::{decode_armour, decode_base64, encode_armour, encod
 use runseal_trust::sigstore::encode_keyed_bundle;
 use runseal_trust::timestamp::encode_request;
 
-use signing_support::{bench, keygen, ok, sealed, time_authority, trust_tools};
+use crate::signing_support::{bench, keygen, ok, sealed, time_authority, trust_tools};
 
 /// Whether a program is there; outside CI its absence is told and no failure.
 fn has(found: bool, what: &str) -> bool {

@@ -2,20 +2,11 @@
 //! say what the command line says, run nothing of a bundle, and notice when page and bundle do not belong
 //! together.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::panic,
-    reason = "test code"
-)]
-
-mod page_support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use page_support::{assert_quiet, look_at, seal_by_hand};
+use crate::page_support::{assert_quiet, look_at, seal_by_hand};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 use serde_json::{Value, json};

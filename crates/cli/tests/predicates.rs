@@ -2,15 +2,6 @@
 //! ai-agent-action. Their shape is checked here, and by in-toto's own types where `.ci/trust-tools`
 //! has installed them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod signing_support;
-
 use std::fs;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
@@ -22,7 +13,7 @@ use runseal_trust::dsse::Envelope;
 use runseal_trust::keys::PublicKey;
 use runseal_trust::statement::Statement;
 
-use signing_support::{ask_script, bench, keygen, ok, sealed, trust_ada, trust_python};
+use crate::signing_support::{ask_script, bench, keygen, ok, sealed, trust_ada, trust_python};
 
 fn payload(bench: &Bench) -> Vec<u8> {
     let line = fs::read(bench.path("out/r1.intoto.jsonl")).unwrap();

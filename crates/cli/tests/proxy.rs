@@ -1,22 +1,11 @@
 //! The recording proxy against upstreams that do what upstreams do: answer, stream, refuse, break off.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-mod schema_support;
-
-use proxy_support::{
+use crate::proxy_support::{
     Answer, Seen, Service, Upstream, ask, chunked, folder, json_of, post, record_arguments,
     recording, whole,
 };
+use crate::schema_support::check_recording;
 use runseal_testkit::cli::Bench;
-use schema_support::check_recording;
 
 const JSON: &str = "content-type: application/json\r\nx-request-id: req_1\r\n";
 const EVENTS: &str = "content-type: text/event-stream\r\n";
@@ -494,7 +483,7 @@ fn proxy_asks_over_tls_and_only_whom_this_machine_trusts() {
         println!("SKIPPED: openssl is not installed");
         return;
     }
-    let port = proxy_support::free_port();
+    let port = crate::proxy_support::free_port();
     let mut server = std::process::Command::new("openssl")
         .args([
             "s_server", "-quiet", "-www", "-cert", "cert.pem", "-key", "key.pem", "-accept",
@@ -506,7 +495,7 @@ fn proxy_asks_over_tls_and_only_whom_this_machine_trusts() {
         .stderr(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    proxy_support::wait_for_port(port);
+    crate::proxy_support::wait_for_port(port);
     let certificate = bench.path("cert.pem").display().to_string();
     let upstream = format!("https://localhost:{port}");
     let ask_as = |name: &str, variables: &[(&str, &str)]| {

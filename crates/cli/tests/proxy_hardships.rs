@@ -1,21 +1,11 @@
 //! The recording proxy where things go wrong: models that must not be asked, addresses that are taken,
 //! upstreams that do not answer, disks that are full.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-mod schema_support;
-
-use proxy_support::{
+use crate::proxy_support::{
     Seen, Service, Upstream, ask, folder, json_of, post, record_arguments, recording, whole,
 };
+use crate::schema_support::{compile, faults};
 use runseal_testkit::project_root;
-use schema_support::{compile, faults};
 use serde_json::{Value, json};
 
 fn answer(_: &Seen) -> Vec<Vec<u8>> {

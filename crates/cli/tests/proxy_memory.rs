@@ -1,19 +1,10 @@
 //! What the recording proxy holds in memory does not grow with what it records.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-
 use std::io::Write;
 use std::net::TcpStream;
 use std::time::Duration;
 
-use proxy_support::{Service, Upstream, chunked, folder, post, whole};
+use crate::proxy_support::{Service, Upstream, chunked, folder, post, whole};
 
 /// Streams at once.
 const STREAMS: usize = 4;
@@ -142,6 +133,6 @@ fn request_of_nothing_but_brackets_is_refused_before_it_takes_many_times_its_siz
     let controls = "\u{1}".repeat(6 << 20);
     assert!(post(proxy.address(), "/v1/x", &controls).starts_with(b"HTTP/1.1 200"));
     proxy.finish();
-    let made = proxy_support::recording(&folder.path().join("r.json"));
+    let made = crate::proxy_support::recording(&folder.path().join("r.json"));
     assert_eq!(made["interactions"].as_array().unwrap().len(), 1);
 }

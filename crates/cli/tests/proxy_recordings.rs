@@ -1,19 +1,8 @@
 //! What becomes of recordings: killed in the making, forked, with bodies too large for a document.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-mod schema_support;
-
-use proxy_support::{Service, Upstream, chunked, folder, json_of, post, recording, whole};
+use crate::proxy_support::{Service, Upstream, chunked, folder, json_of, post, recording, whole};
+use crate::schema_support::check_recording;
 use runseal_testkit::cli::Bench;
-use schema_support::check_recording;
 
 const JSON: &str = "content-type: application/json\r\n";
 

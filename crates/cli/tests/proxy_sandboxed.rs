@@ -1,22 +1,12 @@
 //! `--proxy`: a command in the sandbox asks models through the proxy and reaches nothing else; its bundle
 //! holds what was said, and is replayed from that.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-mod schema_support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use proxy_support::{Answer, Seen, Service, Upstream, chunked, folder, recording, whole};
+use crate::proxy_support::{Answer, Seen, Service, Upstream, chunked, folder, recording, whole};
+use crate::schema_support::check_recording;
 use runseal_testkit::cli::{Bench, Ran};
-use schema_support::check_recording;
 use serde_json::{Value, json};
 
 const KEY: &str = "sk-proj-Zz0123456789abcdefghijKLMNOPQRST";
@@ -438,7 +428,7 @@ fn replay_forked_at_a_call_asks_the_upstream_from_there_on_and_names_its_parent(
         (&json!("FORKED"), &json!(false))
     );
     assert_eq!(told["fork"]["live"], 2, "{told}");
-    let faults = schema_support::Schemas::load().faults("replay-answer", &told);
+    let faults = crate::schema_support::Schemas::load().faults("replay-answer", &told);
     assert_eq!(faults, Vec::<String>::new());
     let made = recording(&bench.path("fork.json"));
     check_recording(&made);
@@ -584,7 +574,7 @@ fn run_with_the_proxy_holds_long_requests_and_answers_in_the_pack() {
         &upstream.url,
     ];
     let proxy = Service::runseal(folder.path(), &[&recorded[..], &fork].concat());
-    proxy_support::post(proxy.address(), "/v1/other", "{}");
+    crate::proxy_support::post(proxy.address(), "/v1/other", "{}");
     proxy.finish();
     let verdict = bench.run(&["verify", "more.json"]);
     assert_eq!(verdict.code, Some(0), "{verdict:?}");

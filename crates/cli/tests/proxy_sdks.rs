@@ -4,21 +4,10 @@
 //! `.ci/agent-tools` installs the SDKs; where they are missing the tests say `SKIPPED:`, unless CI=true,
 //! where that is a failure.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-mod schema_support;
-
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use proxy_support::{
+use crate::proxy_support::{
     Aimock, RUNSEAL, Service, Tap, free_port, recording, script, tools, wait_for_port,
 };
 use runseal_testkit::cli::Bench;
@@ -80,8 +69,8 @@ fn record_and_replay(tools: &Path, upstream: &str, name: &str) -> Vec<String> {
     let verdict = bench.run(&["model-io", "verify", "r.json", "--strict"]);
     assert_eq!(verdict.code, Some(0), "{name}: {}", verdict.stdout);
     let text = std::fs::read_to_string(bench.path("r.json")).unwrap();
-    let faults =
-        schema_support::Schemas::load().faults("recording", &recording(&bench.path("r.json")));
+    let faults = crate::schema_support::Schemas::load()
+        .faults("recording", &recording(&bench.path("r.json")));
     assert_eq!(faults, Vec::<String>::new(), "{name}");
     assert!(
         !text.contains("planted0123456789"),
@@ -202,7 +191,7 @@ fn mcp_over_standard_input_is_replayed_without_the_server_in_both_eras() {
         let again = mcp_client(&tools, folder.path(), &replay);
         assert_eq!(seen, again, "{mode}");
         let made = recording(&bench.path("r.json"));
-        let faults = schema_support::Schemas::load().faults("recording", &made);
+        let faults = crate::schema_support::Schemas::load().faults("recording", &made);
         assert_eq!(faults, Vec::<String>::new(), "{mode}");
         assert!(made["interactions"].as_array().unwrap().len() > 5, "{mode}");
         println!("{mode}: {} lines the same", seen.lines().count());

@@ -1,19 +1,11 @@
 //! A thousand secrets of twenty kinds go through the proxy, and none of them is on disk afterwards.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-
 use std::fmt::Write as _;
 use std::path::Path;
 
-use proxy_support::{Answer, Seen, Service, Upstream, ask, chunked, json_of, recording, whole};
+use crate::proxy_support::{
+    Answer, Seen, Service, Upstream, ask, chunked, json_of, recording, whole,
+};
 use runseal_testkit::cli::Bench;
 
 const JSON: &str = "content-type: application/json\r\n";
@@ -297,7 +289,7 @@ fn proxy_secrets_of_twenty_kinds_are_nowhere_on_disk() {
 #[test]
 fn proxy_secret_learned_too_late_fails_the_run_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::new(proxy_support::RUNSEAL, folder.path());
+    let bench = Bench::new(crate::proxy_support::RUNSEAL, folder.path());
     let upstream =
         Upstream::start(|_| whole("200 OK", JSON, r#"{"note":"opaque/value:0815-4711-xyz"}"#));
     let run = |more: &[&str]| {
@@ -384,7 +376,7 @@ fn secret_of_a_variable_is_replaced_in_encodings_of_encodings_wherever_it_comes_
     ];
     let folder = tempfile::tempdir().unwrap();
     let upstream = Upstream::start_with(std::time::Duration::ZERO, echo);
-    let arguments = proxy_support::record_arguments("r.json", &upstream.url);
+    let arguments = crate::proxy_support::record_arguments("r.json", &upstream.url);
     let variables = [("MY_API_KEY", opaque)];
     let proxy = Service::runseal_with(folder.path(), &arguments, &variables);
     let paths = ["/json", "/pieces", "/plain", "/v1/chat/completions"];

@@ -1,21 +1,12 @@
 //! Requests of somebody other than the client that a proxy was started for: other programs of the machine,
 //! web pages, and names that lead to its address. They are refused, not forwarded and not recorded.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod proxy_support;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
-use proxy_support::{Answer, Seen, Service, Upstream, ask, folder, post, recording, whole};
+use crate::proxy_support::{Answer, Seen, Service, Upstream, ask, folder, post, recording, whole};
 use serde_json::{Value, json};
 
 const KEY: &str = "sk-proj-Zz0123456789abcdefghijKLMNOPQRST";
@@ -298,7 +289,7 @@ fn key_that_the_upstream_repeats_does_not_reach_the_command() {
     let upstream = Upstream::start(|request| {
         let header = format!("x-seen: {KEY}!\r\n");
         let pieces: Vec<&[u8]> = request.head.as_bytes().chunks(7).collect();
-        proxy_support::chunked(&header, &pieces, true)
+        crate::proxy_support::chunked(&header, &pieces, true)
     });
     bench.write(
         "agent.py",

@@ -1,10 +1,6 @@
 //! Work for many machines: queued, done, told, by the commands that people type; on a file and on
 //! a server.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod store_support;
-
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -112,7 +108,7 @@ fn queue_on_a_server_is_worked_and_told_and_replays_each_content_once() {
     if isolation::sandbox().is_none() {
         return;
     }
-    let Some((_server, url)) = store_support::database() else {
+    let Some((_server, url)) = crate::store_support::database() else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +154,7 @@ fn queue_on_a_server_is_worked_and_told_and_replays_each_content_once() {
 
 #[test]
 fn machine_that_dies_in_the_middle_of_the_queue_loses_and_doubles_nothing() {
-    let Some((server, url)) = store_support::database() else {
+    let Some((server, url)) = crate::store_support::database() else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -266,7 +262,7 @@ fn store_that_cannot_be_used_is_told_without_the_password() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.contains("bad.db"), "{ran:?}");
     }
-    let Some((_server, url)) = store_support::database() else {
+    let Some((_server, url)) = crate::store_support::database() else {
         return;
     };
     let ran = bench.run(&["job", "status", "--store", &url]);

@@ -1,20 +1,11 @@
 //! `runseal record` as its users meet it: what is sealed, what is refused, what is left behind.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use record_support::{Project, has_isolation, list};
+use crate::record_support::{Project, has_isolation, list};
 use runseal_testkit::cli::Ran;
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -1,20 +1,11 @@
 //! `runseal record --apply`: what the command left gets into the folder, and nothing else is lost or opened up.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 use runseal_testkit::cli::Ran;
 
 fn apply(project: &Project, run_id: &str, script: &str) -> Ran {

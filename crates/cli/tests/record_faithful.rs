@@ -1,20 +1,11 @@
 //! A recorded command finds again in a replay what it depended on, and a bundle says only what holds:
 //! folders, names and links that it looked at, inputs over links, secrets, seeds, limits.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::process::Stdio;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 use runseal_testkit::cli::Ran;
 
 #[test]

@@ -1,15 +1,6 @@
 //! `runseal record`, `engine run` and `replay` where something goes wrong: full disks, interrupts,
 //! commands that write too much, files that change, folders that cannot be read.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -17,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use record_support::{Project, has_isolation, list};
+use crate::record_support::{Project, has_isolation, list};
 use runseal_testkit::cli::Ran;
 use rustix::process::{Pid, Signal, kill_process_group};
 

@@ -1,21 +1,12 @@
 //! What a cloned folder, or somebody who changes it meanwhile, cannot have `record` seal.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use record_support::{Project, has_isolation, list};
+use crate::record_support::{Project, has_isolation, list};
 use runseal_core::digest::Digest;
 
 const KEY: &str = "PRIVATE-KEY-OF-THE-CALLER";

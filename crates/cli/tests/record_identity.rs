@@ -1,20 +1,11 @@
 //! What a recorded bundle says of itself: an id that no other has, and the program that ran and
 //! not another one of its name.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::Ran;

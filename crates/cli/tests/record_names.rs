@@ -1,18 +1,9 @@
 //! A file counts by what it is, not by the name that it is read or written under: renamed and swapped files,
 //! results that hold what they held before, and the names that a process has for its own files.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 
 /// Records a script at a level; the replay at the same level has to give the same.
 fn assert_reproduces(project: &Project, run_id: &str, level: &str, script: &str) {

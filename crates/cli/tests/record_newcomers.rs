@@ -1,20 +1,11 @@
 //! What somebody meets who records for the first time: a virtual environment, the wrong way to type
 //! it, no network, a limit; and what they are told then.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 use runseal_testkit::cli::Ran;
 
 fn has_python() -> bool {

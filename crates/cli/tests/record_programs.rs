@@ -1,18 +1,9 @@
 //! Thirty small programs in five languages, recorded and replayed: those that are deterministic
 //! reproduce, those that are not are told why.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::path::Path;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 
 /// What becomes of a program.
 enum Fate {

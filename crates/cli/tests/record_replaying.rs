@@ -1,21 +1,12 @@
 //! What a replay of a recorded command is given and what it says: limits, secrets, programs of the
 //! folder, what a listing cannot show again, and bundles that do not hold.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 use runseal_testkit::cli::Ran;
 use runseal_testkit::project_root;
 

@@ -1,19 +1,10 @@
 //! Runs the walks of docs/record.md as they stand, and makes, checks, runs and replays a new engine
 //! in every language.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 use runseal_testkit::project_root;
 
 const MARK: &str = "<!-- walk: ";

@@ -1,23 +1,13 @@
 //! `--redactable`, `redact`, `unredact`: copies verify, forgeries do not, and values can be disclosed.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code"
-)]
-
-mod redaction_support;
-mod signing_support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use runseal_testkit::folders::{copy_folder, files_of, open_up};
 
-use redaction_support::{INPUT, OUTPUT, redact, seal};
-use signing_support::{bench, keygen, ok, trust_ada};
+use crate::redaction_support::{INPUT, OUTPUT, redact, seal};
+use crate::signing_support::{bench, keygen, ok, trust_ada};
 
 #[test]
 fn copy_verifies_says_what_is_withheld_and_keeps_the_signature() {

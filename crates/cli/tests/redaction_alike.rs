@@ -1,11 +1,6 @@
 //! What a withheld value is cannot be told from a copy: two bundles that differ in that value alone
 //! have copies that differ in salted commitments alone.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "test code")]
-
-mod redaction_support;
-mod signing_support;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -17,8 +12,8 @@ use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::folders::files_of;
 use runseal_testkit::isolation;
 
-use redaction_support::{open_engine, seal_with};
-use signing_support::{bench, ok};
+use crate::redaction_support::{open_engine, seal_with};
+use crate::signing_support::{bench, ok};
 
 /// A seed for all: what differs then differs because of the value.
 const SEED: &str = "5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed\n";

@@ -1,15 +1,5 @@
 //! Attacks on redacted copies: nothing that is withheld can be guessed from what is left, and a kill leaves nothing half made.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code"
-)]
-
-mod redaction_support;
-mod signing_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::Instant;
@@ -19,8 +9,8 @@ use runseal_core::digest::Digest;
 use runseal_testkit::folders::files_of;
 use runseal_trust::encoding::encode_base64;
 
-use redaction_support::{INPUT, OUTPUT, redact, seal};
-use signing_support::{bench, keygen, ok};
+use crate::redaction_support::{INPUT, OUTPUT, redact, seal};
+use crate::signing_support::{bench, keygen, ok};
 
 #[test]
 fn dictionary_attack_finds_none_of_a_thousand_short_values() {

@@ -1,17 +1,12 @@
 //! What goes with a withheld value, what is told of it, and what may not go at all.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "test code")]
-
-mod redaction_support;
-mod signing_support;
-
 use std::fs;
 use std::process::Stdio;
 
 use runseal_testkit::cli::{Bench, Ran};
 
-use redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
-use signing_support::{bench, keygen, ok, trust_ada};
+use crate::redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
+use crate::signing_support::{bench, keygen, ok, trust_ada};
 
 /// Records a command as `out/r1`, redactable, in the folder `work`; whether commands can be isolated.
 fn record(bench: &Bench, code: i32, arguments: &[&str]) -> bool {

@@ -1,16 +1,6 @@
 //! Packs, job bundles and large files are redacted by the same means as run bundles: the copies
 //! verify, forgeries do not, signatures hold, and no digest of what is withheld is left.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code"
-)]
-
-mod redaction_support;
-mod signing_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,8 +12,8 @@ use runseal_testkit::cli::Bench;
 use runseal_testkit::folders::{copy_folder, files_of, open_up};
 use runseal_testkit::project_root;
 
-use redaction_support::{INPUT, INTENT, OUTPUT, handed_over, pack, redact, seal};
-use signing_support::{bench, keygen, ok};
+use crate::redaction_support::{INPUT, INTENT, OUTPUT, handed_over, pack, redact, seal};
+use crate::signing_support::{bench, keygen, ok};
 
 fn trusted(bench: &Bench, path: &str) {
     keygen(bench, "ada", "ed25519", "pem");

@@ -1,19 +1,14 @@
 //! Large files and lines of JSON are withheld in parts; and copies are checked by an implementation
 //! that was written from the documentation.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod redaction_support;
-mod signing_support;
-
 use std::fs;
 
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::folders::open_up;
 
-use redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
-use signing_support::{bench, ok};
+use crate::redaction_support::{INPUT, OUTPUT, handed_over, pack, redact, seal};
+use crate::signing_support::{bench, ok};
 
 #[test]
 fn large_file_is_withheld_by_its_bytes_and_disclosed_piece_by_piece() {

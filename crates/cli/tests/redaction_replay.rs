@@ -1,19 +1,9 @@
 //! A redacted copy of a run is run again as far as what is left allows, and says how far that is.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    dead_code,
-    reason = "test code"
-)]
-
-mod record_support;
-
 use std::fs;
 use std::process::Command;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 use runseal_testkit::cli::Ran;
 
 /// Reads a table, writes how long it is, its sum, and something that is never twice the same.

@@ -1,15 +1,5 @@
 //! What `redact` is told, and what it says: bad input, plans, profiles, tokens.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code"
-)]
-
-mod redaction_support;
-mod signing_support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -18,8 +8,8 @@ use std::process::Stdio;
 use runseal_testkit::cli::Ran;
 use runseal_testkit::folders::files_of;
 
-use redaction_support::{INPUT, OUTPUT, redact, seal};
-use signing_support::{ask_script, bench, keygen, ok, trust_python};
+use crate::redaction_support::{INPUT, OUTPUT, redact, seal};
+use crate::signing_support::{ask_script, bench, keygen, ok, trust_python};
 
 #[test]
 fn bad_input_is_told_and_nothing_is_written() {

@@ -1,14 +1,5 @@
 //! What a stranger's bundle or a cloned folder cannot do to whoever replays it or records in it.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
-#[allow(dead_code, reason = "each test program uses a part of it")]
-mod record_support;
-
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -16,8 +7,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use record_support::forged::Forged;
-use record_support::{Project, has_isolation};
+use crate::record_support::forged::Forged;
+use crate::record_support::{Project, has_isolation};
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::Ran;
 use serde_json::json;

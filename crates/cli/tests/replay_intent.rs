@@ -1,8 +1,6 @@
 //! Replaying context bundles and packs from their intents; what is answered about what does not hold, and which
 //! options fit what.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 

@@ -1,18 +1,9 @@
 //! What is replayed can be named inside an archive, and looked at as a page.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    dead_code,
-    reason = "test code"
-)]
-
-mod record_support;
-
 use std::fs;
 use std::process::Command;
 
-use record_support::{Project, has_isolation};
+use crate::record_support::{Project, has_isolation};
 
 fn project() -> Option<Project> {
     if !has_isolation() {

@@ -1,16 +1,7 @@
 //! Pages in a real, headless Chromium: every format, valid and tampered; a hostile bundle; a site of
 //! many. Nothing runs, nothing is fetched, nothing is drawn over a verdict.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::panic,
-    reason = "test code"
-)]
-
-mod page_support;
-
-use page_support::{assert_quiet, look_at, seal_by_hand};
+use crate::page_support::{assert_quiet, look_at, seal_by_hand};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::project_root;
 use serde_json::{Value, json};

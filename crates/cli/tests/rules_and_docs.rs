@@ -1,7 +1,5 @@
 //! `rules`, `completions`, `man`, and the documents that are made from tables.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -200,4 +198,27 @@ fn tests_that_security_md_names_exist() {
             "there is no test `{name}`"
         );
     }
+}
+
+/// A file that `main.rs` does not name is not compiled, so its tests would pass by never running.
+#[test]
+fn every_test_file_is_part_of_its_test_program() {
+    let crates = project_root().join("crates");
+    let mut programs = 0;
+    for entry in fs::read_dir(crates).unwrap() {
+        let tests = entry.unwrap().path().join("tests");
+        let Ok(main) = fs::read_to_string(tests.join("main.rs")) else {
+            continue;
+        };
+        programs += 1;
+        for entry in fs::read_dir(&tests).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let module = name.strip_suffix(".rs").filter(|module| *module != "main");
+            if let Some(module) = module {
+                let line = format!("\nmod {module};\n");
+                assert!(main.contains(&line), "{}: `{module}`", tests.display());
+            }
+        }
+    }
+    assert!(programs > 10, "{programs}");
 }

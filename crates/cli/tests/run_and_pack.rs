@@ -2,12 +2,6 @@
 //!
 //! Where this machine offers no isolation the tests that execute say `skipped:`, unless CI=true.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::path::Path;
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};

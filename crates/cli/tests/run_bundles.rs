@@ -1,8 +1,6 @@
 //! Engines and run bundles from the command line: the example engines from run to replay, what
 //! is printed, and how each command ends on good and bad input.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

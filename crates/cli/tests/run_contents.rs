@@ -1,12 +1,6 @@
 //! What a run leaves behind for its reader: contents in the pack, policies from files, a replay that
 //! executes, and answers for people.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::path::Path;
 use std::process::Command;
 

@@ -5,23 +5,13 @@
 //! nothing. run.json and policy.json are judged in strict mode: the pack's document asks for the
 //! presence of their members only. RUN_CONTEXT_STRIPPED.json is left out, because no rule reads it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod schema_support;
-
 use std::fs;
 use std::path::Path;
 
+use crate::schema_support::Schemas;
 use runseal_core::digest::Digest;
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::project_root;
-use schema_support::Schemas;
 use serde_json::{Value, json};
 
 /// Every document that differs from `value` by one member dropped or retyped, with its place.

@@ -1,24 +1,14 @@
 //! The JSON Schemas: valid themselves, true of everything we make, and in agreement with the
 //! verifier.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod schema_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use crate::schema_support::{Schemas, compile, documents, texts};
 use runseal_core::canon::{Dialect, Node, canonical_bytes};
 use runseal_testkit::cli::Bench;
 use runseal_testkit::{conformance, folders_in, for_each_line, project_root, text};
-use schema_support::{Schemas, compile, documents, texts};
 use serde_json::Value;
 
 fn bench() -> (tempfile::TempDir, Bench) {

@@ -1,15 +1,6 @@
 //! Signing, trusting and the three answers of `verify`, from the command line: intact, signed,
 //! trusted; and what bad keys, policies and signature files give.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod signing_support;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
@@ -17,7 +8,7 @@ use std::process::{Command, Stdio};
 use runseal_testkit::cli::{Bench, Ran};
 use serde_json::Value;
 
-use signing_support::{
+use crate::signing_support::{
     TimeAuthority, bench, keygen, ok, openssl, sealed, sealed_as, time_authority, trust_ada,
 };
 

@@ -3,22 +3,14 @@
 //!
 //! A few rounds by default; RUNSEAL_CHAOS_ROUNDS and RUNSEAL_CHAOS_STEPS ask for more.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code: it tells what it did, and a failure is meant to stop it"
-)]
-
-mod store_support;
-
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::store_support::Job;
 use runseal_testkit::postgres::Server;
 use rustix::process::{Pid, Signal, kill_process};
-use store_support::Job;
 
 const WORKERS: usize = 8;
 /// Seconds; workers are stopped for longer than that.

@@ -4,13 +4,6 @@
 //! Packs of other producers have no list of their files. What such a pack repeats nowhere, so
 //! that nothing can notice its being changed, is written to `docs/not-repeated.md` from here.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,11 +1,5 @@
 //! Where the system grants no thread, work is done without or is refused in plain words. Nothing panics.
 #![cfg(target_os = "linux")]
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "test code, which says what it skips"
-)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};

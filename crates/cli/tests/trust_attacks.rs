@@ -1,10 +1,5 @@
 //! Ways to be trusted without the signature that was asked for, each tried as an outsider would.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod redaction_support;
-mod signing_support;
-
 use std::fs;
 use std::process::Command;
 
@@ -14,7 +9,7 @@ use runseal_trust::dsse::{Envelope, IN_TOTO};
 use runseal_trust::keys::PrivateKey;
 use runseal_trust::statement::{Statement, Target};
 
-use signing_support::{bench, keygen, ok, sealed, sealed_as};
+use crate::signing_support::{bench, keygen, ok, sealed, sealed_as};
 
 fn refused(ran: &Ran, message: &str) {
     assert_ne!(ran.code, Some(0), "{}{}", ran.stdout, ran.stderr);
@@ -162,7 +157,7 @@ fn predicate_counts_only_where_the_rule_names_it() {
 #[test]
 fn file_of_a_signed_folder_is_not_signed_by_itself() {
     let (_folder, bench) = bench();
-    bench.write("intent.json", redaction_support::INTENT);
+    bench.write("intent.json", crate::redaction_support::INTENT);
     bench.run(&["run", "intent.json", "--pack", "pack"]);
     let rules = format!("[[rule]]\nformats = [\"pack\"]\nsigners = [\"ada\"]\n{ADA}");
     policy(&bench, &["ada"], &rules);
@@ -219,12 +214,17 @@ fn signature_over_one_of_two_runs_in_an_archive_is_not_the_others() {
 #[test]
 fn redacted_copy_of_what_is_denied_is_denied() {
     let (_folder, bench) = bench();
-    let (input, output) = (redaction_support::INPUT, redaction_support::OUTPUT);
-    redaction_support::seal(&bench, "r1", input, output, &[]);
+    let (input, output) = (
+        crate::redaction_support::INPUT,
+        crate::redaction_support::OUTPUT,
+    );
+    crate::redaction_support::seal(&bench, "r1", input, output, &[]);
     policy(&bench, &["ada"], ADA);
     ok(bench.run(&["sign", "out/r1", "--key", "ada"]));
     let drop = ["RUN_INPUT.json#/context/name"];
-    ok(redaction_support::redact(&bench, "r1", &drop, "copy"));
+    ok(crate::redaction_support::redact(
+        &bench, "r1", &drop, "copy",
+    ));
     ok(verify(&bench, "copy"));
     let sums = fs::read(bench.path("out/r1/SHA256SUMS.txt")).unwrap();
     let digest = runseal_core::digest::Digest::of(&sums);
@@ -488,14 +488,19 @@ fn commitment_read_by_a_signed_job_does_not_sign_the_copies_of_it() {
 #[test]
 fn copy_is_judged_by_the_rule_for_what_it_was_made_from() {
     let (_folder, bench) = bench();
-    let (input, output) = (redaction_support::INPUT, redaction_support::OUTPUT);
-    redaction_support::seal(&bench, "r1", input, output, &[]);
+    let (input, output) = (
+        crate::redaction_support::INPUT,
+        crate::redaction_support::OUTPUT,
+    );
+    crate::redaction_support::seal(&bench, "r1", input, output, &[]);
     let strict =
         "[[rule]]\nformats = [\"run-bundle\"]\nsigners = [\"ada\", \"bob\"]\nthreshold = 2\n";
     policy(&bench, &["ada", "bob"], &format!("{strict}{ADA}"));
     ok(bench.run(&["sign", "out/r1", "--key", "ada"]));
     let drop = ["RUN_INPUT.json#/context/name"];
-    ok(redaction_support::redact(&bench, "r1", &drop, "copy"));
+    ok(crate::redaction_support::redact(
+        &bench, "r1", &drop, "copy",
+    ));
     for path in ["out/r1", "copy"] {
         refused(&verify(&bench, path), "1 of 2 needed signatures");
     }
@@ -509,13 +514,18 @@ fn copy_is_judged_by_the_rule_for_what_it_was_made_from() {
 #[test]
 fn signature_on_a_copy_that_does_not_name_the_original_evades_no_denial() {
     let (_folder, bench) = bench();
-    let (input, output) = (redaction_support::INPUT, redaction_support::OUTPUT);
-    redaction_support::seal(&bench, "r1", input, output, &[]);
+    let (input, output) = (
+        crate::redaction_support::INPUT,
+        crate::redaction_support::OUTPUT,
+    );
+    crate::redaction_support::seal(&bench, "r1", input, output, &[]);
     let either = "[[rule]]\nsigners = [\"ada\", \"bob\"]\n";
     policy(&bench, &["ada", "bob"], either);
     ok(bench.run(&["sign", "out/r1", "--key", "ada"]));
     let drop = ["RUN_INPUT.json#/context/name"];
-    ok(redaction_support::redact(&bench, "r1", &drop, "copy"));
+    ok(crate::redaction_support::redact(
+        &bench, "r1", &drop, "copy",
+    ));
     let first = bench.read("copy.intoto.jsonl");
     let sums = fs::read(bench.path("out/r1/SHA256SUMS.txt")).unwrap();
     let digest = runseal_core::digest::Digest::of(&sums);

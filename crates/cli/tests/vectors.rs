@@ -1,15 +1,7 @@
 //! The vectors of every format: valid and invalid inputs with the exact findings.
 //!
-//! `RUNSEAL_BLESS=1 cargo test -p runseal-cli --test vectors` writes the expectations anew. What it
+//! `RUNSEAL_BLESS=1 cargo test -p runseal-cli --test main vectors::` writes the expectations anew. What it
 //! writes has to be reviewed; a case that does not show the rule it is named after fails even so.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,5 @@
 //! `runseal verify` as a user has it: what is found, how it is answered, how it ends.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;

@@ -1,11 +1,5 @@
 //! What `verify` must say in a dispute: attacks that version 0.1 took for valid.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,10 +1,5 @@
 //! Texts that would take many times their size, and lists that would be answered with more than
 //! they hold: each is bounded by a count.
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test may stop at what it did not expect"
-)]
-
 use runseal_core::canon::{
     Dialect, JsonErrorKind, Node, ReadOptions, canonical_bytes, canonicalize, parse_document,
 };

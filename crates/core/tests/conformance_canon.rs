@@ -2,8 +2,6 @@
 //!
 //! The data stands beside a developer's checkout and in CI, and is no part of the project.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
-
 use std::fs;
 
 use runseal_core::canon::{

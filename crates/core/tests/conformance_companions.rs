@@ -1,10 +1,5 @@
 //! Every proposal, model recording and runner record of the conformance data.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::model_io::{ModelIoView, compute_model_io_hash, verify_model_io};
 use runseal_core::formats::proposal::{ProposalView, verify_proposal};

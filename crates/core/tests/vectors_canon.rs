@@ -1,7 +1,5 @@
 //! The project's own canonical JSON vectors: every folder below `vectors/canon`.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
 use std::fs;
 use std::path::Path;
 

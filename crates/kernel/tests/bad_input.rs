@@ -1,7 +1,5 @@
 //! Bad input: a refusal with code and message, or a bundle; never a panic, never minutes.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
 use runseal_core::verify::Level;

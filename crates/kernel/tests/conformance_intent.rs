@@ -1,7 +1,5 @@
 //! Every vector of `kernel/intent.jsonl`: normalized intent, hash, or code and message.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 use runseal_kernel::parse_intent;
 use runseal_testkit::{conformance, for_each_line, text};

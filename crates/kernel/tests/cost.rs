@@ -1,8 +1,6 @@
 //! What large intents cost: times, processor times and peak memory are printed (build with `--release` for figures that mean something), and
 //! the size of what comes out is bounded.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
-
 use std::time::Instant;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};

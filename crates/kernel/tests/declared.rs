@@ -1,7 +1,5 @@
 //! What an intent declares in its context: profile, waivers, findings of assessors; and lists of several shapes of it.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_kernel::assess::{parse_assessment, with_findings};
 use runseal_kernel::measure::measure;

@@ -3,8 +3,6 @@
 //! A hash that changes is a change of what the kernel promises. To accept one, run the test with `UPDATE_GOLDENS=1`,
 //! look at the difference, and say why in `CHANGELOG_GOLDENS.md`.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_kernel::{parse_intent, transform};
 use runseal_testkit::project_root;

@@ -1,12 +1,9 @@
 //! Laws of the kernel as properties: answers converge, nothing of the author's is lost, nothing but the normalized intent
 //! reaches the bytes, and every bundle passes its own verifier with every rule.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
-mod support;
-
 use std::collections::BTreeSet;
 
+use crate::support::{intent, labelled, outside_lists, plants};
 use proptest::prelude::*;
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
@@ -15,7 +12,6 @@ use runseal_kernel::find::Origin;
 use runseal_kernel::question::{BOTH_HOLD, Question};
 use runseal_kernel::rules::{Kind, rule_set};
 use runseal_kernel::{Bundle, Intent, ResultKind, answer_round, transform};
-use support::{intent, labelled, outside_lists, plants};
 
 /// Answers that people give; none of them may keep the loop going.
 const ANSWERS: &[&str] = &[

@@ -1,15 +1,11 @@
 //! How the rules do on text that nobody here wrote: the table of what is asked, found and missed.
 //!
-//! `OUTSIDE_VERBOSE=1 cargo test -p runseal-kernel --test outside -- --nocapture` prints every question as well.
-
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
-
-mod support;
+//! `OUTSIDE_VERBOSE=1 cargo test -p runseal-kernel --test main outside:: -- --nocapture` prints every question as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{bundle_of, labelled, letter, outside_lists, plants};
 use runseal_kernel::ResultKind;
-use support::{bundle_of, labelled, letter, outside_lists, plants};
 
 fn is_verbose() -> bool {
     std::env::var_os("OUTSIDE_VERBOSE").is_some()

@@ -1,7 +1,5 @@
 //! Proposals made of bundles satisfy the rules of proposals, in strict mode.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
 use runseal_core::formats::proposal::{ProposalView, SourceBundle, verify_proposal};

@@ -1,9 +1,5 @@
 //! Every rule against its own examples, and the data files against what they promise.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
-mod support;
-
 use runseal_core::canon::Value;
 use runseal_kernel::measure::measure;
 use runseal_kernel::rules::{Kind, Matcher, Rule, rule_set};

@@ -1,16 +1,8 @@
 //! The laws of reading archives, on archives made by hand and on what chance makes of them.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-#[path = "../../archive/tests/hostile/mod.rs"]
-mod hostile;
-
 use std::sync::LazyLock;
 
-use hostile::{Case, hostile, unusual};
+use crate::hostile::{Case, hostile, unusual};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use runseal_archive::Container;

@@ -1,11 +1,6 @@
 //! The laws of signatures, time stamps, policies, logs and replays, on seeds with a few bytes changed: a short fuzz run on
 //! stable Rust, the same on every machine.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;

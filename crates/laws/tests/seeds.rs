@@ -1,10 +1,5 @@
 //! The kept seeds of the fuzz targets keep the laws.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

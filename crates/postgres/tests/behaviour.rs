@@ -1,23 +1,15 @@
 //! What a store promises, tried on every store: a file, a server, and a server behind pgbouncer in
 //! transaction mode.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod support;
-
 use std::thread;
 use std::time::Duration;
 
+use crate::support::{Fresh, Kind, describe, plan, post, read};
 use runseal_store::store::{
     Commit, Finished, IndexedFile, JobId, JobLimits, JobRunId, MOST_ATTEMPTS, NewTask, PostedTasks,
     SectionRecord, StateCounts, StepId, StoreError, SymbolRecord, TaskEnd, TaskKind, TaskResult,
     TaskState, pause_after,
 };
-use support::{Fresh, Kind, describe, plan, post, read};
 
 fn no_limits() -> JobLimits {
     JobLimits::default()

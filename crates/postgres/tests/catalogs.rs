@@ -1,17 +1,10 @@
 //! What a catalogue promises, tried on every one: a file, a server, and a server behind pgbouncer in
 //! transaction mode.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::{slice, thread};
 
+use crate::support::{Fresh, Kind};
 use runseal_core::digest::Digest;
 use runseal_postgres::PostgresCatalog;
 use runseal_store::catalog::filter::{Column, Comparison, Field, Several};
@@ -21,7 +14,6 @@ use runseal_store::catalog::{
     Added, Catalog, CatalogError, Entry, Existing, Filter, Query, Scalar, Sighting, UNSIGNED,
     ValueName, entries_of, resolve,
 };
-use support::{Fresh, Kind};
 
 fn open(fresh: &Fresh) -> Box<dyn Catalog> {
     match fresh.place.starts_with("postgres://") {

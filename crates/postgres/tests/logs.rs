@@ -1,19 +1,11 @@
 //! What a log does, in a folder and on a server alike; and what only one on a server can meet.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{Fresh, Kind};
 use runseal_postgres::{PostgresAppender, PostgresLog, PostgresStore};
 use runseal_store::log::{Appender, FolderAppender, FolderLog, Log, LogError, Tree, audit_log};
 use runseal_testkit::postgres::{PASSWORD, Server, shared};
@@ -21,7 +13,6 @@ use runseal_trust::log::tree::{
     MemoryTree, compute_root, leaf_hash, verify_consistency, verify_inclusion,
 };
 use runseal_trust::log::{Checkpoint, NoteSignature, SignedNote};
-use support::{Fresh, Kind};
 
 const ORIGIN: &str = "example.com/runs";
 
@@ -329,7 +320,7 @@ fn address_of_a_log_names_one_and_never_tells_the_password() {
     assert!(!told(PostgresLog::open(&wrong).unwrap_err()).contains("Wr0ng"));
 }
 
-/// `cargo test --release -p runseal-postgres --test logs -- --ignored --nocapture`
+/// `cargo test --release -p runseal-postgres --test main logs:: -- --ignored --nocapture`
 #[test]
 #[ignore = "minutes of appending, for its figures"]
 fn log_of_a_million_entries_on_a_server() {

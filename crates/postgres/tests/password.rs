@@ -1,7 +1,5 @@
 //! A server that asks for the password on a connection without encryption does not get it.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;

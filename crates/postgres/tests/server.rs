@@ -1,20 +1,13 @@
 //! What only a store on a server can meet: refusals, restarts, what the database forbids; and
 //! copies between stores.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod support;
-
 use std::error::Error as _;
 use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::{Fresh, Kind, describe, plan, post, read};
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::formats::job_bundle::plan::Plan;
 use runseal_postgres::PostgresStore;
@@ -29,7 +22,6 @@ use runseal_store::store::{
 };
 use runseal_testkit::postgres::{PASSWORD, Server, shared};
 use runseal_testkit::small_disk::SmallDisk;
-use support::{Fresh, Kind, describe, plan, post, read};
 
 fn fault_of(error: &StoreError) -> (ServerFault, String) {
     match error {

@@ -1,8 +1,6 @@
 //! Random bundles, random drops: every copy verifies, every forged copy does not, and no digest of
 //! what is withheld is left.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
 use std::collections::BTreeMap;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};

@@ -1,7 +1,5 @@
 //! The tables of derivations, row by row; and recordings of models, of which parts are withheld.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
 use std::collections::BTreeMap;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};

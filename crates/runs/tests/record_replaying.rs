@@ -1,7 +1,5 @@
 //! What a replay of a recorded command may write.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;

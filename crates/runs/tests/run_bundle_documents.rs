@@ -1,10 +1,6 @@
 //! RB3, RB4, RB6-RB10: what the documents of a sealed bundle say, each changed in one way.
 
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "test code")]
-
-mod run_support;
-
-use run_support::{Bench, Files, INPUT, OUTPUT, coupled, seal, sealed, set};
+use crate::run_support::{Bench, Files, INPUT, OUTPUT, coupled, seal, sealed, set};
 use runseal_core::digest::Digest;
 use runseal_core::verify::Level;
 
@@ -161,7 +157,7 @@ fn rb7_wrong_or_null_hash_is_named() {
 
 #[test]
 fn rb7_payload_scope_hashes_the_outputs_member_alone() {
-    let manifest = run_support::MANIFEST.replace(
+    let manifest = crate::run_support::MANIFEST.replace(
         "\"execution\"",
         "\"sealing\":{\"outputs_hash_scope\":\"payload\"},\"execution\"",
     );

@@ -1,14 +1,10 @@
 //! RB1, RB2, RB5, RB11, RB12: the files of a sealed bundle and their lists, each changed in one
 //! way; and every single byte.
 
-#![allow(clippy::unwrap_used, clippy::panic, dead_code, reason = "test code")]
-
-mod run_support;
-
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use run_support::{Files, coupled, pairs, sealed, set};
+use crate::run_support::{Files, coupled, pairs, sealed, set};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::REQUIRED;
 use runseal_core::verify::Level;

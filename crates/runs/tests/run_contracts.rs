@@ -1,19 +1,9 @@
 //! Engines' contracts: where they are found and what is wrong with them.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    dead_code,
-    reason = "test code"
-)]
-
-mod run_support;
-
 use std::collections::BTreeSet;
 use std::fs;
 
-use run_support::{Bench, COUPLING, MANIFEST, set};
+use crate::run_support::{Bench, COUPLING, MANIFEST, set};
 
 #[test]
 fn contracts_each_missing_one_is_named() {

@@ -1,22 +1,14 @@
 //! Running engines and replaying their runs. Tests that execute an engine need isolation and say
 //! so where there is none.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    dead_code,
-    reason = "test code"
-)]
-
-mod run_support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use run_support::{Bench, Files, INPUT, MANIFEST, OUTPUT, messages, request, seal, set, value};
+use crate::run_support::{
+    Bench, Files, INPUT, MANIFEST, OUTPUT, messages, request, seal, set, value,
+};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_runs::record::bundle::JudgedBundle;
 use runseal_runs::run::command::policy;

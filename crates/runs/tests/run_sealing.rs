@@ -1,19 +1,9 @@
 //! Sealing an output that was produced elsewhere: what is accepted, what is rejected, and that
 //! nothing is left behind.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    dead_code,
-    reason = "test code"
-)]
-
-mod run_support;
-
 use std::fs;
 
-use run_support::{
+use crate::run_support::{
     Bench, COUPLING, Files, INPUT, OUTPUT, messages, rejected, request, seal, set, value,
 };
 use runseal_core::digest::Digest;

@@ -1,7 +1,5 @@
 //! Runs that a program describes itself: what is sealed, what is refused, and that nothing claims more.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! The examples do what they say.
 
-#![allow(clippy::unwrap_used, reason = "test code")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

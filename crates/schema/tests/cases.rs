@@ -1,12 +1,5 @@
 //! A table of our own: what each keyword allows and what it does not, in each draft that has it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "test code"
-)]
-
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_schema::{BadSchema, Draft, Limits, Outcome, Schema, Surroundings};
 

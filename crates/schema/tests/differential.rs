@@ -17,21 +17,11 @@
 //! `RUNSEAL_SCHEMAS=100000` tries as many; a seed that a failure names is tried alone with
 //! `RUNSEAL_SEED`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
-mod support;
-
+use crate::support::{Dice, schema_of};
 use jsonschema::{PatternOptions, Validator};
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_schema::{Limits, Schema};
 use serde_json::Value;
-use support::{Dice, schema_of};
 
 const DRAFTS: [(&str, jsonschema::Draft); 5] = [
     (
@@ -107,7 +97,7 @@ fn compare(seed: u64) -> Result<(bool, usize, usize), String> {
     };
     let (mut valid, mut invalid) = (0, 0);
     for _ in 0..8 {
-        let document = support::document(&mut dice, 3);
+        let document = crate::support::document(&mut dice, 3);
         let given = document.to_string();
         let parsed = parse_document(given.as_bytes(), &ReadOptions::TEXT).unwrap();
         let outcome = ours.check(parsed.root());

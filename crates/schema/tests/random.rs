@@ -1,18 +1,9 @@
 //! Arbitrary documents as schemas and random schemas within small budgets: nothing panics, no budget is
 //! exceeded unnoticed, and the same question has the same answer.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "test code"
-)]
-
-mod support;
-
+use crate::support::Dice;
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_schema::{Limits, Schema};
-use support::Dice;
 
 const DRAFTS: [&str; 5] = [
     "http://json-schema.org/draft-04/schema#",
@@ -29,8 +20,8 @@ fn random_schemas_never_panic_and_answer_the_same_twice() {
         let mut dice = Dice::new(seed + 1_000_000);
         let address = DRAFTS[dice.below(DRAFTS.len())];
         let schema = match dice.below(10) {
-            0 => support::document(&mut dice, 4),
-            _ => support::schema_of(&mut dice, address),
+            0 => crate::support::document(&mut dice, 4),
+            _ => crate::support::schema_of(&mut dice, address),
         };
         let mut text = schema.to_string();
         if dice.below(4) == 0 {
@@ -59,7 +50,7 @@ fn random_schemas_never_panic_and_answer_the_same_twice() {
             _ => panic!("a schema and none: {text}"),
         };
         for _ in 0..4 {
-            let document = support::document(&mut dice, 4).to_string();
+            let document = crate::support::document(&mut dice, 4).to_string();
             let document = parse_document(document.as_bytes(), &ReadOptions::TEXT).unwrap();
             let outcome = first.check(document.root());
             assert_eq!(outcome, second.check(document.root()), "{text}");

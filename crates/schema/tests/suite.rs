@@ -1,14 +1,6 @@
 //! The official test suite of JSON Schema (`.ci/schema-suite` fetches it): every mandatory case of the
 //! five drafts, and the optional ones but for those listed here.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,23 +1,11 @@
 //! Every bundle of the conformance data gives the same findings as a folder and in each archive.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod conformance;
-mod pack_recipe;
-mod packing;
-mod recipe;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use conformance::{data_folder, read_lines};
-use packing::{KINDS, pack};
+use crate::conformance::{data_folder, read_lines};
+use crate::packing::{KINDS, pack};
 use runseal_core::canon::{Dialect, canonical_bytes};
 use runseal_core::verify::{Checked, Finding, Level, Verdict};
 use runseal_fs::survey::{Tally, VerifyOptions, survey_paths};
@@ -116,7 +104,7 @@ fn job_bundles_give_the_same_findings_in_every_archive() {
     let mut packed = 0;
     for case in read_lines(&data.join("cases.jsonl")) {
         let scratch = tempfile::tempdir().unwrap();
-        let target = recipe::prepare(&case, &bundles, scratch.path());
+        let target = crate::recipe::prepare(&case, &bundles, scratch.path());
         if target.is_dir() && !target.is_symlink() {
             packed += check_same(case["name"].as_str().unwrap(), &target);
         }
@@ -133,7 +121,7 @@ fn packs_give_the_same_findings_in_every_archive() {
     let mut packed = 0;
     for_each_line(&data.join("packs.jsonl"), |case| {
         let place = tempfile::tempdir().unwrap();
-        let pack = pack_recipe::prepare(case, &data.join("packs"), place.path());
+        let pack = crate::pack_recipe::prepare(case, &data.join("packs"), place.path());
         if pack.is_dir() && !pack.is_symlink() {
             packed += check_same(&text(case, "name").unwrap(), &pack);
         }

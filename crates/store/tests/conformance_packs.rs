@@ -1,14 +1,5 @@
 //! Every pack of the conformance data, made on disk by its recipe.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod pack_recipe;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -25,7 +16,7 @@ fn pack_every_case_has_the_expected_findings() {
     let count = for_each_line(&kernel.join("packs.jsonl"), |case| {
         let name = text(case, "name").unwrap();
         let place = tempfile::tempdir().unwrap();
-        let pack = pack_recipe::prepare(case, &kernel.join("packs"), place.path());
+        let pack = crate::pack_recipe::prepare(case, &kernel.join("packs"), place.path());
         check_case(&name, case.get("expect").unwrap(), &pack);
     });
     assert!(count > 200, "{count} packs");

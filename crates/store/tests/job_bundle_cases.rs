@@ -1,16 +1,7 @@
 //! The bundles of the conformance data, verified one by one.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod conformance;
-mod recipe;
-
-use conformance::{Json, data_folder, read_lines};
-use recipe::prepare;
+use crate::conformance::{Json, data_folder, read_lines};
+use crate::recipe::prepare;
 use runseal_core::formats::Format;
 use runseal_core::verify::{Level, Outcome, Surface, exit_code};
 use runseal_store::job::verify::verify_job_bundle;

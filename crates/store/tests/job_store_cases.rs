@@ -1,16 +1,8 @@
 //! The job database of the conformance data: gates, builds and their hashes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod conformance;
-
 use std::fs;
 
-use conformance::{data_folder, read_lines};
+use crate::conformance::{data_folder, read_lines};
 use runseal_core::digest::Digest;
 use runseal_core::verify::{Level, Outcome};
 use runseal_store::job::build::{BuildError, build_job_bundle};

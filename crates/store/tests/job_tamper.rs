@@ -1,19 +1,10 @@
 //! Any edit of a sealed bundle is found.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod conformance;
-#[path = "../../../benches/job/data.rs"]
-mod data;
-
 use std::fs;
 use std::path::PathBuf;
 
-use conformance::{Json, read_lines};
-use data::make_bundle;
+use crate::conformance::{Json, read_lines};
+use crate::data::make_bundle;
 use runseal_store::job::verify::verify_job_bundle;
 use runseal_survey::VerifyOptions;
 

@@ -1,17 +1,10 @@
 //! The project's own job bundle vectors.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod conformance;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use conformance::{Json, read_lines};
+use crate::conformance::{Json, read_lines};
 use runseal_core::verify::Level;
 use runseal_store::job::verify::verify_job_bundle;
 use runseal_survey::VerifyOptions;

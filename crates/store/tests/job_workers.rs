@@ -1,10 +1,5 @@
 //! Many workers on one store: nothing lost, nothing doubled, budgets held.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! A log of a million entries: how fast, and how much memory. Not run by default; prints figures.
-//! `cargo test --release -p runseal-store --test log_million -- --ignored --nocapture`
-
-#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "test code")]
+//! `cargo test --release -p runseal-store --test main log_million:: -- --ignored --nocapture`
 
 use std::time::Instant;
 

@@ -1,16 +1,8 @@
 //! Receipts, chains, Merkle roots, attestations and policies of the conformance data.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
-mod conformance;
-
 use std::collections::BTreeMap;
 
-use conformance::{Json, data_folder, decode_hex, read_lines};
+use crate::conformance::{Json, data_folder, decode_hex, read_lines};
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::receipt::attestation::{

@@ -4,14 +4,6 @@
 //! `AGENT_EVIDENCE_VECTORS` names the installed package's folder; without it nothing is judged and
 //! the test says so. The corpora of that package which are receipts of other programs are not
 //! ours to read: docs/trust.md says which.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "test code"
-)]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,6 +1,4 @@
 //! Attacks on signatures and policies. Each one that would have worked somewhere is a test here.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use runseal_core::canon::Value;
 use runseal_core::verify::authenticity::SignedState;
 use runseal_trust::budget::Budget;

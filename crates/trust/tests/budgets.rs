@@ -1,6 +1,4 @@
 //! Work that strangers ask for is counted, and ends.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use runseal_core::canon::Value;
 use runseal_core::verify::authenticity::SignedState;
 use runseal_trust::budget::Budget;

@@ -1,6 +1,4 @@
 //! Policies that are read, and ones that are refused with their line.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_trust::check::Known;
 use runseal_trust::keys::{PrivateKey, Signer as _, ssh};

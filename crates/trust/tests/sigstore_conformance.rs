@@ -3,13 +3,6 @@
 //! `SIGSTORE_CONFORMANCE` names the folder `test/assets/bundle-verify` of that repository; without
 //! it nothing is judged and the test says so. Runs without network.
 #![cfg(feature = "sigstore")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr
-)]
-
 use std::fs;
 use std::path::Path;
 

@@ -1,10 +1,5 @@
 //! Archives made byte by byte: writers refuse most of what is in here.
 
-#![allow(
-    dead_code,
-    reason = "shared by several test files, none of which uses everything"
-)]
-
 pub mod disguised;
 pub mod streams;
 pub mod tars;

@@ -1,8 +1,6 @@
 //! The project's Markdown pages, read line by line: fences with the comment above them, links, headings, and the
 //! commands that stand in running text. Enough of Markdown for our own pages, not for others'.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! What a forger of run bundles does: changes what the bundle says, then puts right every hash and list of it.
 
-#![allow(dead_code, reason = "each test program uses a part of it")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;

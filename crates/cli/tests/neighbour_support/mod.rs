@@ -1,7 +1,5 @@
 //! Other people's tools that neighbours' formats are compared with; `.ci/neighbour-tools` installs them.
 
-#![allow(dead_code, reason = "each test program uses some of it")]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,13 +1,6 @@
 //! What tests of object storage share: the binary with a server's variables, runs with given
 //! artifacts, a network that breaks.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    clippy::unwrap_used,
-    reason = "each test binary uses a part of it"
-)]
-
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,13 +1,5 @@
 //! What the tests of registries share: sealed runs, references, answers.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
 use std::fs;
 use std::io::Write;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! Proxies, upstreams and clients for the tests of the recording proxy.
 
-#![allow(dead_code, reason = "every test program uses a part of it")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

@@ -1,12 +1,5 @@
 //! What tests of redaction share: an engine that takes anything, redactable runs, copies.
 
-#![allow(
-    dead_code,
-    unreachable_pub,
-    clippy::unwrap_used,
-    reason = "each test binary uses a part of it"
-)]
-
 use std::fs;
 use std::process::Stdio;
 

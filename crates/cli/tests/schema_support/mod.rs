@@ -1,7 +1,5 @@
 //! The schemas, compiled, and which document has which.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

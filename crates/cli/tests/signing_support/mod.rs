@@ -1,13 +1,5 @@
 //! What the tests of signatures share: a sealed run, keys, and a time stamping authority.
 
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::print_stdout,
-    reason = "test code"
-)]
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};

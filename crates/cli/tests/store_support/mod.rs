@@ -1,7 +1,5 @@
 //! Jobs with many steps on any store, for tests that disturb their workers.
 
-#![allow(dead_code, reason = "each test program uses a part")]
-
 use std::fmt::Write as _;
 use std::sync::Arc;
 

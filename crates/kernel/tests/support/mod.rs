@@ -1,11 +1,5 @@
 //! What several tests share: the requirement lists that nobody here wrote, and the labelled intents.
 
-#![allow(
-    clippy::unwrap_used,
-    dead_code,
-    reason = "shared by several tests, of which each uses a part; a failure is meant to stop it"
-)]
-
 use runseal_core::canon::{Node, Value};
 use runseal_kernel::question::Question;
 use runseal_kernel::{Bundle, Intent, transform};

@@ -1,7 +1,5 @@
 //! Stores to try things on, of each kind, and the small parts that tests are made of.
 
-#![allow(dead_code, reason = "each test program uses a part")]
-
 use std::sync::Arc;
 
 use runseal_core::canon::NoCanonicalForm;
@@ -19,8 +17,8 @@ use tempfile::TempDir;
 pub struct Fresh {
     pub place: String,
     pub folder: TempDir,
-    pub server: Option<Arc<Server>>,
-    pub bouncer: Option<Bouncer>,
+    _server: Option<Arc<Server>>,
+    _bouncer: Option<Bouncer>,
 }
 
 /// Where a store is kept.
@@ -56,8 +54,8 @@ impl Fresh {
         Some(Self {
             place,
             folder,
-            server,
-            bouncer,
+            _server: server,
+            _bouncer: bouncer,
         })
     }
 

@@ -1,10 +1,5 @@
 //! Where the conformance data is, and how its lines are read.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "test code: a failure is meant to stop the test"
-)]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,0 +1,17 @@
+//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! `cargo test -p runseal-core --test main bounds::` runs one file of them.
+
+#![allow(
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "test code"
+)]
+
+mod bounds;
+mod conformance_bundle;
+mod conformance_canon;
+mod conformance_companions;
+mod conformance_patch;
+mod conformance_slices;
+mod vectors_canon;

@@ -1,0 +1,13 @@
+//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! `cargo test -p runseal-laws --test main archives::` runs one file of them.
+
+#![allow(clippy::unwrap_used, reason = "test code")]
+
+mod archives;
+mod changed_seeds;
+#[allow(dead_code, reason = "shared with the tests of the archive crate")]
+#[path = "../../archive/tests/hostile/mod.rs"]
+mod hostile;
+mod messages;
+mod properties;
+mod seeds;

@@ -1,0 +1,7 @@
+//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! `cargo test -p runseal-redact --test main redaction_random::` runs one file of them.
+
+#![allow(clippy::panic, clippy::unwrap_used, reason = "test code")]
+
+mod redaction_random;
+mod redaction_tables;

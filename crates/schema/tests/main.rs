@@ -1,0 +1,16 @@
+//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! `cargo test -p runseal-schema --test main cases::` runs one file of them.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "test code"
+)]
+
+mod cases;
+mod differential;
+mod random;
+mod suite;
+mod support;
