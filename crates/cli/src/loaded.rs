@@ -4,7 +4,7 @@ use std::path::Path;
 
 use runseal_core::verify::{Level, Outcome};
 use runseal_fs::signing::OuterFiles;
-use runseal_fs::survey::load::{LoadError, Loaded};
+use runseal_fs::survey::load::{Judged, LoadError};
 use runseal_report::Exhibit;
 use runseal_survey::load::load;
 
@@ -13,7 +13,7 @@ use crate::places::files_for;
 use crate::signing::OpenTrust;
 
 /// Loads what is at `path`.
-pub fn load_path(path: &Path, level: Level) -> Result<Loaded, CliError> {
+pub fn load_path(path: &Path, level: Level) -> Result<Judged, CliError> {
     let shown = path.display().to_string();
     load(files_for([path]), path, level).map_err(|error| load_error(error, &shown))
 }
@@ -51,7 +51,7 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
 
 /// Judges the signatures of what was loaded, and calls `show` with both.
 pub fn with_exhibit<T>(
-    loaded: &Loaded,
+    loaded: &Judged,
     trust: &OpenTrust,
     show: impl FnOnce(&Exhibit<'_>) -> T,
 ) -> T {

@@ -459,9 +459,9 @@ fn bundle_judged_to_be_shown_is_shown_as_it_was_judged() {
     let judged = fs::read(&result).unwrap();
     fs::write(&result, "{}").unwrap();
     assert!(shown.is_valid());
-    assert_eq!(shown.documents["artifacts/result.json"], judged);
+    assert_eq!(shown.content.documents["artifacts/result.json"], judged);
     assert_eq!(shown.identity.ids, ["recorded"]);
     let (_, shown) = JudgedBundle::judge_to_show(&source, "run").unwrap();
     assert!(!shown.is_valid());
-    assert_eq!(shown.documents["artifacts/result.json"], b"{}");
+    assert_eq!(shown.content.documents["artifacts/result.json"], b"{}");
 }

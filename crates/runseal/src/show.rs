@@ -6,7 +6,7 @@ use std::path::Path;
 use runseal_core::verify::Level;
 use runseal_fs::signing::{OuterFiles, TrustQuestion};
 use runseal_fs::survey::LocalFiles;
-use runseal_fs::survey::load::{Loaded, load};
+use runseal_fs::survey::load::{Judged, load};
 use runseal_report::terminal::{Screen, render_inspection_human, render_inspection_json};
 use runseal_report::{Exhibit, render_page};
 use runseal_runs::compare::{Change, compare, render_comparison_human, render_comparison_json};
@@ -17,7 +17,7 @@ use crate::{Error, json_text};
 /// Shown with `{}` it reads as on a terminal.
 #[derive(Debug)]
 pub struct Inspection {
-    loaded: Loaded,
+    judged: Judged,
 }
 
 /// Reads what is at `path`, valid or not.
@@ -25,14 +25,14 @@ pub struct Inspection {
 /// # Errors
 /// When it cannot be read or is of no known format.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
-    let loaded = load(path.as_ref(), Level::Integrity)?;
-    Ok(Inspection { loaded })
+    let judged = load(path.as_ref(), Level::Integrity)?;
+    Ok(Inspection { judged })
 }
 
 impl Inspection {
     /// Whether it holds, the archive it came in included.
     pub fn is_valid(&self) -> bool {
-        self.loaded.is_valid()
+        self.judged.is_valid()
     }
 
     /// What `runseal inspect --format json` prints, without the line's end.
@@ -56,7 +56,7 @@ impl Inspection {
             log: None,
         };
         let asked = (question, &OuterFiles::default());
-        self.loaded.show(&LocalFiles, asked, show)
+        self.judged.show(&LocalFiles, asked, show)
     }
 }
 

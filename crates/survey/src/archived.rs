@@ -16,12 +16,13 @@ use runseal_core::limits::FINDINGS_AN_ARCHIVE;
 use runseal_core::source::EntryKind;
 use runseal_core::verify::{Checked, NO_FORMAT, Report, Verdict};
 
+use super::content::{Keep, UnitContent};
 use super::inside::InsidePath;
 use super::judge::{Judge, UnitPlace};
-use super::load::{Loaded, Wrapping};
+use super::load::{Judged, Wrapping};
+use super::observer::{Kept, Position};
 use super::signing::read_beside_entry;
 use super::walk::detect_bytes;
-use super::witness::{Kept, Noted};
 use super::{Found, NOTHING_FOUND, UnitResults, display_path, name_several};
 use runseal_archive::{Archive, ArchiveSource, Beginning, FileRecord, Record};
 
@@ -77,7 +78,7 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
         judge,
         results: mut all,
         bundles,
-        mut noted,
+        mut contents,
         shown,
         is_stopped,
         ..
@@ -130,7 +131,7 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
     // What is wrong with the wrapping stands last, and is heard of first.
     for (at, result) in all.results.iter().enumerate().rev() {
         if !shown.contains(&at) {
-            judge.onlooker.see(result, noted.remove(&result.path));
+            judge.observer.see(result, contents.remove(&result.path));
         }
     }
     all
@@ -350,9 +351,8 @@ struct Search<'a> {
     archive: &'a mut Archive,
     path: &'a str,
     judge: &'a Judge<'a>,
-    /// What was noted of the bundle that stands for the archive, and of others where that was wanted;
-    /// by the path they are shown under.
-    noted: BTreeMap<String, Noted>,
+    /// What was kept of units, by the path that answers show for them.
+    contents: BTreeMap<String, UnitContent>,
     results: UnitResults,
     /// Which of the results were shown whole.
     shown: BTreeSet<usize>,
@@ -370,7 +370,7 @@ impl<'a> Search<'a> {
             archive,
             path,
             judge,
-            noted: BTreeMap::new(),
+            contents: BTreeMap::new(),
             results: UnitResults::default(),
             shown: BTreeSet::new(),
             bundles: Vec::new(),
@@ -388,12 +388,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether what stands for the unit of this name is to be noted.
-    fn is_wanted(&self, name: &str, has_signatures: bool) -> bool {
-        let archive = Path::new(self.path);
-        let is_top = name == self.top && self.path != "-";
-        (is_top && self.judge.onlooker.wants(archive))
-            || self.judge.onlooker.wants_inside(archive, has_signatures)
+    /// How much to keep of the unit of this name.
+    fn keep(&self, name: &str, has_signatures: bool) -> Keep {
+        let position = if name == self.top {
+            Position::ArchiveTop { has_signatures }
+        } else {
+            Position::Inside { has_signatures }
+        };
+        self.judge.observer.keep(Path::new(self.path), position)
     }
 
     fn push(&mut self, result: Checked) {
@@ -408,9 +410,9 @@ impl<'a> Search<'a> {
     }
 
     /// Shows what is about to be added to the results.
-    fn show(&mut self, loaded: Loaded, name: &str) {
-        let wrapping = Wrapping::of(self.archive, name, loaded.format, name == self.top);
-        self.judge.onlooker.show(loaded.in_archive(wrapping));
+    fn show(&mut self, judged: Judged, name: &str) {
+        let wrapping = Wrapping::of(self.archive, name, judged.format(), name == self.top);
+        self.judge.observer.show(judged.in_archive(wrapping));
         self.shown.insert(self.results.results.len());
     }
 
@@ -433,22 +435,22 @@ impl<'a> Search<'a> {
                 Detected::Is(format) => {
                     let beside = read_beside_entry(self.archive, &folder);
                     let place = UnitPlace {
-                        is_wanted: self.is_wanted(&folder, !beside.is_empty()),
+                        keep: self.keep(&folder, !beside.is_empty()),
                         name: shown,
                         judged_path: &folder,
                         is_archived: true,
                     };
                     let read_once = definition(format).read_once();
                     let source = ArchiveSource::handing_over(self.archive, &folder, read_once);
-                    let (result, kept) = self.judge.judge_witnessed(place, &source, format);
+                    let (result, kept) = self.judge.judge_and_remember(place, &source, format);
                     drop(source);
                     match kept {
                         Kept::Nothing => {}
-                        Kept::Noted(mut noted) => {
-                            noted.beside = beside;
-                            self.noted.insert(result.path.clone(), noted);
+                        Kept::UnitContent(mut content) => {
+                            content.beside = beside;
+                            self.contents.insert(result.path.clone(), content);
                         }
-                        Kept::Whole(loaded) => self.show(*loaded, &folder),
+                        Kept::Judged(judged) => self.show(*judged, &folder),
                     }
                     self.push(result);
                     self.bundles.push((folder, format));
@@ -489,18 +491,20 @@ impl<'a> Search<'a> {
         let is_named = file_name.to_ascii_lowercase().contains(".json");
         let is_document = is_named || file.beginning == Beginning::Json;
         let is_text = |bytes: &[u8]| parse_document(bytes, &ReadOptions::default()).is_err();
+        let beside = read_beside_entry(self.archive, name);
+        let keep = self.keep(name, !beside.is_empty());
         let result = match file.kept {
             // A text like any other, though it begins like a document.
             Some(bytes) if is_document && !is_named && is_text(bytes) => None,
             Some(bytes) if is_document => {
                 let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);
                 let source = ArchiveSource::new(self.archive, folder);
-                let beside = Beside {
+                let near = Beside {
                     name: file_name,
                     files: &SourceFiles(&source),
                 };
                 self.judge
-                    .judge_document(&shown, Some(beside), bytes, Found::BySearch)
+                    .judge_document(&shown, (Some(near), keep), bytes, Found::BySearch)
             }
             None if is_document => not_checked(
                 shown,
@@ -512,24 +516,20 @@ impl<'a> Search<'a> {
             ),
         };
         match result {
-            Some((result, Kept::Whole(loaded))) => {
-                self.show(*loaded, name);
+            Some((result, Kept::Judged(judged))) => {
+                self.show(*judged, name);
                 self.push(result);
             }
             Some((result, _)) => {
-                let beside = read_beside_entry(self.archive, name);
-                if self.is_wanted(name, !beside.is_empty())
+                if keep != Keep::Verdict
                     && let (Some(format), Some(bytes)) = (result.format, file.kept)
                 {
-                    let noted = Noted {
-                        format,
-                        document: Some(bytes.to_vec()),
-                        kept: BTreeMap::new(),
-                        files: BTreeMap::new(),
+                    let content = UnitContent {
                         is_archived: true,
                         beside,
+                        ..UnitContent::of_document(format, bytes.to_vec())
                     };
-                    self.noted.insert(result.path.clone(), noted);
+                    self.contents.insert(result.path.clone(), content);
                 }
                 self.push(result);
             }

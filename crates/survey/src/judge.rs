@@ -1,6 +1,5 @@
 //! From a unit to its results: the registry's definition of its format judges it.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -14,12 +13,12 @@ use runseal_core::source::{Source, SourceError, read_bounded};
 use runseal_core::verify::{Checked, Level, NO_FORMAT, NO_JSON};
 
 use super::archived::{judge_archive, judge_in_archive};
+use super::content::{Keep, RememberingSource, UnitContent};
 use super::inside::InsidePath;
-use super::kept::KeptSource;
-use super::load::{Loaded, judge_and_keep, load_document};
+use super::load::{Judged, judge_and_keep, load_document};
+use super::observer::{Kept, Observer, Position};
 use super::schema::LocalTools;
 use super::walk::{folder_of_list, look_at};
-use super::witness::{Kept, Noted, Onlooker, WitnessSource};
 use super::{
     Files, FolderFiles, Found, Item, Unit, UnitResults, VerifyOptions, display_path, error_chain,
     name_several,
@@ -32,7 +31,7 @@ pub(super) struct Judge<'a> {
     pub(super) options: VerifyOptions,
     /// How many threads work on one unit; as many as there are processors where not said.
     pub(super) threads: Option<usize>,
-    pub(super) onlooker: &'a dyn Onlooker,
+    pub(super) observer: &'a dyn Observer,
 }
 
 /// Where a folder that is judged stands.
@@ -43,8 +42,8 @@ pub(super) struct UnitPlace<'a> {
     pub(super) judged_path: &'a str,
     /// Whether it came in an archive.
     pub(super) is_archived: bool,
-    /// Whether the onlooker wants to know what stands for it.
-    pub(super) is_wanted: bool,
+    /// How much the observer wants to have of it.
+    pub(super) keep: Keep,
 }
 
 impl Judge<'_> {
@@ -123,18 +122,26 @@ impl Judge<'_> {
 
     /// Reads an archive, with the texts in it where they are shown.
     fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
-        match self.onlooker.wants_whole() {
-            true => self.files.read_archive(path),
-            false => self.files.judge_archive(path),
+        let top = Position::ArchiveTop {
+            has_signatures: false,
+        };
+        if self.observer.keep(path, top) == Keep::Everything {
+            self.files.read_archive(path)
+        } else {
+            self.files.judge_archive(path)
         }
     }
 
-    /// One result, of which the onlooker hears.
+    fn keep_of(&self, path: &str) -> Keep {
+        self.observer.keep(Path::new(path), Position::Path)
+    }
+
+    /// One result, of which the observer hears.
     fn one_result(&self, result: Checked, kept: Kept) -> UnitResults {
         match kept {
-            Kept::Nothing => self.onlooker.see(&result, None),
-            Kept::Noted(noted) => self.onlooker.see(&result, Some(noted)),
-            Kept::Whole(loaded) => self.onlooker.show(*loaded),
+            Kept::Nothing => self.observer.see(&result, None),
+            Kept::UnitContent(content) => self.observer.see(&result, Some(content)),
+            Kept::Judged(judged) => self.observer.show(*judged),
         }
         UnitResults::one(result)
     }
@@ -170,7 +177,7 @@ impl Judge<'_> {
                 let limit = JsonLimits::LARGEST_DOCUMENT;
                 match read_bounded(&mut whole, "standard input", 0, limit) {
                     Ok(bytes) => self
-                        .judge_document(path, None, &bytes, Found::ByName)
+                        .judge_document(path, (None, self.keep_of(path)), &bytes, Found::ByName)
                         .map_or_else(UnitResults::passed_over, |(result, kept)| {
                             self.one_result(result, kept)
                         }),
@@ -189,10 +196,10 @@ impl Judge<'_> {
                 path: name,
                 ..result
             };
-            // The list is one file, and not every file that it speaks of.
-            let kept = match kept {
-                Kept::Noted(_) if self.onlooker.wants_every_file() => Kept::Nothing,
-                kept => kept,
+            // The list is one file, and not every file that it names.
+            let kept = match (kept, self.observer.keep(path, Position::Path)) {
+                (Kept::UnitContent(_), Keep::Digests(_)) => Kept::Nothing,
+                (kept, _) => kept,
             };
             return self.one_result(result, kept);
         }
@@ -218,7 +225,8 @@ impl Judge<'_> {
             name: &file_name,
             files: &files,
         };
-        match self.judge_document(&name, Some(beside), &bytes, found) {
+        let keep = self.observer.keep(path, Position::Path);
+        match self.judge_document(&name, (Some(beside), keep), &bytes, found) {
             // The manifest stands for its bundle.
             Some((result, _))
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
@@ -232,16 +240,9 @@ impl Judge<'_> {
                 self.one_result(result, kept)
             }
             Some((result, Kept::Nothing)) => {
-                let wanted = result.format.filter(|_| self.onlooker.wants(path));
-                let noted = wanted.map(|format| Noted {
-                    format,
-                    document: Some(bytes),
-                    kept: BTreeMap::new(),
-                    files: BTreeMap::new(),
-                    is_archived: false,
-                    beside: Vec::new(),
-                });
-                self.one_result(result, noted.map_or(Kept::Nothing, Kept::Noted))
+                let wanted = result.format.filter(|_| keep != Keep::Verdict);
+                let content = wanted.map(|format| UnitContent::of_document(format, bytes));
+                self.one_result(result, content.map_or(Kept::Nothing, Kept::UnitContent))
             }
             Some((result, kept)) => self.one_result(result, kept),
             None => UnitResults::passed_over(),
@@ -253,15 +254,15 @@ impl Judge<'_> {
     pub(super) fn judge_document(
         &self,
         path: &str,
-        beside: Option<Beside<'_>>,
+        (beside, keep): (Option<Beside<'_>>, Keep),
         bytes: &[u8],
         found: Found,
     ) -> Option<(Checked, Kept)> {
         let level = self.options.level;
-        if self.onlooker.wants_whole()
-            && let Ok(Some(loaded)) = load_document(path, beside, bytes.into(), level)
+        if keep == Keep::Everything
+            && let Ok(Some(judged)) = load_document(path, beside, bytes.into(), level)
         {
-            return Some(shown_result(path, loaded));
+            return Some(shown_result(path, judged));
         }
         let result = judge_text(path, beside, bytes, found, level)?;
         Some((result, Kept::Nothing))
@@ -278,7 +279,7 @@ impl Judge<'_> {
     ) -> (Checked, Kept) {
         let name = display_path(path);
         let judged_path = match found {
-            Found::ByName if self.onlooker.judges_typed_path() => name.clone(),
+            Found::ByName if self.observer.judges_typed_path() => name.clone(),
             Found::ByName | Found::BySearch => {
                 display_path(Path::new(path.file_name().unwrap_or_default()))
             }
@@ -291,13 +292,13 @@ impl Judge<'_> {
             name,
             judged_path: &judged_path,
             is_archived: false,
-            is_wanted: self.onlooker.wants(named),
+            keep: self.observer.keep(named, Position::Path),
         };
-        self.judge_witnessed(place, &*source, format)
+        self.judge_and_remember(place, &*source, format)
     }
 
     /// Judges what a source holds, and keeps what somebody wants of it.
-    pub(super) fn judge_witnessed(
+    pub(super) fn judge_and_remember(
         &self,
         place: UnitPlace<'_>,
         source: &dyn Source,
@@ -307,33 +308,38 @@ impl Judge<'_> {
             name, judged_path, ..
         } = place;
         let level = self.options.level;
-        if self.onlooker.wants_whole() {
-            return match judge_and_keep(&name, format, KeptSource::new(source), level) {
-                Ok(loaded) => shown_result(&name, loaded),
+        let remembering = RememberingSource::new(source, format, place.keep);
+        if place.keep == Keep::Everything {
+            return match judge_and_keep(&name, format, remembering, level) {
+                Ok(judged) => shown_result(&name, judged),
                 Err(error) => {
                     let result = Checked::not_checked(name, Some(format), error.to_string());
                     (result, Kept::Nothing)
                 }
             };
         }
-        if !place.is_wanted {
+        if place.keep == Keep::Verdict {
             let judged = judge_source(judged_path, source, format, level);
             return (of_judged(name, format, judged), Kept::Nothing);
         }
-        let witness = WitnessSource::new(source, format, self.onlooker);
-        let judged = judge_source(judged_path, &witness, format, level);
-        let noted = match judged {
-            Ok(_) => witness.into_noted(place.is_archived).ok(),
-            Err(_) => None,
-        };
-        let kept = noted.map_or(Kept::Nothing, Kept::Noted);
+        let judged = judge_source(judged_path, &remembering, format, level);
+        let content = judged
+            .as_ref()
+            .ok()
+            .and_then(|_| remembering.into_content().ok());
+        let kept = content.map_or(Kept::Nothing, |content| {
+            Kept::UnitContent(UnitContent {
+                is_archived: place.is_archived,
+                ..content
+            })
+        });
         (of_judged(name, format, judged), kept)
     }
 }
 
 /// The result of something that is shown. Both are of one judging.
-fn shown_result(path: &str, loaded: Loaded) -> (Checked, Kept) {
-    (loaded.to_checked(path), Kept::Whole(Box::new(loaded)))
+fn shown_result(path: &str, judged: Judged) -> (Checked, Kept) {
+    (judged.to_checked(path), Kept::Judged(Box::new(judged)))
 }
 
 /// What a file is whose name says nothing. Text documents and programs that are zips inside are not

@@ -7,22 +7,22 @@
 //! number of threads never shows.
 //!
 //! This crate only computes: it opens no files, starts no threads and knows no clock. Callers bring
-//! [`Files`], and may bring a [`Crew`] with threads. A command line and a browser therefore give the
+//! [`Files`], and may bring a [`Executor`] with threads. A command line and a browser therefore give the
 //! same answer, by the same code.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
 mod archived;
+mod content;
 pub mod engine;
 mod files;
 mod inside;
 mod judge;
-mod kept;
 pub mod load;
+mod observer;
 pub mod schema;
 pub mod signing;
 mod walk;
-mod witness;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,12 +42,13 @@ use judge::Judge;
 use walk::{Start, walk_below};
 
 pub use archived::{detect_in_archive, find_in_archive};
+pub use content::{Keep, RememberingSource, UnitContent};
 pub use files::{
     AddError, Files, FolderFiles, ForwardedFiles, MemoryFiles, name_fault, read_archive_bytes,
 };
 pub use inside::InsidePath;
+pub use observer::{NoObserver, Observer, Position};
 pub use walk::{detect_path, is_unfinished};
-pub use witness::{Nobody, Noted, Onlooker};
 
 /// What is said where nothing was found.
 const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.json and \
@@ -180,7 +181,7 @@ impl UnitResults {
 pub type Take<'a> = dyn FnMut(usize, Unit) + 'a;
 
 /// Who judges the units that were found, and on how many threads.
-pub trait Crew {
+pub trait Executor {
     /// Takes every unit that `find` shows to `judge`; gives the results in any order, each with the
     /// number of its path.
     fn judge_all(
@@ -192,9 +193,9 @@ pub trait Crew {
 
 /// Judges each unit where and when it is found.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Alone;
+pub struct Sequential;
 
-impl Crew for Alone {
+impl Executor for Sequential {
     fn judge_all(
         &self,
         find: &mut dyn FnMut(&mut Take<'_>),
@@ -214,20 +215,20 @@ pub fn add_results(all: &mut Vec<(usize, UnitResults)>, path: usize, results: Un
     }
 }
 
-/// Verifies everything at `paths` of `files`; `onlooker` is told of every unit right after it was
+/// Verifies everything at `paths` of `files`; `observer` hears of every unit right after it was
 /// judged.
 pub fn survey(
     files: &dyn Files,
-    crew: &dyn Crew,
+    executor: &dyn Executor,
     paths: &[PathBuf],
     options: VerifyOptions,
-    (tally, onlooker): (&Tally, &dyn Onlooker),
+    (tally, observer): (&Tally, &dyn Observer),
 ) -> Survey {
     let judge = |threads: Option<usize>| Judge {
         files,
         options,
         threads,
-        onlooker,
+        observer,
     };
     let starts: Vec<Start> = paths.iter().map(|path| Start::at(files, path)).collect();
     let (itself, starts) = match <[Start; 1]>::try_from(starts) {
@@ -243,7 +244,7 @@ pub fn survey(
         tally.done.fetch_add(1, Ordering::Relaxed);
     }
     if !starts.is_empty() {
-        survey_many(crew, starts, (tally, &judge(Some(1))), &mut by_path);
+        survey_many(executor, starts, (tally, &judge(Some(1))), &mut by_path);
     }
     let mut all = UnitResults::default();
     for (path, results) in paths.iter().zip(by_path) {
@@ -254,7 +255,7 @@ pub fn survey(
 
 /// Judges everything from `starts` on, of which there is one for each of `by_path`.
 fn survey_many(
-    crew: &dyn Crew,
+    executor: &dyn Executor,
     starts: Vec<Start>,
     (tally, judge): (&Tally, &Judge<'_>),
     by_path: &mut [UnitResults],
@@ -268,7 +269,7 @@ fn survey_many(
             });
         }
     };
-    let judged = crew.judge_all(&mut find, &|unit| {
+    let judged = executor.judge_all(&mut find, &|unit| {
         let results = judge.judge_unit(unit);
         tally.done.fetch_add(1, Ordering::Relaxed);
         results

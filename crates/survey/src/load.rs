@@ -19,49 +19,36 @@ use runseal_core::verify::authenticity::Authenticity;
 use runseal_core::verify::{Checked, Finding, Level, Report};
 use runseal_report::{Documents, Exhibit};
 use runseal_trust::check::Found;
+use runseal_trust::policy::Decision;
 
 use super::archived::{detect_in_archive, faults_of, find_in_archive, names_in_archive};
+use super::content::{Keep, KeptBeside, RememberingSource, UnitContent};
 use super::inside::InsidePath;
 use super::judge::{NAME_THE_FOLDER, judge_source, open_folder};
-use super::kept::KeptBeside;
-use super::signing::{OuterFiles, TrustQuestion, judge_loaded, read_beside_entry};
+use super::signing::{JudgedUnit, OuterFiles, TrustQuestion, judge_trust, read_beside_entry};
 use super::walk::{folder_of_list, list};
 use super::{
     Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, find_units, name_several,
 };
 
-pub use super::kept::KeptSource;
-
-/// Something that was read whole.
+/// A unit that was judged, with the bytes that its rules were asked about.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct Judged {
     /// The path as given.
     pub path: String,
-    /// What it is.
-    pub format: Format,
-    /// Whether it holds.
+    /// Every rule and finding.
     pub report: Report,
-    /// What it calls itself, and how what it records ended.
+    /// The ids of the unit, and how what it records ended.
     pub identity: Identity,
-    /// What is wrong with the archive it came in.
+    /// What is wrong with the archive that it came in.
     pub wrapping: Vec<Finding>,
-    /// Its JSON documents by name; "" where it is one document. Lines of a ledger by number.
-    pub documents: BTreeMap<String, Vec<u8>>,
-    /// Its other small files.
-    pub texts: BTreeMap<String, Vec<u8>>,
-    /// All its files.
-    pub files: Vec<MemberFile>,
-    /// The bytes of a ledger, whose documents are its lines.
-    pub(crate) ledger: Option<Vec<u8>>,
-    /// Whether it came in an archive.
-    pub(crate) is_archived: bool,
-    /// Signatures that lie beside it in that archive.
-    pub(crate) beside: Vec<Found>,
-    /// Where it is, if that is below the folder that was named: the only thing there.
+    /// Its documents, other files and digests.
+    pub content: UnitContent,
+    /// Where it is, if that is below the folder that was named: the only unit there.
     pub(crate) below: Option<PathBuf>,
 }
 
-/// Why something could not be loaded.
+/// Why a unit could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// It could not be read.
@@ -124,32 +111,31 @@ impl Wrapping {
     }
 }
 
-impl Loaded {
-    /// What was judged, of which nothing was kept yet.
-    pub(crate) fn new(path: &str, format: Format, judgement: Judgement) -> Self {
+impl Judged {
+    /// Puts together what judging a unit gave and what was kept of it.
+    pub fn new(path: &str, judgement: Judgement, content: UnitContent) -> Self {
         Self {
             path: path.to_owned(),
-            format,
             report: judgement.report,
             identity: judgement.identity,
             wrapping: Vec::new(),
-            documents: BTreeMap::new(),
-            texts: BTreeMap::new(),
-            files: Vec::new(),
-            ledger: None,
-            is_archived: false,
-            beside: Vec::new(),
+            content,
             below: None,
         }
     }
 
-    /// The same with the archive that it came in: what is wrong with the archive is wrong with all
-    /// that came in it.
+    /// The unit's format.
+    pub fn format(&self) -> Format {
+        self.content.format
+    }
+
+    /// The same with the archive that it came in: what is wrong with the archive is wrong with everything
+    /// in it.
     #[must_use]
     pub fn in_archive(mut self, wrapping: Wrapping) -> Self {
-        self.is_archived = true;
+        self.content.is_archived = true;
         self.wrapping = wrapping.findings;
-        self.beside = wrapping.beside;
+        self.content.beside = wrapping.beside;
         self
     }
 
@@ -162,12 +148,33 @@ impl Loaded {
         Checked::of_judgement(path, judgement)
     }
 
+    /// Answers whether it is signed, trusted and logged. It is at `path`, with signatures beside that.
+    pub fn judge_trust(
+        &self,
+        files: &dyn Files,
+        path: &Path,
+        asked: (TrustQuestion<'_>, &OuterFiles),
+    ) -> (Authenticity, Option<Decision>) {
+        judge_trust(files, self.unit(path), asked)
+    }
+
+    /// The unit at `path`, for questions about its signatures.
+    pub(crate) fn unit<'a>(&'a self, path: &'a Path) -> JudgedUnit<'a> {
+        JudgedUnit {
+            path,
+            is_valid: self.is_valid(),
+            identity: &self.identity,
+            findings: self.report.findings(),
+            content: Some(&self.content),
+        }
+    }
+
     /// Whether it holds, the archive it came in included.
     pub fn is_valid(&self) -> bool {
         self.report.is_valid() && self.wrapping.is_empty()
     }
 
-    /// The same, where it was loaded by the name that it has itself, and not by that of a folder around it.
+    /// The same, where it was judged by the name that it has itself, and not by that of a folder around it.
     ///
     /// # Errors
     /// [`LoadError::Around`].
@@ -178,7 +185,7 @@ impl Loaded {
         }
     }
 
-    /// Gives what was loaded from `files` to `show`, once its signatures were looked for and checked. Units of
+    /// Gives what was judged from `files` to `show`, once its signatures were looked for and checked. Units of
     /// one archive have `outer_files` in common.
     pub fn show<T>(
         &self,
@@ -187,11 +194,11 @@ impl Loaded {
         show: impl FnOnce(&Exhibit<'_>) -> T,
     ) -> T {
         let asked = (question, outer_files);
-        let (authenticity, _) = judge_loaded(files, Path::new(&self.path), self, asked);
+        let (authenticity, _) = self.judge_trust(files, Path::new(&self.path), asked);
         self.with_exhibit(&authenticity, show)
     }
 
-    /// Gives what was loaded to `show`, with what is known of who made it.
+    /// Gives what was judged to `show`, with what is known of who made it.
     pub fn with_exhibit<T>(
         &self,
         authenticity: &Authenticity,
@@ -204,13 +211,13 @@ impl Loaded {
         }
         show(&Exhibit {
             path: &self.path,
-            format: self.format,
+            format: self.format(),
             report: &self.report,
             wrapping: &self.wrapping,
             identity: &self.identity,
             documents: &documents,
-            contents: &self.texts,
-            files: &self.files,
+            contents: &self.content.texts,
+            files: &self.content.files,
             authenticity: Some(authenticity),
         })
     }
@@ -218,11 +225,17 @@ impl Loaded {
     /// The documents that are JSON, as many as may be held together.
     pub fn parse(&self) -> BTreeMap<String, Document<'_>> {
         let mut options = ReadOptions::default();
-        let parsed = self.documents.iter().filter_map(|(name, bytes)| {
-            let document = parse_document(bytes, &options).ok()?;
-            options.share_with(&document);
-            Some((name.clone(), document))
-        });
+        let single = self.content.document("").map(|bytes| ("", bytes));
+        let documents = self.content.documents.iter();
+        let documents = documents.map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+        let parsed = single
+            .into_iter()
+            .chain(documents)
+            .filter_map(|(name, bytes)| {
+                let document = parse_document(bytes, &options).ok()?;
+                options.share_with(&document);
+                Some((name.to_owned(), document))
+            });
         parsed.collect()
     }
 }
@@ -232,7 +245,7 @@ impl Loaded {
 ///
 /// # Errors
 /// When it cannot be read or judged.
-pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Judged, LoadError> {
     if let Some(inside) = InsidePath::of(files, path) {
         let archive = files.read_archive(&inside.archive)?;
         let archive = archive.ok_or_else(|| SourceError::NotFound {
@@ -261,16 +274,16 @@ pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, Load
         name: &name,
         files: &FolderFiles::of_document(files, path),
     };
-    let loaded = load_document(&display_path(path), Some(beside), bytes.into(), level)?;
-    match (loaded, path.parent()) {
-        (Some(loaded), _) => Ok(loaded),
+    let judged = load_document(&display_path(path), Some(beside), bytes.into(), level)?;
+    match (judged, path.parent()) {
+        (Some(judged), _) => Ok(judged),
         // The manifest stands for its bundle.
         (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(files, parent, level),
         (None, _) => load_folder(files, Path::new("."), level),
     }
 }
 
-fn load_standard(files: &dyn Files, level: Level) -> Result<Loaded, LoadError> {
+fn load_standard(files: &dyn Files, level: Level) -> Result<Judged, LoadError> {
     let fail = |source| SourceError::Io {
         path: "standard input".to_owned(),
         source,
@@ -285,7 +298,7 @@ fn load_standard(files: &dyn Files, level: Level) -> Result<Loaded, LoadError> {
     }
     let bytes = read_bounded(whole, "standard input", 0, JsonLimits::LARGEST_DOCUMENT)?;
     match load_document("-", None, bytes.into(), level)? {
-        Some(loaded) => Ok(loaded),
+        Some(judged) => Ok(judged),
         None => Err(unknown(
             "this is the manifest of a job bundle; name its folder",
         )),
@@ -332,7 +345,7 @@ fn load_archived_document(
     name: &str,
     bytes: &[u8],
     level: Level,
-) -> Result<Option<Loaded>, LoadError> {
+) -> Result<Option<Judged>, LoadError> {
     let (folder, file_name) = name.rsplit_once('/').unwrap_or(("", name));
     let source = ArchiveSource::new(archive, folder);
     let beside = Beside {
@@ -348,7 +361,7 @@ pub(super) fn load_document(
     beside: Option<Beside<'_>>,
     bytes: Cow<'_, [u8]>,
     level: Level,
-) -> Result<Option<Loaded>, LoadError> {
+) -> Result<Option<Judged>, LoadError> {
     let name = beside.map_or("", |beside| beside.name);
     let parsed = parse_document(&bytes, &ReadOptions::default());
     let detected = match &parsed {
@@ -376,13 +389,13 @@ pub(super) fn load_document(
         Some(Err(error)) => return Err(LoadError::Json(error)),
         None => return Err(unknown(NOTHING_FOUND)),
     };
-    let mut loaded = Loaded::new(path, format, judgement);
+    let mut content = UnitContent::empty(format);
     if format == Format::Ledger {
         let most = max_ledger_lines(bytes.len());
         for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate().take(most) {
             if !line.trim_ascii().is_empty() {
                 let name = format!("line {:06}", at + 1);
-                loaded.documents.insert(name, line.to_vec());
+                content.documents.insert(name, line.to_vec());
             }
         }
     }
@@ -393,23 +406,17 @@ pub(super) fn load_document(
         sha256: Some(Digest::of(bytes)),
     };
     let name = if name.is_empty() { path } else { name };
-    loaded.files.push(member(name, &bytes));
+    content.files.push(member(name, &bytes));
     // Bodies of a recording lie beside it.
     for (path, bytes) in kept.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
-        loaded.files.push(member(path.as_str(), &bytes));
-        loaded.texts.insert(path.to_string(), bytes);
+        content.files.push(member(path.as_str(), &bytes));
+        content.texts.insert(path.to_string(), bytes);
     }
-    match format {
-        Format::Ledger => loaded.ledger = Some(bytes.into_owned()),
-        _ => {
-            let document = bytes.into_owned();
-            loaded.documents.insert(String::new(), document);
-        }
-    }
-    Ok(Some(loaded))
+    content.single = Some(bytes.into_owned());
+    Ok(Some(Judged::new(path, judgement, content)))
 }
 
-fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, LoadError> {
+fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Judged, LoadError> {
     let fail = |source| SourceError::Io {
         path: display_path(path),
         source,
@@ -426,7 +433,7 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
         return match <[PathBuf; 1]>::try_from(found) {
             // What was being made when its process ended is told by its own name, and is no evidence.
             Ok([only]) if only == path => Err(unknown(NOTHING_FOUND)),
-            Ok([only]) => Ok(Loaded {
+            Ok([only]) => Ok(Judged {
                 below: Some(only.clone()),
                 ..load(files, &only, level)?
             }),
@@ -435,25 +442,21 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Loaded, L
     }
     let format = format_of(detected)?;
     let source = open_folder(files, path, format, None)?;
-    judge_and_keep(
-        &display_path(path),
-        format,
-        KeptSource::new(&*source),
-        level,
-    )
+    let source = RememberingSource::new(&*source, format, Keep::Everything);
+    judge_and_keep(&display_path(path), format, source, level)
 }
 
-fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, LoadError> {
+fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Judged, LoadError> {
     let (folder, detected, only) = find_in_archive(archive);
-    let (loaded, name) = match (&detected, &only) {
+    let (judged, name) = match (&detected, &only) {
         (Detected::Unknown, Some(only)) => {
             let kept = match archive.get(only) {
                 Some(Record::File(file)) => file.kept,
                 _ => None,
             };
-            let loaded =
+            let judged =
                 load_archived_document(path, archive, only, kept.unwrap_or_default(), level)?;
-            (loaded.ok_or_else(|| unknown(NOTHING_FOUND))?, only)
+            (judged.ok_or_else(|| unknown(NOTHING_FOUND))?, only)
         }
         _ => {
             if detected == Detected::Unknown
@@ -467,12 +470,12 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Loaded, L
             }
             let format = format_of(detected)?;
             let source = ArchiveSource::new(archive, &folder);
-            let kept = KeptSource::in_memory(&source);
-            (judge_and_keep(path, format, kept, level)?, &folder)
+            let source = RememberingSource::in_memory(&source, format, Keep::Everything);
+            (judge_and_keep(path, format, source, level)?, &folder)
         }
     };
-    let wrapping = Wrapping::of(archive, name, loaded.format, true);
-    Ok(loaded.in_archive(wrapping))
+    let wrapping = Wrapping::of(archive, name, judged.format(), true);
+    Ok(judged.in_archive(wrapping))
 }
 
 /// Loads the bundle or document that has this name inside an archive.
@@ -481,41 +484,42 @@ fn load_inside(
     archive: &Archive,
     name: &str,
     level: Level,
-) -> Result<Loaded, LoadError> {
+) -> Result<Judged, LoadError> {
     let missing = || SourceError::NotFound {
         path: path.to_owned(),
     };
-    let loaded = match archive.get(name).ok_or_else(missing)? {
+    let judged = match archive.get(name).ok_or_else(missing)? {
         Record::File(file) => {
             let bytes = file.kept.ok_or_else(|| SourceError::Io {
                 path: path.to_owned(),
                 source: io::Error::other("it is longer than what is kept of an archive"),
             })?;
-            let loaded = load_archived_document(path, archive, name, bytes, level)?;
-            loaded.ok_or_else(|| unknown(NAME_THE_FOLDER))?
+            let judged = load_archived_document(path, archive, name, bytes, level)?;
+            judged.ok_or_else(|| unknown(NAME_THE_FOLDER))?
         }
         Record::Folder => {
             let format = format_of(detect_in_archive(archive, name))?;
             let source = ArchiveSource::new(archive, name);
-            judge_and_keep(path, format, KeptSource::in_memory(&source), level)?
+            let source = RememberingSource::in_memory(&source, format, Keep::Everything);
+            judge_and_keep(path, format, source, level)?
         }
         _ => return Err(missing().into()),
     };
-    let wrapping = Wrapping::of(archive, name, loaded.format, false);
-    Ok(loaded.in_archive(wrapping))
+    let wrapping = Wrapping::of(archive, name, judged.format(), false);
+    Ok(judged.in_archive(wrapping))
 }
 
-/// Judges what a source holds, of which `kept` keeps what is read for it. It is shown, signed or compared whichever
-/// way its reader came there: rules about a path see none of the one that was typed.
+/// Judges what a source holds and returns it with everything that was kept. It is shown, signed or compared
+/// however its reader came there: rules about a path do not see the one that was typed.
 pub(super) fn judge_and_keep(
     path: &str,
     format: Format,
-    kept: KeptSource<'_>,
+    source: RememberingSource<'_>,
     level: Level,
-) -> Result<Loaded, LoadError> {
-    let judged = judge_source("", &kept, format, level);
-    let judgement = judged.map_err(|error| LoadError::Unverified {
+) -> Result<Judged, LoadError> {
+    let judging = judge_source("", &source, format, level);
+    let judgement = judging.map_err(|error| LoadError::Unverified {
         message: error_chain(&error),
     })?;
-    Ok(kept.into_loaded(path, format, judgement)?)
+    Ok(Judged::new(path, judgement, source.into_content()?))
 }

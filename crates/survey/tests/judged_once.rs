@@ -14,9 +14,12 @@ use runseal_archive::Archive;
 use runseal_core::digest::Digest;
 use runseal_core::source::{EntryKind, Source, SourceError};
 use runseal_core::verify::{Checked, SignatureDemand, Survey};
-use runseal_survey::load::{Loaded, load};
+use runseal_survey::load::{Judged, load};
 use runseal_survey::signing::{SignatureJudge, TrustQuestion};
-use runseal_survey::{Alone, Files, MemoryFiles, Noted, Onlooker, Tally, VerifyOptions, survey};
+use runseal_survey::{
+    Files, Keep, MemoryFiles, Observer, Position, Sequential, Tally, UnitContent, VerifyOptions,
+    survey,
+};
 
 /// Files that become others as soon as something of them was opened to be judged.
 struct Turncoat {
@@ -107,25 +110,21 @@ impl Files for Turncoat {
 /// Keeps what it is shown.
 #[derive(Default)]
 struct Visitor {
-    shown: Mutex<Vec<Loaded>>,
+    shown: Mutex<Vec<Judged>>,
     not_shown: Mutex<Vec<String>>,
 }
 
-impl Onlooker for Visitor {
-    fn wants(&self, _: &Path) -> bool {
-        false
+impl Observer for Visitor {
+    fn keep(&self, _: &Path, _: Position) -> Keep {
+        Keep::Everything
     }
 
-    fn wants_whole(&self) -> bool {
-        true
-    }
-
-    fn see(&self, result: &Checked, _: Option<Noted>) {
+    fn see(&self, result: &Checked, _: Option<UnitContent>) {
         self.not_shown.lock().unwrap().push(result.path.clone());
     }
 
-    fn show(&self, loaded: Loaded) {
-        self.shown.lock().unwrap().push(loaded);
+    fn show(&self, judged: Judged) {
+        self.shown.lock().unwrap().push(judged);
     }
 }
 
@@ -153,10 +152,10 @@ fn files_of(name: &str, place: &str) -> MemoryFiles<'static> {
     files
 }
 
-fn survey_of(files: &dyn Files, path: &str, onlooker: &dyn Onlooker) -> Survey {
+fn survey_of(files: &dyn Files, path: &str, observer: &dyn Observer) -> Survey {
     let paths = [PathBuf::from(path)];
-    let seen = (&Tally::default(), onlooker);
-    survey(files, &Alone, &paths, VerifyOptions::default(), seen)
+    let seen = (&Tally::default(), observer);
+    survey(files, &Sequential, &paths, VerifyOptions::default(), seen)
 }
 
 #[test]
@@ -184,9 +183,9 @@ fn unit_shown_is_the_one_that_was_judged_and_is_opened_once() {
             VerifyOptions::default().level,
         );
         let judged = judged.unwrap();
-        assert_eq!(shown.documents, judged.documents);
-        assert_eq!(shown.texts, judged.texts);
-        assert_eq!(shown.files, judged.files);
+        assert_eq!(shown.content.documents, judged.content.documents);
+        assert_eq!(shown.content.texts, judged.content.texts);
+        assert_eq!(shown.content.files, judged.content.files);
         assert_eq!(shown.report.findings(), judged.report.findings());
     }
 }
@@ -206,9 +205,9 @@ fn archive_is_read_once_for_all_that_is_shown_of_it() {
     let level = VerifyOptions::default().level;
     let judged = load(&good, Path::new("tree/job.zip"), level).unwrap();
     assert_eq!(shown.path, "tree/job.zip");
-    assert_eq!(shown.texts, judged.texts);
-    assert_eq!(shown.files, judged.files);
-    assert!(!shown.texts.is_empty());
+    assert_eq!(shown.content.texts, judged.content.texts);
+    assert_eq!(shown.content.files, judged.content.files);
+    assert!(!shown.content.texts.is_empty());
 }
 
 #[test]
@@ -226,7 +225,7 @@ fn faults_of_an_archive_are_shown_with_the_unit_that_came_in_it() {
     let level = VerifyOptions::default().level;
     let judged = load(&files, Path::new("tree/changed.zip"), level).unwrap();
     assert_eq!(shown[0].wrapping, judged.wrapping);
-    assert_eq!(shown[0].files, judged.files);
+    assert_eq!(shown[0].content.files, judged.content.files);
 }
 
 #[test]

@@ -22,7 +22,7 @@ use runseal_survey::load::load;
 use runseal_survey::signing::{
     LoadedPolicy, OuterFiles, SignatureJudge, TrustQuestion, load_policy,
 };
-use runseal_survey::{Alone, MemoryFiles, Tally, VerifyOptions, survey};
+use runseal_survey::{MemoryFiles, Sequential, Tally, VerifyOptions, survey};
 
 use request::{Asked, Form, Request};
 
@@ -103,7 +103,7 @@ fn verify(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
     let judge = SignatureJudge::new(files, question(request, policy));
     let paths: Vec<PathBuf> = request.paths.iter().map(PathBuf::from).collect();
     let seen = (&Tally::default(), &judge as _);
-    let survey = survey(files, &Alone, &paths, options, seen);
+    let survey = survey(files, &Sequential, &paths, options, seen);
     let demand = SignatureDemand {
         signed: request.requires_signed,
         trusted: policy.is_some(),

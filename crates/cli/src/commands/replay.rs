@@ -17,7 +17,7 @@ use runseal_runs::record::unpack::{UnpackError, copy_privately, unpack_bundle};
 use runseal_runs::run::replay::{Replay, Verdict};
 use runseal_runs::run::replay_render::{render_human, render_json};
 use runseal_sandbox::CancelToken;
-use runseal_survey::load::{Loaded, Wrapping};
+use runseal_survey::load::{Judged, Wrapping};
 
 use super::engine::PolicyArgs;
 use super::record_error::{Doing, record_error};
@@ -293,7 +293,7 @@ fn replay_run_bundle(
 }
 
 /// Writes the page about what was replayed, with the new results beside the sealed ones.
-fn write_report(loaded: &Loaded, page: &Path, replay: &Replay) -> Result<(), CliError> {
+fn write_report(loaded: &Judged, page: &Path, replay: &Replay) -> Result<(), CliError> {
     let runs = replay.runs.iter().enumerate();
     let differences = runs.flat_map(|(at, run)| {
         let number = match replay.runs.len() {

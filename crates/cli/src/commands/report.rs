@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::verify::{Level, Outcome};
 use runseal_fs::signing::{BESIDE, OuterFiles, path_beside};
-use runseal_fs::survey::load::Loaded;
+use runseal_fs::survey::load::Judged;
 use runseal_report::{
     Carried, ComparedWith, Comparison, Difference, SelfCheck, render_page_that_checks,
     render_verifier,
@@ -92,14 +92,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     // Judge the very bytes that the page carries.
     let carried = whole.as_ref().and_then(WholeFiles::carried);
-    let loaded = match carried {
+    let judged = match carried {
         Some((files, path)) => {
             load_from(files, Path::new(path), level).map_err(|error| load_error(error, path))?
         }
         None => load_path(path, level)?,
     };
     let comparison = match &args.against {
-        Some(other) => Some(compare_with(&loaded, other, level)?),
+        Some(other) => Some(compare_with(&judged, other, level)?),
         None => None,
     };
     let check = whole.as_ref().map(|whole| SelfCheck {
@@ -117,10 +117,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     let files: &dyn Files = match carried {
         Some((files, _)) => files,
-        None => files_for([Path::new(&loaded.path)]),
+        None => files_for([Path::new(&judged.path)]),
     };
     let asked = (trust.question(), &OuterFiles::default());
-    let html = loaded.show(files, asked, |exhibit| {
+    let html = judged.show(files, asked, |exhibit| {
         render_page_that_checks(exhibit, comparison.as_ref(), check.as_ref())
     });
     write_page(&args.output, &html)
@@ -132,12 +132,12 @@ pub(super) fn write_page(output: &Path, html: &str) -> Result<Outcome, CliError>
     Ok(Outcome::Valid)
 }
 
-/// Where `loaded` differs from what is at `other`.
-fn compare_with(loaded: &Loaded, other: &Path, level: Level) -> Result<Comparison, CliError> {
+/// Where `judged` differs from what is at `other`.
+fn compare_with(judged: &Judged, other: &Path, level: Level) -> Result<Comparison, CliError> {
     let before = load_path(other, level)?;
-    let changes = compare(&before, loaded).map_err(|error| {
+    let changes = compare(&before, judged).map_err(|error| {
         CliError::new(Outcome::Unreadable, "NOT_ALIKE", error.to_string())
-            .at(format!("{}, {}", other.display(), loaded.path))
+            .at(format!("{}, {}", other.display(), judged.path))
             .hint("name two of the same format; `runseal inspect` says what each is")
     })?;
     let difference = |change: runseal_runs::compare::Change| Difference {

@@ -14,11 +14,12 @@ use runseal_core::verify::{Checked, Level, Outcome, Verdict};
 use runseal_fs::atomic::WriteError;
 use runseal_fs::signing::{OuterFiles, TrustQuestion};
 use runseal_fs::staging::{Place, Rights, Staging, StagingError, check_place};
-use runseal_fs::survey::load::Loaded;
-use runseal_fs::survey::{Noted, Onlooker, Tally, VerifyOptions, survey_files_seen};
+use runseal_fs::survey::{Tally, VerifyOptions, survey_files_seen};
 use runseal_report::limits::SITE_ROWS;
 use runseal_report::{SiteCounts, SiteEntry, SiteIndex, Tone, render_index, render_page};
+use runseal_survey::load::Judged;
 use runseal_survey::{Files, InsidePath};
+use runseal_survey::{Keep, Observer, Position, UnitContent};
 
 use crate::error::CliError;
 use crate::inside::refuse_in;
@@ -218,17 +219,13 @@ impl PageMaker<'_> {
     }
 }
 
-impl Onlooker for PageMaker<'_> {
-    fn wants(&self, _: &Path) -> bool {
-        false
+impl Observer for PageMaker<'_> {
+    fn keep(&self, _: &Path, _: Position) -> Keep {
+        Keep::Everything
     }
 
-    fn wants_whole(&self) -> bool {
-        true
-    }
-
-    fn show(&self, loaded: Loaded) {
-        let made = loaded.show(self.files, (self.question, &self.outer_files), |exhibit| {
+    fn show(&self, judged: Judged) {
+        let made = judged.show(self.files, (self.question, &self.outer_files), |exhibit| {
             let mut entry = SiteEntry::of(exhibit, String::new());
             let number = self.made().begin(&entry)?;
             let name = format!("pages/{number}.new");
@@ -247,7 +244,7 @@ impl Onlooker for PageMaker<'_> {
         }
     }
 
-    fn see(&self, result: &Checked, _: Option<Noted>) {
+    fn see(&self, result: &Checked, _: Option<UnitContent>) {
         let reason = match &result.verdict {
             Verdict::NotChecked(reason) => reason.clone(),
             _ => {

@@ -8,10 +8,8 @@ mod key;
 use std::path::Path;
 
 use runseal_core::verify::Level;
-use runseal_core::verify::authenticity::Authenticity;
 use runseal_survey::load::LoadError;
 use runseal_trust::check::Found;
-use runseal_trust::policy::Decision;
 
 use crate::survey::LocalFiles;
 
@@ -43,13 +41,4 @@ pub fn read_signable(path: &Path, level: Level) -> Result<Signable, LoadError> {
 /// When it cannot be read, is not a policy, or its chain is not valid.
 pub fn load_policy(path: &Path, now: i64) -> Result<LoadedPolicy, PolicyFileError> {
     runseal_survey::signing::load_policy(&LocalFiles, path, now)
-}
-
-/// Looks for signatures beside `path`, checks them, and asks the policy.
-pub fn judge_signatures(
-    path: &Path,
-    level: Level,
-    question: TrustQuestion<'_>,
-) -> (Authenticity, Option<Decision>) {
-    runseal_survey::signing::judge_signatures(&LocalFiles, path, level, question)
 }

@@ -1,7 +1,6 @@
 //! Verification of any format, over local files and on several threads. `runseal-survey` decides
 //! what is found and how it is judged.
 
-mod digest;
 mod local;
 mod renamed;
 
@@ -13,31 +12,28 @@ use runseal_core::formats::detect::Detected;
 use runseal_core::formats::pack::PackFiles;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Finding, Survey};
-use runseal_survey::{Crew, Files, Nobody, Take, Unit, UnitResults, add_results};
+use runseal_survey::{Executor, Files, NoObserver, Observer, Take, Unit, UnitResults, add_results};
 
 use crate::threads::{help_out, processors};
 
-pub use digest::compute_content_digest;
 pub use local::{LocalFiles, without_climbing};
 pub use renamed::RenamedFiles;
-pub use runseal_survey::{
-    FolderFiles, Noted, Onlooker, Tally, VerifyOptions, find_in_archive, name_several,
-};
+pub use runseal_survey::{FolderFiles, Tally, VerifyOptions, find_in_archive, name_several};
 
 /// Verifies everything at `paths`.
 pub fn survey_paths(paths: &[PathBuf], options: VerifyOptions, tally: &Tally) -> Survey {
-    survey_paths_seen(paths, options, tally, &Nobody)
+    survey_paths_seen(paths, options, tally, &NoObserver)
 }
 
-/// Like [`survey_paths`], with an onlooker that is notified of every unit right after it was
+/// Like [`survey_paths`], with an observer that is notified of every unit right after it was
 /// judged.
 pub fn survey_paths_seen(
     paths: &[PathBuf],
     options: VerifyOptions,
     tally: &Tally,
-    onlooker: &dyn Onlooker,
+    observer: &dyn Observer,
 ) -> Survey {
-    survey_files_seen(&LocalFiles, paths, options, tally, onlooker)
+    survey_files_seen(&LocalFiles, paths, options, tally, observer)
 }
 
 /// Like [`survey_paths`], over files other than local ones.
@@ -47,7 +43,7 @@ pub fn survey_files(
     options: VerifyOptions,
     tally: &Tally,
 ) -> Survey {
-    survey_files_seen(files, paths, options, tally, &Nobody)
+    survey_files_seen(files, paths, options, tally, &NoObserver)
 }
 
 /// Like [`survey_paths_seen`], over files other than local ones.
@@ -56,12 +52,12 @@ pub fn survey_files_seen(
     paths: &[PathBuf],
     options: VerifyOptions,
     tally: &Tally,
-    onlooker: &dyn Onlooker,
+    observer: &dyn Observer,
 ) -> Survey {
     let threads = Threads {
         jobs: options.threads,
     };
-    runseal_survey::survey(files, &threads, paths, options, (tally, onlooker))
+    runseal_survey::survey(files, &threads, paths, options, (tally, observer))
 }
 
 /// What the folder or document at `path` is; nothing is judged, and archives are not opened.
@@ -89,7 +85,7 @@ struct Threads {
     jobs: Option<usize>,
 }
 
-impl Crew for Threads {
+impl Executor for Threads {
     fn judge_all(
         &self,
         find: &mut dyn FnMut(&mut Take<'_>),
@@ -136,7 +132,7 @@ pub mod load {
     use std::path::Path;
 
     use runseal_core::verify::Level;
-    pub use runseal_survey::load::{LoadError, Loaded};
+    pub use runseal_survey::load::{Judged, LoadError};
 
     use super::LocalFiles;
 
@@ -145,7 +141,7 @@ pub mod load {
     ///
     /// # Errors
     /// When it cannot be read or judged.
-    pub fn load(path: &Path, level: Level) -> Result<Loaded, LoadError> {
+    pub fn load(path: &Path, level: Level) -> Result<Judged, LoadError> {
         runseal_survey::load::load(&LocalFiles, path, level)
     }
 }

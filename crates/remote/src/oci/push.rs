@@ -15,11 +15,10 @@ use runseal_core::digest::Digest;
 use runseal_core::source::SourceError;
 use runseal_core::verify::{Checked, Level};
 use runseal_fs::input::read_file;
-use runseal_fs::survey::{
-    Noted, Onlooker, Tally, VerifyOptions, survey_paths_seen, without_climbing,
-};
+use runseal_fs::survey::{Tally, VerifyOptions, survey_paths_seen, without_climbing};
 use runseal_fs::threads::Task;
 use runseal_survey::signing::{BESIDE, path_beside};
+use runseal_survey::{Keep, Observer, Position, UnitContent};
 
 use super::OciError;
 use super::artifact::open_repository;
@@ -261,20 +260,19 @@ impl EvidenceLayers {
 
 /// Collects what the survey judged.
 #[derive(Default)]
-struct Notes(Mutex<Vec<Noted>>);
+struct Contents(Mutex<Vec<UnitContent>>);
 
-impl Onlooker for Notes {
-    fn wants(&self, _: &Path) -> bool {
-        true
+impl Observer for Contents {
+    fn keep(&self, _: &Path, position: Position) -> Keep {
+        match position {
+            Position::Path => Keep::Digests(&[]),
+            Position::ArchiveTop { .. } | Position::Inside { .. } => Keep::Verdict,
+        }
     }
 
-    fn wants_every_file(&self) -> bool {
-        true
-    }
-
-    fn see(&self, _: &Checked, noted: Option<Noted>) {
+    fn see(&self, _: &Checked, content: Option<UnitContent>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.extend(noted);
+        all.extend(content);
     }
 }
 
@@ -282,7 +280,7 @@ impl Onlooker for Notes {
 /// that of a single document under the empty name. An archive has none: it is judged by its
 /// entries.
 fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciError> {
-    let notes = Notes::default();
+    let contents = Contents::default();
     let options = VerifyOptions {
         level,
         threads: None,
@@ -291,21 +289,23 @@ fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciErro
         &[without_climbing(path)],
         options,
         &Tally::default(),
-        &notes,
+        &contents,
     );
     check_survey(survey.results()).map_err(|why| OciError::NotValid {
         path: path.display().to_string(),
         why,
     })?;
     let mut known = BTreeMap::new();
-    for noted in notes.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        if let Some(document) = &noted.document {
+    for content in contents
+        .0
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+    {
+        if let Some(document) = &content.single {
             known.insert(String::new(), Digest::of(document));
         }
-        if !noted.is_archived {
-            let files = noted.files.into_iter();
-            known.extend(files.filter_map(|(name, digest)| Some((name, digest?))));
-        }
+        let files = content.files.into_iter();
+        known.extend(files.filter_map(|file| Some((file.path, file.sha256?))));
     }
     match known.is_empty() && path.is_dir() {
         true => Err(OciError::Changed(path.display().to_string())),

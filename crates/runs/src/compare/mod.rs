@@ -17,7 +17,7 @@ use runseal_core::limits::{DIFF_MAX_CHANGES, JsonLimits};
 
 use json::compare_nodes;
 pub use render::{render_comparison_human, render_comparison_json};
-use runseal_fs::survey::load::Loaded;
+use runseal_fs::survey::load::Judged;
 pub(crate) use text::diff_lines;
 
 /// The topic of a difference, in the order in which people ask.
@@ -91,11 +91,11 @@ pub struct FormatMismatch {
 }
 
 /// Compares two things; returns the differences in order.
-pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMismatch> {
-    if before.format != after.format {
+pub fn compare(before: &Judged, after: &Judged) -> Result<Vec<Change>, FormatMismatch> {
+    if before.format() != after.format() {
         return Err(FormatMismatch {
-            before: before.format,
-            after: after.format,
+            before: before.format(),
+            after: after.format(),
         });
     }
     let mut changes = Vec::new();
@@ -103,7 +103,11 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMis
     let mut unlisted = 0_u64;
     // Documents that are too large to be compared by meaning.
     let mut unparsed = BTreeSet::new();
-    let names = before.documents.keys().chain(after.documents.keys());
+    let names = before
+        .content
+        .documents
+        .keys()
+        .chain(after.content.documents.keys());
     for name in names.collect::<BTreeSet<_>>() {
         let mut add = |pointer: String, before: Option<String>, after: Option<String>| {
             if changes.len() == DIFF_MAX_CHANGES {
@@ -119,7 +123,10 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMis
                 lines: None,
             });
         };
-        let (a, b) = match (before.documents.get(name), after.documents.get(name)) {
+        let (a, b) = match (
+            before.content.documents.get(name),
+            after.content.documents.get(name),
+        ) {
             (Some(a), Some(b)) => (a, b),
             (a, b) => {
                 let there = |present: bool| present.then(|| "a document".to_owned());
@@ -134,7 +141,7 @@ pub fn compare(before: &Loaded, after: &Loaded) -> Result<Vec<Change>, FormatMis
         match parse_both(a, b) {
             Some((a, b)) => {
                 compare_nodes(a.root(), b.root(), "", &mut add);
-                if calls::is_recording(before.format, name) {
+                if calls::is_recording(before.format(), name) {
                     partings.extend(calls::find_parting(name, a.root(), b.root()));
                 }
             }
@@ -177,22 +184,24 @@ fn parse_both<'a>(a: &'a [u8], b: &'a [u8]) -> Option<(Document<'a>, Document<'a
 /// Adds what the documents do not show: differing other files, and documents that differ only in
 /// their bytes.
 fn compare_files(
-    before: &Loaded,
-    after: &Loaded,
+    before: &Judged,
+    after: &Judged,
     unparsed: &BTreeSet<&str>,
     changes: &mut Vec<Change>,
 ) {
-    let digests = |loaded: &Loaded| -> BTreeMap<String, Option<String>> {
+    let digests = |judged: &Judged| -> BTreeMap<String, Option<String>> {
         let line = |file: &runseal_core::source::MemberFile| {
             let what = file.sha256.map(|digest| digest.to_string());
             (file.path.clone(), what.or(file.kind.map(str::to_owned)))
         };
-        loaded.files.iter().map(line).collect()
+        judged.content.files.iter().map(line).collect()
     };
     let (mut a, mut b) = (digests(before), digests(after));
     // A single document may have any name.
-    if let ([a_file], [b_file]) = (before.files.as_slice(), after.files.as_slice())
-        && before.documents.contains_key("")
+    if let ([a_file], [b_file]) = (
+        before.content.files.as_slice(),
+        after.content.files.as_slice(),
+    ) && before.content.documents.contains_key("")
     {
         a = BTreeMap::from([(String::new(), a_file.sha256.map(|d| d.to_string()))]);
         b = BTreeMap::from([(String::new(), b_file.sha256.map(|d| d.to_string()))]);
@@ -203,7 +212,7 @@ fn compare_files(
         if old == new {
             continue;
         }
-        let is_document = |loaded: &Loaded| loaded.documents.contains_key(&name);
+        let is_document = |judged: &Judged| judged.content.documents.contains_key(&name);
         if is_document(before) && is_document(after) {
             // Reported by meaning already, unless only the bytes differ.
             if changes.iter().any(|change| change.file == name) {
@@ -212,7 +221,10 @@ fn compare_files(
         } else if is_document(before) || is_document(after) {
             continue;
         }
-        let lines = match (before.texts.get(&name), after.texts.get(&name)) {
+        let lines = match (
+            before.content.texts.get(&name),
+            after.content.texts.get(&name),
+        ) {
             (Some(old), Some(new)) => diff_lines(&name, old, new),
             _ if unparsed.contains(name.as_str()) => Some(format!(
                 "they differ and were not compared by meaning: together they have more than \

@@ -11,7 +11,8 @@ use runseal_core::formats::run_bundle::recorded::parse_gaps;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::Report;
 use runseal_sandbox::{Limits, Sandbox, SandboxError};
-use runseal_survey::load::{KeptSource, Loaded};
+use runseal_survey::load::Judged;
+use runseal_survey::{Keep, RememberingSource};
 
 use super::error::{RecordError, work_error};
 use super::replay::{RecordedOptions, replay_recorded};
@@ -64,15 +65,14 @@ impl<'a> JudgedBundle<'a> {
     pub fn judge_to_show(
         source: &'a dyn Source,
         path: &str,
-    ) -> Result<(Self, Loaded), SourceError> {
-        let kept = KeptSource::new(source);
-        let (judged, judgement) = Self::judge_through(source, &kept)?;
-        let format = match judged.is_redacted {
-            true => Format::Redacted,
-            false => Format::RunBundle,
-        };
-        let loaded = kept.into_loaded(path, format, judgement)?;
-        Ok((judged, loaded))
+    ) -> Result<(Self, Judged), SourceError> {
+        let remembering = RememberingSource::new(source, Format::RunBundle, Keep::Everything);
+        let (judged, judgement) = Self::judge_through(source, &remembering)?;
+        let mut content = remembering.into_content()?;
+        if judged.is_redacted {
+            content.format = Format::Redacted;
+        }
+        Ok((judged, Judged::new(path, judgement, content)))
     }
 
     fn judge_through(

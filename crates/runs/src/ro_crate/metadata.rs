@@ -18,7 +18,7 @@ use runseal_core::formats::run_bundle::recorded::{
 use runseal_core::source::MemberFile;
 
 use super::{METADATA, in_crate};
-use runseal_fs::survey::load::Loaded;
+use runseal_fs::survey::load::Judged;
 
 const PROFILE: &str = "https://w3id.org/ro/wfrun/process/0.5";
 const RO_CRATE: &str = "https://w3id.org/ro/crate/1.1";
@@ -153,10 +153,10 @@ impl<'a> Run<'a> {
 }
 
 /// Describes the bundle; `signatures` are the files beside it.
-pub(super) fn describe_run(loaded: &Loaded, signatures: &[&str], words: &CrateWords<'_>) -> Value {
-    let parsed = loaded.parse();
+pub(super) fn describe_run(judged: &Judged, signatures: &[&str], words: &CrateWords<'_>) -> Value {
+    let parsed = judged.parse();
     let run = Run {
-        files: &loaded.files,
+        files: &judged.content.files,
         parsed: &parsed,
     };
     let mut graph = Graph::default();
@@ -173,7 +173,8 @@ pub(super) fn describe_run(loaded: &Loaded, signatures: &[&str], words: &CrateWo
     );
     let mut parts: Vec<String> = Vec::new();
     parts.extend(
-        loaded
+        judged
+            .content
             .files
             .iter()
             .map(|file| encode(&in_crate(&file.path))),
@@ -221,7 +222,7 @@ pub(super) fn describe_run(loaded: &Loaded, signatures: &[&str], words: &CrateWo
     }
     graph.add(ENGINE, "SoftwareApplication", instrument);
     add_action(&mut graph, &run, &id, sealed_at, words);
-    for file in &loaded.files {
+    for file in &judged.content.files {
         add_file(&mut graph, file);
     }
     for name in signatures {

@@ -31,7 +31,7 @@ use runseal_fs::input::read_file;
 use runseal_fs::staging::{Place, Rights, Staging, StagingError, check_place};
 use runseal_fs::stream::{BUFFER, digest_through};
 use runseal_fs::survey::LocalFiles;
-use runseal_fs::survey::load::{LoadError, Loaded, load};
+use runseal_fs::survey::load::{Judged, LoadError, load};
 
 pub use metadata::{CrateWords, Signer};
 pub use zip::ZipError;
@@ -85,7 +85,7 @@ impl From<WriteError> for CrateError {
 pub struct ExportableRun {
     /// The folder that the bundle's files are copied from.
     folder: PathBuf,
-    loaded: Loaded,
+    judged: Judged,
     /// By their names in the crate.
     signatures: BTreeMap<String, Vec<u8>>,
     /// Deletes that folder in the end, where it is a private one.
@@ -106,12 +106,15 @@ impl ExportableRun {
             .as_ref()
             .map_or(bundle, |unpacked| unpacked.folder());
         let folder = folder.to_owned();
-        let loaded = load(&folder, Level::Integrity)?.by_its_name()?;
-        if loaded.format != Format::RunBundle {
-            return Err(CrateError::NotARun(loaded.format));
+        let mut judged = load(&folder, Level::Integrity)?.by_its_name()?;
+        if let Some(wrapping) = unpacked.as_mut().and_then(Unpacked::take_wrapping) {
+            judged = judged.in_archive(wrapping);
         }
-        if !loaded.is_valid() {
-            return Err(CrateError::Invalid(loaded.report.findings().to_vec()));
+        if judged.format() != Format::RunBundle {
+            return Err(CrateError::NotARun(judged.format()));
+        }
+        if !judged.is_valid() {
+            return Err(CrateError::Invalid(judged.report.findings().to_vec()));
         }
         let mut signatures = BTreeMap::new();
         let inside = InsidePath::of(&LocalFiles, bundle);
@@ -122,10 +125,15 @@ impl ExportableRun {
         }
         Ok(Self {
             folder,
-            loaded,
+            judged,
             signatures,
             _unpacked: unpacked,
         })
+    }
+
+    /// The bundle as it was judged.
+    pub fn judged(&self) -> &Judged {
+        &self.judged
     }
 
     /// Writes it as an RO-Crate to `target`: a zip if the name ends in `.zip`, else a folder. Returns
@@ -141,19 +149,19 @@ impl ExportableRun {
         };
         check_place(target, place)?;
         let staging = Staging::begin_beside(target)?;
-        copy_files(&self.folder, &self.loaded, &staging)?;
+        copy_files(&self.folder, &self.judged, &staging)?;
         for (name, bytes) in &self.signatures {
             staging.put(name, bytes)?;
         }
         let names: Vec<&str> = self.signatures.keys().map(String::as_str).collect();
-        let described = metadata::describe_run(&self.loaded, &names, words);
+        let described = metadata::describe_run(&self.judged, &names, words);
         let mut bytes = canonical_bytes(&described, Dialect::Kernel)?;
         bytes.push(b'\n');
         staging.put(METADATA, &bytes)?;
         if is_zip {
             verify_copy(staging.path())?;
             let mut files = vec![METADATA.to_owned()];
-            let bundled = self.loaded.files.iter();
+            let bundled = self.judged.content.files.iter();
             files.extend(bundled.map(|file| in_crate(&file.path)));
             files.extend(self.signatures.keys().cloned());
             files.sort_unstable();
@@ -163,7 +171,7 @@ impl ExportableRun {
         } else {
             staging.publish(target, (place, Rights::AsUmask), verify_copy)?;
         }
-        Ok(self.loaded.files.len())
+        Ok(self.judged.content.files.len())
     }
 }
 
@@ -210,7 +218,7 @@ fn add_signatures(signatures: &mut BTreeMap<String, Vec<u8>>, more: Vec<(Signatu
 }
 
 /// Copies every file of the bundle, if it still is the one that was judged.
-fn copy_files(folder: &Path, loaded: &Loaded, staging: &Staging) -> Result<(), CrateError> {
+fn copy_files(folder: &Path, judged: &Judged, staging: &Staging) -> Result<(), CrateError> {
     let source = DirectorySource::open(folder, RootLink::Follow)?;
     let mut buffer = vec![0; BUFFER];
     for MemberFile {
@@ -218,7 +226,7 @@ fn copy_files(folder: &Path, loaded: &Loaded, staging: &Staging) -> Result<(), C
         bytes,
         sha256,
         ..
-    } in &loaded.files
+    } in &judged.content.files
     {
         let changed = || CrateError::Changed(path.clone());
         let safe = SafePath::parse(path).map_err(|_| changed())?;
@@ -238,9 +246,9 @@ fn copy_files(folder: &Path, loaded: &Loaded, staging: &Staging) -> Result<(), C
 /// Verifies the copy again, like everything that is made here.
 fn verify_copy(staged: &Path) -> Result<(), CrateError> {
     let copy: PathBuf = staged.join(BUNDLE);
-    let loaded = load(&copy, Level::Integrity)?;
-    match loaded.is_valid() {
+    let judged = load(&copy, Level::Integrity)?;
+    match judged.is_valid() {
         true => Ok(()),
-        false => Err(CrateError::Invalid(loaded.report.findings().to_vec())),
+        false => Err(CrateError::Invalid(judged.report.findings().to_vec())),
     }
 }

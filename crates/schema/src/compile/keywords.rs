@@ -93,7 +93,7 @@ impl<'a> Compiler<'a, '_> {
         let has_branch = ["then", "else"]
             .iter()
             .any(|name| open.node.get(name).is_some());
-        // Alone it says nothing, but for what it evaluates.
+        // Sequential it says nothing, but for what it evaluates.
         if (open.draft >= Draft::Of2019 || open.draft == Draft::Seven && has_branch)
             && let Some(condition) = self.keyword_schema(open, "if")?
         {

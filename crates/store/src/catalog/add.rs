@@ -16,12 +16,13 @@ use runseal_core::formats::Format;
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
 use runseal_core::verify::{Checked, Level, Outcome, Survey, Verdict};
 use runseal_survey::Files;
-use runseal_survey::signing::{OuterFiles, judge_noted};
+use runseal_survey::signing::{JudgedUnit, OuterFiles, judge_trust};
+use runseal_survey::{Keep, Observer, Position, UnitContent};
 
 use super::collect::{KEPT, describe_unit};
 use super::{Added, Catalog, CatalogError, Entry, Existing, Sighting, UNSIGNED};
 use runseal_fs::signing::TrustQuestion;
-use runseal_fs::survey::{Noted, Onlooker, Tally, VerifyOptions, survey_files_seen};
+use runseal_fs::survey::{Tally, VerifyOptions, survey_files_seen};
 
 /// Units per transaction.
 const BATCH: usize = 500;
@@ -216,28 +217,16 @@ impl Collector<'_> {
     }
 }
 
-impl Onlooker for Collector<'_> {
-    fn wants(&self, _: &Path) -> bool {
-        true
-    }
-
-    fn wants_every_file(&self) -> bool {
-        true
-    }
-
-    fn wants_inside(&self, _: &Path, _: bool) -> bool {
-        true
+impl Observer for Collector<'_> {
+    fn keep(&self, _: &Path, _: Position) -> Keep {
+        Keep::Digests(&KEPT)
     }
 
     fn judges_typed_path(&self) -> bool {
         false
     }
 
-    fn keeps(&self, name: &str) -> bool {
-        KEPT.contains(&name)
-    }
-
-    fn see(&self, result: &Checked, noted: Option<Noted>) {
+    fn see(&self, result: &Checked, content: Option<UnitContent>) {
         let place = result.path.as_str();
         if !result.is_valid() {
             if result.format == Some(Format::Archive) {
@@ -255,17 +244,23 @@ impl Onlooker for Collector<'_> {
             self.refuse(place, "its place is longer than 2,000 bytes");
             return;
         }
-        let described = noted
-            .as_ref()
-            .and_then(|noted| describe_unit(result, noted, place));
-        let (Some(mut entry), Some(noted)) = (described, noted) else {
+        let content = content.as_ref();
+        let described = content.and_then(|content| describe_unit(result, content, place));
+        let Some(mut entry) = described else {
             self.refuse(
                 place,
                 "its content has no digest: something in it is no regular file",
             );
             return;
         };
-        let authenticity = judge_noted(self.files, result, noted, (self.question, &self.archives));
+        let unit = JudgedUnit {
+            path: Path::new(place),
+            is_valid: true,
+            identity: &result.identity,
+            findings: &[],
+            content,
+        };
+        let (authenticity, _) = judge_trust(self.files, unit, (self.question, &self.archives));
         if let Some(trust) = &authenticity.trusted
             && !trust.is_trusted
         {

@@ -6,12 +6,11 @@ use std::collections::BTreeMap;
 use runseal_core::canon::{Document, Kind, Node, ReadOptions, parse_document};
 use runseal_core::formats::run_bundle::pointer::Trail;
 use runseal_core::verify::Checked;
-use runseal_survey::Noted;
+use runseal_survey::UnitContent;
 use runseal_trust::facts::read_facts;
 
 use super::entry::{Entry, Scalar, Sighting};
 use super::name::{Root, ValueName};
-use runseal_fs::survey::compute_content_digest;
 
 /// The most values of one document that are kept. A document may have millions.
 const MOST_VALUES: usize = 128;
@@ -30,24 +29,22 @@ pub(super) const KEPT: [&str; 2] = ["RUN_INPUT.json", "RUN_OUTPUT.json"];
 
 /// The entry of a valid unit, without its signers. `None` if its content has no digest, because it
 /// contains something other than regular files.
-pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Option<Entry> {
-    let covers_all = noted.document.is_some() || noted.files.values().all(Option::is_some);
-    if !covers_all || (noted.document.is_none() && noted.files.is_empty()) {
+pub(super) fn describe_unit(result: &Checked, content: &UnitContent, place: &str) -> Option<Entry> {
+    let covers_all = content.files.iter().all(|file| file.sha256.is_some());
+    if content.single.is_none() && (!covers_all || content.files.is_empty()) {
         return None;
     }
     let mut documents: BTreeMap<&str, Document<'_>> = BTreeMap::new();
-    let document = noted.document.iter().map(|bytes| ("", bytes));
-    let kept = noted
-        .kept
-        .iter()
-        .map(|(name, bytes)| (name.as_str(), bytes));
-    for (name, bytes) in document.chain(kept) {
+    let single = content.single.iter().map(|bytes| ("", bytes));
+    let kept = content.documents.iter();
+    let kept = kept.map(|(name, bytes)| (name.as_str(), bytes));
+    for (name, bytes) in single.chain(kept) {
         if let Ok(document) = parse_document(bytes, &ReadOptions::default()) {
             documents.insert(name, document);
         }
     }
     let get = |name: &str| documents.get(name).map(Document::root);
-    let facts = read_facts(noted.format, result.identity.ended_as.as_deref(), get);
+    let facts = read_facts(content.format, result.identity.ended_as.as_deref(), get);
     let mut values = Values::default();
     for root in Root::ALL {
         if let Some(node) = get(root.document()) {
@@ -56,8 +53,8 @@ pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Opt
     }
     let text = |text: String| Some(text).filter(|text| is_kept(text));
     Some(Entry {
-        digest: compute_content_digest(noted),
-        format: noted.format.name().to_owned(),
+        digest: content.digest(),
+        format: content.format.name().to_owned(),
         id: result
             .identity
             .ids

@@ -9,11 +9,9 @@ use runseal_core::digest::Digest;
 use runseal_core::source::EntryKind;
 use runseal_core::verify::answer::render_survey_json;
 use runseal_core::verify::{Checked, Level, Outcome, Verdict};
-use runseal_survey::{Files, InsidePath};
+use runseal_survey::{Files, InsidePath, Keep, Observer, Position, UnitContent};
 
-use runseal_fs::survey::{
-    Noted, Onlooker, RenamedFiles, Tally, VerifyOptions, compute_content_digest, survey_files_seen,
-};
+use runseal_fs::survey::{RenamedFiles, Tally, VerifyOptions, survey_files_seen};
 
 /// The result of examining a place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,17 +35,16 @@ struct Digests {
     units: Mutex<BTreeMap<String, Option<Digest>>>,
 }
 
-impl Onlooker for Digests {
-    fn wants(&self, _: &Path) -> bool {
-        true
+impl Observer for Digests {
+    fn keep(&self, _: &Path, position: Position) -> Keep {
+        match position {
+            Position::Path | Position::ArchiveTop { .. } => Keep::Digests(&[]),
+            Position::Inside { .. } => Keep::Verdict,
+        }
     }
 
-    fn wants_every_file(&self) -> bool {
-        true
-    }
-
-    fn see(&self, result: &Checked, noted: Option<Noted>) {
-        let digest = noted.map(|noted| compute_content_digest(&noted));
+    fn see(&self, result: &Checked, content: Option<UnitContent>) {
+        let digest = content.map(|content| content.digest());
         let mut units = self.units.lock().unwrap_or_else(PoisonError::into_inner);
         units.insert(result.path.clone(), digest);
     }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use runseal_core::digest::Digest;
+use runseal_core::formats::definition::Identity;
 use runseal_core::source::SourceError;
 use runseal_core::verify::authenticity::{Authenticity, LogNote, SignedState, TrustNote};
-use runseal_core::verify::{Checked, Level, SignatureDemand, Survey};
+use runseal_core::verify::{Checked, Finding, SignatureDemand, Survey};
 use runseal_trust::budget::Budget;
 use runseal_trust::check::{About, Found, Known, check_signatures, find_statements, summarize};
 use runseal_trust::dsse::Envelope;
@@ -23,9 +24,8 @@ use thiserror::Error;
 
 use super::beside::{has_beside, read_beside};
 use super::place::{folder_of, place_of};
-use super::target::{Signable, archive_digest, outer_path, signable_of, signable_of_loaded};
-use crate::load::{Loaded, load};
-use crate::{Files, Noted, Onlooker};
+use super::target::{Signable, archive_digest, outer_path, parse_facts, signable_of};
+use crate::{Files, Keep, Observer, Position, UnitContent};
 
 /// A whole chain may be as long as many policies.
 const MAX_CHAIN_BYTES: u64 = 64 * MAX_POLICY_BYTES;
@@ -191,86 +191,92 @@ impl<'a> SignatureJudge<'a> {
     }
 }
 
-impl Onlooker for SignatureJudge<'_> {
-    fn wants(&self, path: &Path) -> bool {
-        path != Path::new("-") && (self.question.is_asked() || has_beside(self.files, path))
+impl Observer for SignatureJudge<'_> {
+    fn keep(&self, path: &Path, position: Position) -> Keep {
+        let is_signed_inside = match position {
+            Position::Path => false,
+            Position::ArchiveTop { has_signatures } | Position::Inside { has_signatures } => {
+                has_signatures
+            }
+        };
+        let is_named = path != Path::new("-");
+        let is_wanted = is_signed_inside
+            || (is_named && (self.question.is_asked() || has_beside(self.files, path)));
+        if is_wanted {
+            Keep::Facts
+        } else {
+            Keep::Verdict
+        }
     }
 
-    fn wants_inside(&self, archive: &Path, has_signatures: bool) -> bool {
-        has_signatures || self.wants(archive)
-    }
-
-    fn see(&self, result: &Checked, noted: Option<Noted>) {
+    fn see(&self, result: &Checked, content: Option<UnitContent>) {
         if result.format.is_none() {
             return;
         }
-        let path = Path::new(&result.path);
-        let mut authenticity = match noted {
-            Some(noted) => judge_noted(self.files, result, noted, (self.question, &self.archives)),
-            // Signatures were looked for before it was judged, and there were none; or it could not be
-            // read. It is not read again: that might be something else by now.
-            None if outer_path(self.files, path).is_none() => refused(self.question, PIPED),
-            None => refused(self.question, NOT_NOTED),
+        let unit = JudgedUnit {
+            path: Path::new(&result.path),
+            is_valid: result.is_valid(),
+            identity: &result.identity,
+            findings: result.findings(),
+            content: content.as_ref(),
         };
-        authenticity.add_carried(&result.identity, result.findings());
+        let (authenticity, _) = judge_trust(self.files, unit, (self.question, &self.archives));
         let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
         answers.insert(result.path.clone(), authenticity);
     }
 }
 
-/// The answers about something that was judged, from what was noted then: nothing of it is read a
-/// second time.
-pub fn judge_noted(
+/// A unit that was judged, as far as its signatures are concerned.
+#[derive(Debug, Clone, Copy)]
+pub struct JudgedUnit<'a> {
+    /// Where it is, as answers write it.
+    pub path: &'a Path,
+    /// Whether its rules hold, and those of the archive that it came in.
+    pub is_valid: bool,
+    /// Its ids, and how what it records ended.
+    pub identity: &'a Identity,
+    /// What is wrong with it.
+    pub findings: &'a [Finding],
+    /// What was kept of it; `None` if there was nothing beside it to check, or it could not be read.
+    pub content: Option<&'a UnitContent>,
+}
+
+/// Answers whether a unit is signed, trusted and logged, from what was kept when it was judged: nothing of it
+/// is read a second time, which might be something else by now. Units of one archive share `outer_files`.
+pub fn judge_trust(
     files: &dyn Files,
-    result: &Checked,
-    mut noted: Noted,
+    unit: JudgedUnit<'_>,
     (question, outer_files): (TrustQuestion<'_>, &OuterFiles),
-) -> Authenticity {
-    let path = Path::new(&result.path);
-    let outer = outer_path(files, path);
-    let mut found = outer
-        .as_ref()
-        .map_or_else(Vec::new, |outer| read_beside(files, outer));
-    found.append(&mut noted.beside);
-    if found.is_empty() && !question.is_asked() {
-        return Authenticity::unsigned();
-    }
-    let is_archived = noted.is_archived;
-    let judged = (result.is_valid(), result.identity.ended_as.as_deref());
-    let mut signable = match signable_of(files, path, noted, judged) {
-        Ok(signable) => signable,
-        Err(error) => return refused(question, &unreadable(&error)),
-    };
-    let asked = Asked {
-        files,
-        path,
-        found: &found,
-        question,
-    };
-    let (false, Some(archive)) = (!is_archived, &outer) else {
-        return asked.ask(&signable, &mut Budget::of_unit()).0;
-    };
-    let before = outer_files.budget_of(archive);
-    let mut budget = before.share();
-    // The archive's own digest costs a second reading of the whole file, so it is asked for where
-    // something may depend on it.
-    let denies = question
-        .policy
-        .is_some_and(|policy| !policy.policy.denied_digests.is_empty());
-    let (mut answer, _) = asked.ask(&signable, &mut budget);
-    let mut signatures = answer.signatures.iter();
-    if denies || signatures.any(|note| note.state != SignedState::Signed) {
-        match outer_files.digest_of(files, archive) {
-            Ok(digest) => signable
-                .target
-                .set_archive(digest, path != archive.as_path()),
-            Err(error) => return refused(question, &unreadable(&error)),
+) -> (Authenticity, Option<Decision>) {
+    let outer = outer_path(files, unit.path);
+    let (mut authenticity, decision) = match (unit.content, &outer) {
+        (None, None) => (refused(question, PIPED), None),
+        (None, Some(_)) => (refused(question, NOT_KEPT), None),
+        (Some(content), _) => {
+            let mut found = outer
+                .as_ref()
+                .map_or_else(Vec::new, |outer| read_beside(files, outer));
+            found.extend_from_slice(&content.beside);
+            if found.is_empty() && (!question.is_asked() || outer.is_none()) {
+                (refused(question, PIPED), None)
+            } else {
+                let asked = Asked {
+                    files,
+                    path: unit.path,
+                    found: &found,
+                    question,
+                };
+                let archive = outer.as_deref().filter(|_| content.is_archived);
+                let documents = parse_facts(content);
+                let answer = signable_of(files, unit, content, &documents)
+                    .map_err(|error| unreadable(&error))
+                    .and_then(|signable| asked.answer(signable, archive, outer_files));
+                answer.unwrap_or_else(|reason| (refused(question, &reason), None))
+            }
         }
-        budget = before.share();
-        answer = asked.ask(&signable, &mut budget).0;
-    }
-    outer_files.charge(archive, &budget);
-    answer
+    };
+    authenticity.add_carried(unit.identity, unit.findings);
+    (authenticity, decision)
 }
 
 /// What the units of one archive have in common: its digest, and how much may be spent on checking
@@ -334,72 +340,9 @@ fn refused(question: TrustQuestion<'_>, reason: &str) -> Authenticity {
     unsigned
 }
 
-/// Looks for signatures beside `path`, checks them, and asks the policy. Where there is something
-/// to check, `path` is read and judged here: what a signature must be over is the bytes that the
-/// rules held for, not what stands there a moment later.
-pub fn judge_signatures(
-    files: &dyn Files,
-    path: &Path,
-    level: Level,
-    question: TrustQuestion<'_>,
-) -> (Authenticity, Option<Decision>) {
-    // What came through a pipe has nothing beside it, and is not there to be read a second time.
-    if path == Path::new("-") {
-        return (refused(question, PIPED), None);
-    }
-    match load(files, path, level) {
-        Ok(loaded) => {
-            let path = loaded.below.as_deref().unwrap_or(path);
-            judge_loaded(files, path, &loaded, (question, &OuterFiles::default()))
-        }
-        Err(error) => (refused(question, &unreadable(&error)), None),
-    }
-}
-
 const PIPED: &str = "it came through a pipe, unsigned";
 
-const NOT_NOTED: &str = "what was signed cannot be read";
-
-/// The answers about something that was loaded, from what was read then.
-pub fn judge_loaded(
-    files: &dyn Files,
-    path: &Path,
-    loaded: &Loaded,
-    (question, outer_files): (TrustQuestion<'_>, &OuterFiles),
-) -> (Authenticity, Option<Decision>) {
-    let outer = outer_path(files, path);
-    let mut found = outer
-        .as_ref()
-        .map_or_else(Vec::new, |outer| read_beside(files, outer));
-    found.extend_from_slice(&loaded.beside);
-    let (mut authenticity, decision) =
-        if found.is_empty() && (!question.is_asked() || outer.is_none()) {
-            (refused(question, PIPED), None)
-        } else {
-            match signable_of_loaded(files, path, loaded, outer_files) {
-                Ok(signable) => {
-                    let asked = Asked {
-                        files,
-                        path,
-                        found: &found,
-                        question,
-                    };
-                    match outer.as_ref().filter(|_| loaded.is_archived) {
-                        None => asked.ask(&signable, &mut Budget::of_unit()),
-                        Some(archive) => {
-                            let mut budget = outer_files.budget_of(archive).share();
-                            let answer = asked.ask(&signable, &mut budget);
-                            outer_files.charge(archive, &budget);
-                            answer
-                        }
-                    }
-                }
-                Err(error) => (refused(question, &unreadable(&error)), None),
-            }
-        };
-    authenticity.add_carried(&loaded.identity, loaded.report.findings());
-    (authenticity, decision)
-}
+const NOT_KEPT: &str = "what was signed cannot be read";
 
 /// What is asked about one unit.
 struct Asked<'a> {
@@ -410,6 +353,34 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Asks about a unit, which came in `archive` if there is one. A signature may also be over that archive as
+    /// a file, whose digest costs a second reading of it: it is computed only if the answer may depend on it.
+    fn answer(
+        &self,
+        mut signable: Signable,
+        archive: Option<&Path>,
+        outer_files: &OuterFiles,
+    ) -> Result<(Authenticity, Option<Decision>), String> {
+        let Some(archive) = archive else {
+            return Ok(self.ask(&signable, &mut Budget::of_unit()));
+        };
+        let before = outer_files.budget_of(archive);
+        let mut budget = before.share();
+        let policy = self.question.policy;
+        let is_denying = policy.is_some_and(|policy| !policy.policy.denied_digests.is_empty());
+        let mut answer = self.ask(&signable, &mut budget);
+        let mut signatures = answer.0.signatures.iter();
+        if is_denying || signatures.any(|note| note.state != SignedState::Signed) {
+            let digest = outer_files.digest_of(self.files, archive);
+            let digest = digest.map_err(|error| unreadable(&error))?;
+            signable.target.set_archive(digest, self.path != archive);
+            budget = before.share();
+            answer = self.ask(&signable, &mut budget);
+        }
+        outer_files.charge(archive, &budget);
+        Ok(answer)
+    }
+
     /// Checks the signatures and asks the policy and the log.
     fn ask(&self, signable: &Signable, budget: &mut Budget) -> (Authenticity, Option<Decision>) {
         let question = self.question;

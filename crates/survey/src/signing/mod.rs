@@ -12,7 +12,7 @@ pub use beside::{
     BESIDE, SignatureForm, files_beside_entry, path_beside, path_with_name, read_beside,
 };
 pub use judge::{
-    AskedLog, LoadedPolicy, OuterFiles, PolicyFileError, SignatureJudge, TrustQuestion,
-    chain_beside, judge_loaded, judge_noted, judge_signatures, load_policy,
+    AskedLog, JudgedUnit, LoadedPolicy, OuterFiles, PolicyFileError, SignatureJudge, TrustQuestion,
+    chain_beside, judge_trust, load_policy,
 };
 pub use target::{Signable, read_signable};

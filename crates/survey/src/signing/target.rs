@@ -17,144 +17,97 @@ use runseal_trust::facts::{read_facts, read_inputs};
 use runseal_trust::predicate::Facts;
 use runseal_trust::statement::Target;
 
-use super::judge::OuterFiles;
-use crate::load::{LoadError, Loaded, load};
-use crate::{Files, InsidePath, Noted};
+use super::judge::JudgedUnit;
+use crate::load::{LoadError, load};
+use crate::{Files, InsidePath, UnitContent};
 
 /// The manifest of a run bundle, which lists every other file.
 const SUMS: &str = "SHA256SUMS.txt";
 
-/// Something that can be signed.
+/// A unit that can be signed.
 #[derive(Debug)]
 pub struct Signable {
-    /// What stands for it.
+    /// The digests that identify it.
     pub target: Target,
     /// What it is.
     pub format: Format,
     /// What it says of itself.
     pub facts: Facts,
-    /// The files that went into a run.
+    /// The files that went into a run, if everything of it was kept.
     pub inputs: BTreeMap<String, Digest>,
-    /// The digest of a run's canonical RUN_OUTPUT.json.
+    /// The digest of a run's canonical RUN_OUTPUT.json, if everything of it was kept.
     pub output: Option<Digest>,
     /// Whether its rules hold.
     pub is_valid: bool,
 }
 
-/// Reads and verifies what is at `path`, in one go: the digests are of the bytes that were judged. What is
-/// signed has a name of its own, so a folder around it does not stand for it.
+/// Reads and verifies the unit at `path`: the digests are of the bytes that were judged. What is signed has a
+/// name of its own, so a folder around it is refused.
 ///
 /// # Errors
-/// When it cannot be read, or is of no known format.
+/// If it cannot be read, or is of no known format.
 pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Signable, LoadError> {
-    let loaded = load(files, path, level)?.by_its_name()?;
-    signable_of_loaded(files, path, &loaded, &OuterFiles::default())
+    let judged = load(files, path, level)?.by_its_name()?;
+    let documents = judged.parse();
+    let mut signable = signable_of(files, judged.unit(path), &judged.content, &documents)?;
+    if judged.content.is_archived
+        && let Some(archive) = outer_path(files, path)
+    {
+        let digest = archive_digest(files, &archive)?;
+        signable.target.set_archive(digest, path != archive);
+    }
+    Ok(signable)
 }
 
-/// The same of something that was loaded and judged already.
+/// The documents that policies ask about.
+pub(super) fn parse_facts(content: &UnitContent) -> BTreeMap<String, Document<'_>> {
+    let names = ["RUN_META.json", "run.json", "bundle.json", REDACTION];
+    let parsed = names.into_iter().filter_map(|name| {
+        let bytes = content.document(name)?;
+        // The manifest of a job may be long, and only its commitment matters here.
+        let is_long = name == "bundle.json";
+        if is_long && !str::from_utf8(bytes).is_ok_and(|text| text.contains("\"commitment\"")) {
+            return None;
+        }
+        let document = parse_document(bytes, &ReadOptions::default()).ok()?;
+        Some((name.to_owned(), document))
+    });
+    parsed.collect()
+}
+
+/// The digests and facts of a unit that was judged, from what was kept of it then. The digest of the archive
+/// that it came in is not among them: it costs a second reading of the whole file.
 ///
 /// # Errors
-/// When a part of it cannot be read or signed for.
-pub(super) fn signable_of_loaded(
+/// If a part of it cannot be signed for.
+pub(super) fn signable_of(
     files: &dyn Files,
-    path: &Path,
-    loaded: &Loaded,
-    outer_files: &OuterFiles,
+    unit: JudgedUnit<'_>,
+    content: &UnitContent,
+    documents: &BTreeMap<String, Document<'_>>,
 ) -> Result<Signable, LoadError> {
-    let documents = loaded.parse();
     let get = |name: &str| documents.get(name).map(Document::root);
-    let mut facts = read_facts(loaded.format, loaded.identity.ended_as.as_deref(), get);
-    let inputs = read_inputs(loaded.format, get);
-    let output = get("RUN_OUTPUT.json").filter(|_| loaded.format == Format::RunBundle);
-    let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
-    let mut target = target_of(files, path, loaded, outer_files)?;
-    if target.redaction.is_none() {
-        target.redaction = commitment_in(loaded.format, get);
-    }
+    let mut facts = read_facts(content.format, unit.identity.ended_as.as_deref(), get);
+    let mut target = target_of(files, unit.path, content)?;
+    target.redaction = target
+        .redaction
+        .or_else(|| commitment_in(content.format, get));
     if target.redaction.is_some() {
-        // A statement outlives its bundle: it must not say digests of what may be withheld later.
+        // A statement outlives its bundle: it must not give digests of what may be withheld later.
         facts.roots.clear();
-        if loaded.format == Format::Pack {
+        if content.format == Format::Pack {
             facts.ids.remove("bundle_id");
         }
     }
+    let output = get("RUN_OUTPUT.json").filter(|_| content.format == Format::RunBundle);
+    let output = output.and_then(|output| canonical_bytes(output, Dialect::Jcs).ok());
     Ok(Signable {
         target,
-        format: loaded.format,
+        format: content.format,
         facts,
-        inputs,
+        inputs: read_inputs(content.format, get),
         output: output.map(|bytes| Digest::of(&bytes)),
-        is_valid: loaded.is_valid(),
-    })
-}
-
-/// The same of something that was judged already, from what was noted then.
-///
-/// # Errors
-/// When a part of it cannot be signed for.
-pub(super) fn signable_of(
-    files: &dyn Files,
-    path: &Path,
-    noted: Noted,
-    (is_valid, ended_as): (bool, Option<&str>),
-) -> Result<Signable, LoadError> {
-    let Noted {
-        format,
-        document,
-        mut kept,
-        files: digests,
-        is_archived: _,
-        beside: _,
-    } = noted;
-    let name = name_of(files, path);
-    let parsed = ["RUN_META.json", "run.json", "bundle.json", REDACTION].map(|file| {
-        let bytes = kept.get(file)?;
-        // The manifest of a job may be long, and is asked for its commitment alone.
-        let is_needed = file != "bundle.json"
-            || str::from_utf8(bytes).is_ok_and(|text| text.contains("\"commitment\""));
-        if !is_needed {
-            return None;
-        }
-        Some((file, parse_document(bytes, &ReadOptions::default()).ok()?))
-    });
-    let get = |asked: &str| {
-        let mut found = parsed.iter().flatten();
-        found
-            .find(|(file, _)| *file == asked)
-            .map(|(_, document)| document.root())
-    };
-    let facts = read_facts(format, ended_as, get);
-    let commitment = commitment_in(format, get);
-    drop(parsed);
-    let mut target = match (document, format) {
-        (Some(bytes), _) => Target::of_file(&name, &name, bytes),
-        (None, Format::RunBundle) => {
-            let sums = kept.remove(SUMS).ok_or_else(|| SourceError::NotFound {
-                path: SUMS.to_owned(),
-            })?;
-            let mut target = Target::of_file(&name, SUMS, sums);
-            let commitment = kept.remove(REDACTION);
-            target.redaction = commitment.map(|bytes| (REDACTION.to_owned(), Digest::of(&bytes)));
-            target
-        }
-        (None, Format::Redacted) => {
-            let mut take = |name: &str| {
-                kept.remove(name).ok_or_else(|| SourceError::NotFound {
-                    path: name.to_owned(),
-                })
-            };
-            of_copy(&name, take(REDACTION)?, &take(REDACTED)?)
-        }
-        (None, _) => Target::of_folder(&name, all_digests(digests)?),
-    };
-    target.redaction = target.redaction.or(commitment);
-    Ok(Signable {
-        target,
-        format,
-        facts,
-        inputs: BTreeMap::new(),
-        output: None,
-        is_valid,
+        is_valid: unit.is_valid,
     })
 }
 
@@ -201,50 +154,36 @@ fn name_of(files: &dyn Files, path: &Path) -> String {
         .unwrap_or_default()
 }
 
-fn target_of(
-    files: &dyn Files,
-    path: &Path,
-    loaded: &Loaded,
-    outer_files: &OuterFiles,
-) -> Result<Target, SourceError> {
+fn target_of(files: &dyn Files, path: &Path, content: &UnitContent) -> Result<Target, SourceError> {
     let name = name_of(files, path);
-    let mut target = if let Some(bytes) = loaded.documents.get("") {
-        Target::of_file(&name, &name, bytes.clone())
-    } else if let Some(bytes) = &loaded.ledger {
-        Target::of_file(&name, &name, bytes.clone())
-    } else if loaded.format == Format::RunBundle {
-        let sums = match loaded.texts.get(SUMS) {
-            Some(bytes) => bytes.clone(),
-            None => read_as_judged(files, path, loaded, SUMS)?,
-        };
-        let mut target = Target::of_file(&name, SUMS, sums);
-        // What its redacted copies will have in common with it.
-        let mut files = loaded.files.iter();
-        if let Some(file) = files.find(|file| file.path == REDACTION) {
-            let digest = file.sha256.ok_or_else(|| SourceError::NotFound {
-                path: REDACTION.to_owned(),
-            })?;
-            target.redaction = Some((REDACTION.to_owned(), digest));
-        }
-        target
-    } else if loaded.format == Format::Redacted {
-        let take = |name: &str| match loaded.documents.get(name) {
-            Some(bytes) => Ok(bytes.clone()),
-            None => read_as_judged(files, path, loaded, name),
-        };
-        of_copy(&name, take(REDACTION)?, &take(REDACTED)?)
-    } else {
-        let files = loaded.files.iter();
-        let files = all_digests(files.map(|file| (file.path.clone(), file.sha256)))?;
-        Target::of_folder(&name, files)
-    };
-    if loaded.is_archived
-        && let Some(archive) = outer_path(files, path)
-    {
-        let is_beside_others = path != archive.as_path();
-        target.set_archive(outer_files.digest_of(files, &archive)?, is_beside_others);
+    if let Some(bytes) = &content.single {
+        return Ok(Target::of_file(&name, &name, bytes.clone()));
     }
-    Ok(target)
+    let take = |file: &str| {
+        let kept = content.documents.get(file).or(content.texts.get(file));
+        match kept {
+            Some(bytes) => Ok(bytes.clone()),
+            None => read_as_judged(files, path, content, file),
+        }
+    };
+    Ok(match content.format {
+        Format::RunBundle => {
+            let mut target = Target::of_file(&name, SUMS, take(SUMS)?);
+            // What its redacted copies will have in common with it.
+            let is_kept = content.documents.contains_key(REDACTION);
+            if is_kept || content.files.iter().any(|file| file.path == REDACTION) {
+                let digest = Digest::of(&take(REDACTION)?);
+                target.redaction = Some((REDACTION.to_owned(), digest));
+            }
+            target
+        }
+        Format::Redacted => of_copy(&name, take(REDACTION)?, &take(REDACTED)?),
+        _ => {
+            let digests = content.files.iter();
+            let digests = digests.map(|file| (file.path.clone(), file.sha256));
+            Target::of_folder(&name, all_digests(digests)?)
+        }
+    })
 }
 
 /// An archive as a subject of its own.
@@ -266,31 +205,29 @@ pub(super) fn outer_path(files: &dyn Files, path: &Path) -> Option<PathBuf> {
     Some(inside.map_or_else(|| path.to_owned(), |inside| inside.archive))
 }
 
-fn safe(name: &str) -> Result<SafePath, SourceError> {
-    SafePath::parse(name).map_err(|_| SourceError::NotFound {
-        path: name.to_owned(),
-    })
-}
-
-/// Reads a file that is too large to be kept. Its bytes count only if they are those that were judged.
+/// Reads a file that was too large to be kept. Its bytes count only if they are those that were judged.
 fn read_as_judged(
     files: &dyn Files,
     path: &Path,
-    loaded: &Loaded,
+    content: &UnitContent,
     name: &str,
 ) -> Result<Vec<u8>, SourceError> {
-    let mut members = loaded.files.iter();
+    let missing = || SourceError::NotFound {
+        path: name.to_owned(),
+    };
+    let mut members = content.files.iter();
     let judged = members.find(|file| file.path == name);
-    let judged = judged.and_then(|file| file.sha256);
+    let judged = judged.and_then(|file| file.sha256).ok_or_else(missing)?;
     let source = files.open_folder(path, true, None)?;
-    let bytes = source.read(&safe(name)?, JsonLimits::LARGEST_DOCUMENT)?;
-    match judged == Some(Digest::of(&bytes)) {
-        true => Ok(bytes),
-        false => Err(SourceError::Io {
-            path: name.to_owned(),
-            source: io::Error::other("it was changed after it was judged"),
-        }),
+    let safe = SafePath::parse(name).map_err(|_| missing())?;
+    let bytes = source.read(&safe, JsonLimits::LARGEST_DOCUMENT)?;
+    if judged == Digest::of(&bytes) {
+        return Ok(bytes);
     }
+    Err(SourceError::Io {
+        path: name.to_owned(),
+        source: io::Error::other("it was changed after it was judged"),
+    })
 }
 
 #[cfg(test)]
@@ -309,13 +246,15 @@ mod tests {
     #[test]
     fn list_too_large_to_be_kept_is_signed_for_only_as_it_was_judged() {
         let (files, path) = (folder("as judged\n"), Path::new("run"));
-        let outer = OuterFiles::default();
-        let mut loaded = load(&files, path, Level::Integrity).unwrap();
-        let kept = loaded.texts.remove(SUMS);
+        let mut judged = load(&files, path, Level::Integrity).unwrap();
+        let kept = judged.content.texts.remove(SUMS);
         assert_eq!(kept.as_deref(), Some(&b"as judged\n"[..]));
-        assert!(signable_of_loaded(&files, path, &loaded, &outer).is_ok());
-        let changed = folder("as changed since\n");
-        let refused = signable_of_loaded(&changed, path, &loaded, &outer).unwrap_err();
+        let sign = |files: &dyn Files| {
+            let documents = judged.parse();
+            signable_of(files, judged.unit(path), &judged.content, &documents)
+        };
+        assert!(sign(&files).is_ok());
+        let refused = sign(&folder("as changed since\n")).unwrap_err();
         let LoadError::Source(SourceError::Io { path, source }) = refused else {
             panic!("{refused}")
         };

@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use runseal_core::verify::Outcome;
 use runseal_core::verify::authenticity::{Authenticity, SignedState};
-use runseal_core::verify::{Level, Outcome};
 use runseal_fs::staging::StagingError;
 use runseal_fs::survey::LocalFiles;
 use runseal_runs::record::unpack::UnpackError;
 use runseal_runs::ro_crate::{CrateError, CrateWords, ExportableRun, Signer};
-use runseal_survey::signing::judge_signatures;
+use runseal_survey::signing::OuterFiles;
 
 use crate::error::CliError;
 use crate::inside::refuse_inside;
@@ -48,8 +48,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let trust = args.trust.open()?;
     let fail = |error| crate_error(error, &args.bundle, &args.output);
     let run = ExportableRun::open(&args.bundle).map_err(fail)?;
-    let level = Level::Integrity;
-    let (authenticity, _) = judge_signatures(&LocalFiles, &args.bundle, level, trust.question());
+    let asked = (trust.question(), &OuterFiles::default());
+    let judged = run.judged();
+    let (authenticity, _) = judged.judge_trust(&LocalFiles, &args.bundle, asked);
     check_trusted(&authenticity, &args.bundle)?;
     let words = CrateWords {
         license: args.license.as_deref(),

@@ -1,14 +1,15 @@
 //! `runseal trust explain`: which line of a policy accepts or refuses something, and why.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::verify::{Level, Outcome, one_line};
-use runseal_fs::signing::{TrustQuestion, judge_signatures};
+use runseal_fs::signing::{OuterFiles, TrustQuestion};
 
 use crate::commands::inspect::FormatArgs;
 use crate::error::CliError;
 use crate::loaded::load_path;
+use crate::places::files_for;
 use crate::signing::{open_policy, trust_time};
 use crate::ui;
 
@@ -35,14 +36,16 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let now = trust_time(args.at.as_deref())?;
     let policy = open_policy(&args.policy, now)?;
-    let loaded = load_path(&args.path, Level::Integrity)?;
+    let judged = load_path(&args.path, Level::Integrity)?;
     let question = TrustQuestion {
         policy: Some(&policy),
         keys: &[],
         now,
         log: None,
     };
-    let (authenticity, decision) = judge_signatures(&args.path, Level::Integrity, question);
+    let asked = (question, &OuterFiles::default());
+    let files = files_for([args.path.as_path()]);
+    let (authenticity, decision) = judged.judge_trust(files, Path::new(&judged.path), asked);
     let is_trusted = authenticity
         .trusted
         .as_ref()
@@ -50,9 +53,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let steps = decision.map(|decision| decision.steps).unwrap_or_default();
     if args.format.is_json() {
         let mut answer = Value::object([
-            ("path", Value::from(loaded.path.as_str())),
-            ("format", Value::from(loaded.format.name())),
-            ("intact", Value::from(loaded.is_valid())),
+            ("path", Value::from(judged.path.as_str())),
+            ("format", Value::from(judged.format().name())),
+            ("intact", Value::from(judged.is_valid())),
         ]);
         authenticity.add_to_json(&mut answer);
         let steps = steps.iter().map(|step| {
@@ -64,8 +67,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         answer.insert("steps", Value::array(steps));
         ui::print_json(&answer, Dialect::Kernel)?;
     } else {
-        let mut text = format!("{}: {}\n", one_line(&loaded.path), loaded.format.name());
-        let intact = if loaded.is_valid() {
+        let mut text = format!("{}: {}\n", one_line(&judged.path), judged.format().name());
+        let intact = if judged.is_valid() {
             "intact"
         } else {
             "NOT intact"

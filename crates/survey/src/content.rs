@@ -1,0 +1,594 @@
+//! What is kept of a unit while it is judged.
+//!
+//! Whatever is signed, catalogued or shown of a unit must be the bytes that its rules were asked about, so
+//! nothing is read a second time: a [`RememberingSource`] stands between the rules and the files, and what
+//! passed through it is the unit's [`UnitContent`].
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use runseal_core::digest::{Digest, Hasher};
+use runseal_core::formats::Format;
+use runseal_core::formats::definition::FilesBeside;
+use runseal_core::formats::redacted::chunks::ChunkedFile;
+use runseal_core::limits::JsonLimits;
+use runseal_core::path::SafePath;
+use runseal_core::source::{
+    Algorithms, ContentFact, Entry, EntryKind, EntryName, FileDigests, Got, MemberFile, Seen,
+    Source, SourceError, Want, look, read_bounded,
+};
+use runseal_trust::check::Found;
+
+/// Files whose bytes say what was signed: the manifest of a run bundle, and documents with a commitment or
+/// with facts that policies ask for.
+const FACTS: [&str; 6] = [
+    "SHA256SUMS.txt",
+    "REDACTION.json",
+    "REDACTED.json",
+    "RUN_META.json",
+    "run.json",
+    "bundle.json",
+];
+
+/// The most bytes that are kept of a file with facts that is read piece by piece.
+const MAX_STREAMED: usize = 8 << 20;
+/// The size up to which files other than JSON are kept to be shown.
+const SMALL: u64 = 1 << 20;
+/// The most bytes that are kept of a unit to be shown.
+const MOST: u64 = 64 << 20;
+
+/// How much is kept of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// The verdict alone.
+    Verdict,
+    /// What signatures and policies are about. A run bundle's manifest represents its files, so their digests
+    /// are not kept.
+    Facts,
+    /// The same, with the digest of every file and the bytes of the files with these names.
+    Digests(&'static [&'static str]),
+    /// Everything that can be shown, signed or compared: every digest, all documents, and small files.
+    Everything,
+}
+
+impl Keep {
+    fn keeps_digests_of(self, format: Format) -> bool {
+        match self {
+            Self::Verdict => false,
+            Self::Facts => !matches!(format, Format::RunBundle | Format::Redacted),
+            Self::Digests(_) | Self::Everything => true,
+        }
+    }
+
+    fn keeps_bytes_of(self, name: &str) -> bool {
+        match self {
+            Self::Verdict => false,
+            Self::Facts => FACTS.contains(&name),
+            Self::Digests(more) => FACTS.contains(&name) || more.contains(&name),
+            Self::Everything => true,
+        }
+    }
+}
+
+/// The bytes and digests of a unit, as they were when it was judged.
+#[derive(Debug)]
+pub struct UnitContent {
+    /// The unit's format.
+    pub format: Format,
+    /// The bytes of the unit, if it is a single document. A ledger's documents are its lines, so only here are
+    /// its bytes whole.
+    pub single: Option<Vec<u8>>,
+    /// The JSON documents of a bundle by name, or the lines of a ledger by number.
+    pub documents: BTreeMap<String, Vec<u8>>,
+    /// Other files by name.
+    pub texts: BTreeMap<String, Vec<u8>>,
+    /// The files with their digests, sorted by name; without those of a run bundle if only facts were kept.
+    pub files: Vec<MemberFile>,
+    /// Whether the unit came in an archive.
+    pub is_archived: bool,
+    /// Signatures beside the unit in that archive.
+    pub(crate) beside: Vec<Found>,
+}
+
+impl UnitContent {
+    /// Nothing yet.
+    pub(crate) fn empty(format: Format) -> Self {
+        Self {
+            format,
+            single: None,
+            documents: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            files: Vec::new(),
+            is_archived: false,
+            beside: Vec::new(),
+        }
+    }
+
+    /// A document in a file.
+    pub(crate) fn of_document(format: Format, bytes: Vec<u8>) -> Self {
+        Self {
+            single: Some(bytes),
+            ..Self::empty(format)
+        }
+    }
+
+    /// The bytes of the document with this name; a unit that is a single document has it under the empty name.
+    pub fn document(&self, name: &str) -> Option<&[u8]> {
+        let bytes = match name {
+            "" => self
+                .single
+                .as_ref()
+                .filter(|_| self.format != Format::Ledger),
+            name => self.documents.get(name),
+        };
+        bytes.map(Vec::as_slice)
+    }
+
+    /// The digest that identifies the content, whatever its name and location: the SHA-256 of a document's
+    /// bytes or, for a folder, of one line for each file. The same folder in an archive has the same digest.
+    ///
+    /// A line is `<sha256>  <path>`, sorted by path; anything other than a regular file has a dash instead of
+    /// a digest. The digest of every file must have been kept.
+    pub fn digest(&self) -> Digest {
+        if let Some(bytes) = &self.single {
+            return Digest::of(bytes);
+        }
+        let files: BTreeMap<_, _> = self
+            .files
+            .iter()
+            .map(|file| (&file.path, file.sha256))
+            .collect();
+        let mut hasher = Hasher::new();
+        for (path, digest) in files {
+            let digest = digest.map_or_else(|| "-".to_owned(), |digest| digest.to_string());
+            hasher.update(format!("{digest}  {path}\n").as_bytes());
+        }
+        hasher.finish()
+    }
+
+    fn insert(&mut self, name: &SafePath, bytes: Vec<u8>) {
+        let files = if name.as_str().ends_with(".json") {
+            &mut self.documents
+        } else {
+            &mut self.texts
+        };
+        files.insert(name.to_string(), bytes);
+    }
+}
+
+/// A source that remembers what is read through it.
+pub struct RememberingSource<'a> {
+    inner: &'a dyn Source,
+    format: Format,
+    keep: Keep,
+    /// Whether `inner` is in memory, so that it cannot change and is copied only at the end.
+    is_in_memory: bool,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    /// `None` until somebody lists them.
+    entries: Option<Vec<Entry>>,
+    files: BTreeMap<SafePath, RememberedFile>,
+    /// How many bytes are kept to be shown.
+    kept: u64,
+}
+
+#[derive(Default)]
+struct RememberedFile {
+    /// Size and digest.
+    fact: Option<(u64, Digest)>,
+    is_kept: bool,
+    /// The bytes, if they are kept here and not taken from memory at the end.
+    bytes: Option<Vec<u8>>,
+}
+
+impl<'a> RememberingSource<'a> {
+    /// Remembers as much as `keep` says of what is read from `inner`, which holds a unit of this format.
+    pub fn new(inner: &'a dyn Source, format: Format, keep: Keep) -> Self {
+        Self {
+            inner,
+            format,
+            keep,
+            is_in_memory: false,
+            memory: Mutex::default(),
+        }
+    }
+
+    /// The same for an `inner` that is in memory and gives every file any number of times.
+    pub fn in_memory(inner: &'a dyn Source, format: Format, keep: Keep) -> Self {
+        Self {
+            is_in_memory: keep == Keep::Everything,
+            ..Self::new(inner, format, keep)
+        }
+    }
+
+    /// Returns what was read. A file that no rule asked about is part of the whole all the same: it is read
+    /// now, once.
+    ///
+    /// # Errors
+    /// If nobody listed the files and they cannot be listed now, or a file in memory cannot be read again.
+    pub fn into_content(self) -> Result<UnitContent, SourceError> {
+        let listed = self.memory().entries.take();
+        let entries = match listed {
+            _ if !self.keep.keeps_digests_of(self.format) => Vec::new(),
+            Some(entries) => entries,
+            // Some formats are judged by a few files of known names.
+            None => self.inner.entries()?,
+        };
+        for entry in &entries {
+            if let (EntryKind::File, EntryName::Safe(name)) = (entry.kind, &entry.name)
+                && self
+                    .memory()
+                    .files
+                    .get(name)
+                    .is_none_or(|file| file.fact.is_none())
+            {
+                // What cannot be read is listed without a digest.
+                let _ = self.content(name);
+            }
+        }
+        let mut remembered = std::mem::take(&mut self.memory().files);
+        let mut content = UnitContent::empty(self.format);
+        for entry in entries {
+            let mut line = MemberFile {
+                path: entry.name.shown().to_owned(),
+                kind: None,
+                bytes: 0,
+                sha256: None,
+            };
+            match (entry.kind, &entry.name) {
+                (EntryKind::Directory, _) => continue,
+                (EntryKind::File, EntryName::Safe(name)) => {
+                    if let Some((bytes, digest)) = remembered.get(name).and_then(|file| file.fact) {
+                        line.bytes = bytes;
+                        line.sha256 = Some(digest);
+                    }
+                }
+                (EntryKind::File, EntryName::Unsafe(_)) => {}
+                (kind, _) => line.kind = Some(kind.with_article()),
+            }
+            content.files.push(line);
+        }
+        for (name, file) in &mut remembered {
+            if let Some(bytes) = file.bytes.take() {
+                content.insert(name, bytes);
+            } else if file.is_kept {
+                content.insert(name, self.inner.read(name, MOST)?);
+            }
+        }
+        Ok(content)
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a file. Its digest is computed only if somebody wants it.
+    fn remember(
+        &self,
+        path: &SafePath,
+        bytes: Option<&[u8]>,
+        fact: impl FnOnce() -> (u64, Digest),
+    ) {
+        let kept = bytes.filter(|_| self.keep.keeps_bytes_of(path.as_str()));
+        let fact = self.keep.keeps_digests_of(self.format).then(fact);
+        if kept.is_none() && fact.is_none() {
+            return;
+        }
+        let is_bounded = self.keep == Keep::Everything;
+        let mut memory = self.memory();
+        let room = MOST - memory.kept;
+        let kept = kept.filter(|bytes| !is_bounded || bytes.len() as u64 <= room);
+        let file = memory.files.entry(path.clone()).or_default();
+        file.fact = fact.or(file.fact);
+        if let (Some(kept), false) = (kept, file.is_kept) {
+            file.is_kept = true;
+            file.bytes = (!self.is_in_memory).then(|| kept.to_vec());
+            if is_bounded {
+                memory.kept += kept.len() as u64;
+            }
+        }
+    }
+
+    fn remember_whole(&self, path: &SafePath, bytes: &[u8]) {
+        self.remember(path, Some(bytes), || {
+            (bytes.len() as u64, Digest::of(bytes))
+        });
+    }
+
+    /// Sums a file up with `sum`, and keeps its bytes if they are few. `of_inner` is asked if the file cannot
+    /// be opened again.
+    fn keep_if_small<T>(
+        &self,
+        path: &SafePath,
+        sum: &mut dyn FnMut(&mut dyn Read) -> io::Result<T>,
+        fact_of: impl Fn(&T) -> (u64, Digest),
+        of_inner: impl Fn() -> Result<T, SourceError>,
+    ) -> Result<T, SourceError> {
+        let fail = |source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        };
+        if self.keep != Keep::Everything {
+            let summed = of_inner()?;
+            self.remember(path, None, || fact_of(&summed));
+            return Ok(summed);
+        }
+        let (summed, bytes) = match self.inner.open(path) {
+            Ok(mut file) => {
+                let limit = SMALL + 1;
+                let head = read_bounded(file.by_ref().take(limit), path.as_str(), 0, limit)?;
+                if head.len() as u64 > SMALL {
+                    let mut all = head.as_slice().chain(file);
+                    (sum(&mut all).map_err(fail)?, None)
+                } else {
+                    (sum(&mut head.as_slice()).map_err(fail)?, Some(head))
+                }
+            }
+            // A file of an archive that was read as a stream and not kept.
+            Err(SourceError::TooLarge { .. }) => (of_inner()?, None),
+            Err(error) => return Err(error),
+        };
+        self.remember(path, bytes.as_deref(), || fact_of(&summed));
+        Ok(summed)
+    }
+}
+
+/// A file that is read piece by piece; it is remembered at its end.
+struct RememberingReader<'a> {
+    source: &'a RememberingSource<'a>,
+    path: SafePath,
+    inner: Box<dyn Read + Send + 'a>,
+    size: u64,
+    /// `None` once the end was seen.
+    hasher: Option<Hasher>,
+    /// The bytes, if they are to be kept and are few enough.
+    kept: Option<Vec<u8>>,
+}
+
+impl Read for RememberingReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        match (&mut self.hasher, count) {
+            (Some(hasher), 1..) => {
+                hasher.update(&buffer[..count]);
+                self.size += count as u64;
+                if let Some(mut kept) = self.kept.take()
+                    && kept.len() + count <= MAX_STREAMED
+                {
+                    kept.extend_from_slice(&buffer[..count]);
+                    self.kept = Some(kept);
+                }
+            }
+            (Some(_), 0) if !buffer.is_empty() => {
+                if let Some(hasher) = self.hasher.take() {
+                    let kept = self.kept.take();
+                    let fact = || (self.size, hasher.finish());
+                    self.source.remember(&self.path, kept.as_deref(), fact);
+                }
+            }
+            _ => {}
+        }
+        Ok(count)
+    }
+}
+
+impl Source for RememberingSource<'_> {
+    fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+        let entries = self.inner.entries()?;
+        if self.keep.keeps_digests_of(self.format) {
+            self.memory().entries = Some(entries.clone());
+        }
+        Ok(entries)
+    }
+
+    fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+        if self.keep == Keep::Everything {
+            // What is opened to be judged is to be shown, so it is kept like what is read whole.
+            let bytes = self.read(path, JsonLimits::LARGEST_DOCUMENT)?;
+            return Ok(Box::new(io::Cursor::new(bytes)));
+        }
+        Ok(Box::new(RememberingReader {
+            source: self,
+            path: path.clone(),
+            inner: self.inner.open(path)?,
+            size: 0,
+            hasher: Some(Hasher::new()),
+            kept: self.keep.keeps_bytes_of(path.as_str()).then(Vec::new),
+        }))
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.view(path, limit).map(Cow::into_owned)
+    }
+
+    fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
+        let bytes = self.inner.view(path, limit)?;
+        self.remember_whole(path, &bytes);
+        Ok(bytes)
+    }
+
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        self.keep_if_small(
+            path,
+            &mut |file| ContentFact::read(file),
+            |content| (content.bytes, content.sha256),
+            || self.inner.content(path),
+        )
+    }
+
+    fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
+        self.keep_if_small(
+            path,
+            &mut |file| FileDigests::read(file, wanted),
+            |digests| (digests.bytes, digests.sha256),
+            || self.inner.digests(path, wanted),
+        )
+    }
+
+    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
+        let chunks = self.inner.chunks(path)?;
+        self.remember(path, None, || (chunks.size, chunks.sha256));
+        Ok(chunks)
+    }
+
+    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+        self.inner.do_both(first, second);
+    }
+
+    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
+        self.inner.together(files, work);
+    }
+
+    fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
+        if self.keep == Keep::Everything {
+            for (at, (path, want)) in files.iter().enumerate() {
+                see(at, look(self, path, *want));
+            }
+            return;
+        }
+        self.inner.visit(files, &|at, seen| {
+            let path = &files[at].0;
+            match &seen {
+                Ok(Got::Whole(bytes)) => self.remember_whole(path, bytes),
+                Ok(Got::Fact(fact)) => self.remember(path, None, || (fact.bytes, fact.sha256)),
+                Ok(Got::Digests(digests)) => {
+                    self.remember(path, None, || (digests.bytes, digests.sha256));
+                }
+                Err(_) => {}
+            }
+            see(at, seen);
+        });
+    }
+}
+
+/// Files beside a document, and the bytes of those that are small.
+pub(super) struct KeptBeside<'a> {
+    inner: &'a dyn FilesBeside,
+    kept: Mutex<BTreeMap<SafePath, Vec<u8>>>,
+}
+
+impl<'a> KeptBeside<'a> {
+    pub(super) fn new(inner: &'a dyn FilesBeside) -> Self {
+        Self {
+            inner,
+            kept: Mutex::default(),
+        }
+    }
+
+    /// What was kept, by path.
+    pub(super) fn into_kept(self) -> BTreeMap<SafePath, Vec<u8>> {
+        self.kept
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FilesBeside for KeptBeside<'_> {
+    fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken: u64 = kept().values().map(|bytes| bytes.len() as u64).sum();
+        let bytes = match self.inner.read(path, SMALL.min(MOST.saturating_sub(taken))) {
+            Err(SourceError::TooLarge { .. }) => return self.inner.content(path),
+            read => read?,
+        };
+        let fact = ContentFact::read(bytes.as_slice()).map_err(|source| SourceError::Io {
+            path: path.to_string(),
+            source,
+        })?;
+        kept().insert(path.clone(), bytes);
+        Ok(fact)
+    }
+
+    fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
+        self.inner.read(path, limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use runseal_core::source::MemorySource;
+    use runseal_core::verify::Level;
+
+    use super::*;
+    use crate::judge::judge_source;
+
+    /// A source in which another file turns up once it was listed.
+    struct Growing {
+        inner: MemorySource,
+        grown: MemorySource,
+        was_listed: AtomicBool,
+    }
+
+    impl Source for Growing {
+        fn entries(&self) -> Result<Vec<Entry>, SourceError> {
+            match self.was_listed.swap(true, Ordering::Relaxed) {
+                false => self.inner.entries(),
+                true => self.grown.entries(),
+            }
+        }
+
+        fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
+            self.grown.open(path)
+        }
+    }
+
+    #[test]
+    fn files_shown_are_those_that_were_listed_when_it_was_judged() {
+        let file = |name: &str| (SafePath::parse(name).unwrap(), b"{}".to_vec());
+        let source = Growing {
+            inner: MemorySource::new([file("RUN_META.json")]),
+            grown: MemorySource::new([file("RUN_META.json"), file("added.txt")]),
+            was_listed: AtomicBool::new(false),
+        };
+        let source = RememberingSource::new(&source, Format::RunBundle, Keep::Everything);
+        judge_source("", &source, Format::RunBundle, Level::Integrity).unwrap();
+        let content = source.into_content().unwrap();
+        let names: Vec<_> = content
+            .files
+            .iter()
+            .map(|file| file.path.as_str())
+            .collect();
+        assert_eq!(names, ["RUN_META.json"]);
+        assert_eq!(content.documents["RUN_META.json"], b"{}");
+    }
+
+    #[test]
+    fn remembered_digests_are_of_the_bytes_that_were_read() {
+        let path = |name: &str| SafePath::parse(name).unwrap();
+        let inner = MemorySource::new([
+            (path("run.json"), b"{}".to_vec()),
+            (path("a"), b"1".to_vec()),
+            (path("opened"), b"3".to_vec()),
+            (path("unread"), b"2".to_vec()),
+        ]);
+        let source = RememberingSource::new(&inner, Format::Pack, Keep::Facts);
+        source.entries().unwrap();
+        let wanted = [(path("run.json"), Want::Whole(9)), (path("a"), Want::Fact)];
+        source.visit(&wanted, &|_, seen| assert!(seen.is_ok()));
+        let mut opened = source.open(&path("opened")).unwrap();
+        opened.read_to_end(&mut Vec::new()).unwrap();
+        drop(opened);
+        assert!(source.memory().files.contains_key(&path("opened")));
+        let content = source.into_content().unwrap();
+        let expected = [
+            ("a", "1"),
+            ("opened", "3"),
+            ("run.json", "{}"),
+            ("unread", "2"),
+        ];
+        let expected = expected.map(|(name, text)| (name, Some(Digest::of(text.as_bytes()))));
+        let files = content.files.iter();
+        let files: Vec<_> = files
+            .map(|file| (file.path.as_str(), file.sha256))
+            .collect();
+        assert_eq!(files, expected);
+        assert_eq!(content.documents["run.json"], b"{}");
+    }
+}
