@@ -79,17 +79,8 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// A sandbox that isolates, for callers whose next step is a run: it only checks what needs
-    /// no process. A layer that proves missing refuses the run itself.
-    ///
-    /// # Errors
-    /// [`Missing`] names a layer that this machine certainly does not offer, and why.
-    pub fn with_isolation() -> Result<Sandbox, Missing> {
-        Sandbox::at(Isolation::Full)
-    }
-
-    /// A sandbox of exactly this level, chosen by a person by name. Like
-    /// [`Sandbox::with_isolation`] it checks only what needs no process.
+    /// A sandbox of exactly this level, for callers whose next step is a run: it only checks what needs no
+    /// process. A layer that proves missing refuses the run itself.
     ///
     /// # Errors
     /// [`Missing`] names a layer of that level that this machine certainly does not offer.
@@ -103,9 +94,8 @@ impl Sandbox {
         return Err(unsupported());
     }
 
-    /// The same as [`Sandbox::with_isolation`], but sets every layer of isolation up once, for
-    /// an empty command, before it answers: for callers who need to know before they begin
-    /// whether they could run anything.
+    /// The same for full isolation, but sets every layer up once, for an empty command, before it answers:
+    /// for callers who need to know before they begin whether they could run anything.
     ///
     /// # Errors
     /// [`Missing`] names the first layer that this machine does not offer, and why.

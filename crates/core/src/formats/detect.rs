@@ -155,15 +155,6 @@ fn ends_with_any(name: &[u8], endings: &[&[u8]]) -> bool {
     endings.iter().any(ends)
 }
 
-/// How several formats are named in a message.
-pub fn several(formats: &[Format]) -> String {
-    let names: Vec<_> = formats.iter().map(|format| format.title()).collect();
-    format!(
-        "it could be a {}: it has marks of each",
-        names.join(" or a ")
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -22,7 +22,6 @@ use super::accesses::{ListedName, PresentEntry};
 use super::ahead::FilesAhead;
 use super::documents::{FileEntry, list_files, list_texts};
 use super::packages::{Package, PackageLists};
-use crate::run::verify::prepare_schemas;
 use runseal_fs::input::open_regular;
 use runseal_fs::stream::{BUFFER, digest_through};
 use runseal_fs::threads::processors;
@@ -64,8 +63,6 @@ impl PackageReader {
         let (running, ended) = mpsc::channel();
         let thread = thread::Builder::new().spawn(move || {
             let _ = beginning.recv();
-            // Without it they are made when they are needed.
-            let _ = thread::Builder::new().spawn(prepare_schemas);
             let mut lists = PackageLists::load();
             if ended.recv_timeout(LONG) == Err(mpsc::RecvTimeoutError::Timeout) {
                 lists.read_all_while(|| ended.try_recv() == Err(mpsc::TryRecvError::Empty));

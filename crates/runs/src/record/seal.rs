@@ -456,8 +456,3 @@ impl<'a> Program<'a> {
         }
     }
 }
-
-/// Whether anything was observed at all.
-pub fn was_observed(observation: Option<&Observation>) -> bool {
-    observation.is_some_and(Observation::is_there)
-}

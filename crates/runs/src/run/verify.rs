@@ -206,18 +206,3 @@ pub(crate) fn judge_redacted_run<'a>(
     });
     Ok((judgement, verified))
 }
-
-/// Builds what every schema is checked against, which takes longer than checking most schemas.
-/// Called when there is time; otherwise the first schema would build it.
-pub(crate) fn prepare_schemas() {
-    if let Ok(schema) = parse_document(USUAL_SCHEMA.as_bytes(), &ReadOptions::default()) {
-        // The result does not matter.
-        let _ = Schema::compile(schema.root());
-    }
-}
-
-/// A schema with the most common keywords.
-const USUAL_SCHEMA: &str = r#"{"$schema":"https://json-schema.org/draft/2020-12/schema",
-    "type":"object","required":["a"],"additionalProperties":false,"properties":{
-    "a":{"type":"array","items":{"type":"string","pattern":"^x","minLength":1}},
-    "b":{"enum":["x"]},"c":{"type":"integer","minimum":0},"d":{"additionalProperties":{"type":"string"}}}}"#;

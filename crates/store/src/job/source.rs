@@ -177,11 +177,6 @@ impl SourceTree {
     }
 }
 
-/// The text of a section, if the file still is the one that was indexed.
-pub fn section_text<'t>(text: &'t str, section: &SectionRecord) -> Result<&'t str, ReadFailure> {
-    section_record_range(text, section).map(|range| &text[range])
-}
-
 /// The range of a section in its file's text, if the file still is the one that was indexed.
 pub fn section_record_range(
     text: &str,
