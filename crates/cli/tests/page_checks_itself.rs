@@ -329,6 +329,40 @@ fn page_about_one_run_of_an_archive_carries_no_other() {
 }
 
 #[test]
+fn page_about_a_list_or_a_recording_has_nothing_that_those_do_not_name() {
+    let (_folder, bench) = bench();
+    // Three bytes are four characters of base64, wherever they are.
+    let secret = "sesame";
+    let encoded = "c2VzYW1l";
+    bench.write("d/a.txt", "public");
+    let sums = "efa1f375d76194fa51a3556a97e641e61685f914d446979da50a551a4333ffd7  a.txt\n";
+    bench.write("d/SHA256SUMS", sums);
+    for name in [
+        "d/private.txt",
+        "d/.env",
+        "d/.ssh/id",
+        "rec.bodies/notes.txt",
+    ] {
+        bench.write(name, secret);
+    }
+    let recording = project_root().join("vectors/model-io/ok-proxy/input.json");
+    fs::copy(recording, bench.path("rec.json")).unwrap();
+    for path in ["d/SHA256SUMS", "d", "rec.json"] {
+        for embed in [&[][..], &["--embed"]] {
+            let _ = fs::remove_file(bench.path("page.html"));
+            ok(
+                &bench,
+                &[&["report", path, "-o", "page.html"], embed].concat(),
+            );
+            let page = bench.read("page.html");
+            for part in [secret, encoded, "private.txt", "notes.txt", ".ssh"] {
+                assert!(!page.contains(part), "{path} {embed:?}: {part}");
+            }
+        }
+    }
+}
+
+#[test]
 fn page_carries_no_more_than_it_may_and_no_links() {
     let (_folder, bench) = bench();
     simple(&bench, "run", "x");

@@ -25,13 +25,24 @@ pub fn is_hidden(c: char) -> bool {
         | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}'
         | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}'
         | '\u{feff}'
         | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}' => true,
         _ => false,
     }
+}
+
+/// Whether `c` only says that the emoji before it is shown in colour or as text. Several in a row could carry a message.
+fn is_emoji_style(before: Option<char>, c: char) -> bool {
+    let is_emoji = |c: char| {
+        matches!(c, '#' | '*' | '0'..='9' | '©' | '®')
+            || matches!(c, '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}')
+    };
+    matches!(c, '\u{fe0e}' | '\u{fe0f}') && before.is_some_and(is_emoji)
 }
 
 /// The text with what `write` makes of each character that `is_replaced`.
@@ -40,16 +51,18 @@ fn replace(
     is_replaced: impl Fn(char) -> bool,
     write: impl Fn(char, &mut String),
 ) -> Cow<'_, str> {
-    let Some(first) = text.find(&is_replaced) else {
+    if !text.contains(&is_replaced) {
         return Cow::Borrowed(text);
-    };
+    }
     let mut shown = String::with_capacity(text.len() + 64);
-    shown.push_str(&text[..first]);
-    for c in text[first..].chars() {
-        match is_replaced(c) {
-            true => write(c, &mut shown),
-            false => shown.push(c),
+    let mut before = None;
+    for c in text.chars() {
+        if is_replaced(c) && !is_emoji_style(before, c) {
+            write(c, &mut shown);
+        } else {
+            shown.push(c);
         }
+        before = Some(c);
     }
     Cow::Owned(shown)
 }
@@ -130,6 +143,9 @@ mod tests {
         );
         assert_eq!(reveal("tags \u{e0041}"), "tags \\u{e0041}");
         assert!(matches!(reveal("Grüße\n\t日本 👍"), Cow::Borrowed(_)));
+        assert_eq!(reveal("a\u{fe01}b\u{fe0f}"), "a\\u{fe01}b\\u{fe0f}");
+        assert_eq!(reveal("⚠\u{fe0f} \u{1bca0}"), "⚠\u{fe0f} \\u{1bca0}");
+        assert_eq!(reveal("⚠\u{fe0f}\u{fe0f}"), "⚠\u{fe0f}\\u{fe0f}");
     }
 
     #[test]

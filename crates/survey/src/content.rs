@@ -5,7 +5,7 @@
 //! passed through it is the unit's [`UnitContent`].
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -86,6 +86,9 @@ pub struct UnitContent {
     pub texts: BTreeMap<String, Vec<u8>>,
     /// The files with their digests, sorted by name; without those of a run bundle if only facts were kept.
     pub files: Vec<MemberFile>,
+    /// Files in the folder of a list of checksums that the list does not name. They are not shown, and their
+    /// bytes are not kept; a signature on the folder covers them.
+    pub others: Vec<MemberFile>,
     /// Whether the unit came in an archive.
     pub is_archived: bool,
     /// Signatures beside the unit in that archive.
@@ -101,6 +104,7 @@ impl UnitContent {
             documents: BTreeMap::new(),
             texts: BTreeMap::new(),
             files: Vec::new(),
+            others: Vec::new(),
             is_archived: false,
             beside: Vec::new(),
         }
@@ -126,6 +130,24 @@ impl UnitContent {
         bytes.map(Vec::as_slice)
     }
 
+    /// The documents by name, as [`Self::document`] has them.
+    pub fn documents(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let single = self.document("").map(|bytes| ("", bytes));
+        let named = self.documents.iter();
+        let named = named.map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
+        single.into_iter().chain(named)
+    }
+
+    /// Every file in the unit's folder with its digest.
+    pub fn all_files(&self) -> impl Iterator<Item = &MemberFile> {
+        self.files.iter().chain(&self.others)
+    }
+
+    /// Whether the file with this name belongs to the unit, and not only to the folder that it is in.
+    pub fn includes(&self, name: &str) -> bool {
+        self.files.iter().any(|file| file.path == name)
+    }
+
     /// The digest that identifies the content, whatever its name and location: the SHA-256 of a document's
     /// bytes or, for a folder, of one line for each file. The same folder in an archive has the same digest.
     ///
@@ -135,11 +157,8 @@ impl UnitContent {
         if let Some(bytes) = &self.single {
             return Digest::of(bytes);
         }
-        let files: BTreeMap<_, _> = self
-            .files
-            .iter()
-            .map(|file| (&file.path, file.sha256))
-            .collect();
+        let files = self.all_files().map(|file| (&file.path, file.sha256));
+        let files: BTreeMap<_, _> = files.collect();
         let mut hasher = Hasher::new();
         for (path, digest) in files {
             let digest = digest.map_or_else(|| "-".to_owned(), |digest| digest.to_string());
@@ -219,20 +238,30 @@ impl<'a> RememberingSource<'a> {
             // Some formats are judged by a few files of known names.
             None => self.inner.entries()?,
         };
+        let mut content = UnitContent::empty(self.format);
+        let mut others = BTreeSet::new();
         for entry in &entries {
-            if let (EntryKind::File, EntryName::Safe(name)) = (entry.kind, &entry.name)
-                && self
-                    .memory()
-                    .files
-                    .get(name)
-                    .is_none_or(|file| file.fact.is_none())
-            {
-                // What cannot be read is listed without a digest.
-                let _ = self.content(name);
+            let (EntryKind::File, EntryName::Safe(name)) = (entry.kind, &entry.name) else {
+                continue;
+            };
+            let is_asked = self
+                .memory()
+                .files
+                .get(name)
+                .map(|file| file.fact.is_some());
+            // What cannot be read is listed without a digest.
+            match is_asked {
+                Some(true) => {}
+                None if self.format == Format::Checksums => {
+                    others.insert(name.clone());
+                    if let Ok(fact) = self.inner.content(name) {
+                        self.remember(name, None, || (fact.bytes, fact.sha256));
+                    }
+                }
+                _ => drop(self.content(name)),
             }
         }
         let mut remembered = std::mem::take(&mut self.memory().files);
-        let mut content = UnitContent::empty(self.format);
         for entry in entries {
             let mut line = MemberFile {
                 path: entry.name.shown().to_owned(),
@@ -240,9 +269,11 @@ impl<'a> RememberingSource<'a> {
                 bytes: 0,
                 sha256: None,
             };
+            let mut is_other = false;
             match (entry.kind, &entry.name) {
                 (EntryKind::Directory, _) => continue,
                 (EntryKind::File, EntryName::Safe(name)) => {
+                    is_other = others.contains(name);
                     if let Some((bytes, digest)) = remembered.get(name).and_then(|file| file.fact) {
                         line.bytes = bytes;
                         line.sha256 = Some(digest);
@@ -251,7 +282,11 @@ impl<'a> RememberingSource<'a> {
                 (EntryKind::File, EntryName::Unsafe(_)) => {}
                 (kind, _) => line.kind = Some(kind.with_article()),
             }
-            content.files.push(line);
+            if is_other {
+                content.others.push(line);
+            } else {
+                content.files.push(line);
+            }
         }
         for (name, file) in &mut remembered {
             if let Some(bytes) = file.bytes.take() {
@@ -469,7 +504,14 @@ impl Source for RememberingSource<'_> {
 /// Files beside a document, and the bytes of those that are small.
 pub(super) struct KeptBeside<'a> {
     inner: &'a dyn FilesBeside,
-    kept: Mutex<BTreeMap<SafePath, Vec<u8>>>,
+    kept: Mutex<BTreeMap<SafePath, KeptFile>>,
+}
+
+/// A file beside a document.
+pub(super) struct KeptFile {
+    pub(super) fact: (u64, Digest),
+    /// Its bytes, if it is small.
+    pub(super) bytes: Option<Vec<u8>>,
 }
 
 impl<'a> KeptBeside<'a> {
@@ -481,7 +523,7 @@ impl<'a> KeptBeside<'a> {
     }
 
     /// What was kept, by path.
-    pub(super) fn into_kept(self) -> BTreeMap<SafePath, Vec<u8>> {
+    pub(super) fn into_kept(self) -> BTreeMap<SafePath, KeptFile> {
         self.kept
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
@@ -491,17 +533,23 @@ impl<'a> KeptBeside<'a> {
 impl FilesBeside for KeptBeside<'_> {
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken: u64 = kept().values().map(|bytes| bytes.len() as u64).sum();
-        let bytes = match self.inner.read(path, SMALL.min(MOST.saturating_sub(taken))) {
-            Err(SourceError::TooLarge { .. }) => return self.inner.content(path),
-            read => read?,
+        let sizes = |file: &KeptFile| file.bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        let taken: u64 = kept().values().map(sizes).sum();
+        let (content, bytes) = match self.inner.read(path, SMALL.min(MOST.saturating_sub(taken))) {
+            Err(SourceError::TooLarge { .. }) => (self.inner.content(path)?, None),
+            read => {
+                let bytes = read?;
+                let content = ContentFact::read(bytes.as_slice());
+                let content = content.map_err(|source| SourceError::Io {
+                    path: path.to_string(),
+                    source,
+                })?;
+                (content, Some(bytes))
+            }
         };
-        let fact = ContentFact::read(bytes.as_slice()).map_err(|source| SourceError::Io {
-            path: path.to_string(),
-            source,
-        })?;
-        kept().insert(path.clone(), bytes);
-        Ok(fact)
+        let fact = (content.bytes, content.sha256);
+        kept().insert(path.clone(), KeptFile { fact, bytes });
+        Ok(content)
     }
 
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {

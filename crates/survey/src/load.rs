@@ -225,17 +225,11 @@ impl Judged {
     /// The documents that are JSON, as many as may be held together.
     pub fn parse(&self) -> BTreeMap<String, Document<'_>> {
         let mut options = ReadOptions::default();
-        let single = self.content.document("").map(|bytes| ("", bytes));
-        let documents = self.content.documents.iter();
-        let documents = documents.map(|(name, bytes)| (name.as_str(), bytes.as_slice()));
-        let parsed = single
-            .into_iter()
-            .chain(documents)
-            .filter_map(|(name, bytes)| {
-                let document = parse_document(bytes, &options).ok()?;
-                options.share_with(&document);
-                Some((name.to_owned(), document))
-            });
+        let parsed = self.content.documents().filter_map(|(name, bytes)| {
+            let document = parse_document(bytes, &options).ok()?;
+            options.share_with(&document);
+            Some((name.to_owned(), document))
+        });
         parsed.collect()
     }
 }
@@ -399,18 +393,25 @@ pub(super) fn load_document(
             }
         }
     }
-    let member = |path: &str, bytes: &[u8]| MemberFile {
-        path: path.to_owned(),
+    let name = if name.is_empty() { path } else { name };
+    content.files.push(MemberFile {
+        path: name.to_owned(),
         kind: None,
         bytes: bytes.len() as u64,
-        sha256: Some(Digest::of(bytes)),
-    };
-    let name = if name.is_empty() { path } else { name };
-    content.files.push(member(name, &bytes));
+        sha256: Some(Digest::of(&bytes)),
+    });
     // Bodies of a recording lie beside it.
-    for (path, bytes) in kept.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
-        content.files.push(member(path.as_str(), &bytes));
-        content.texts.insert(path.to_string(), bytes);
+    for (path, file) in kept.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
+        let (bytes, digest) = file.fact;
+        content.files.push(MemberFile {
+            path: path.to_string(),
+            kind: None,
+            bytes,
+            sha256: Some(digest),
+        });
+        if let Some(bytes) = file.bytes {
+            content.texts.insert(path.to_string(), bytes);
+        }
     }
     content.single = Some(bytes.into_owned());
     Ok(Some(Judged::new(path, judgement, content)))

@@ -26,6 +26,8 @@ struct Turncoat {
     before: MemoryFiles<'static>,
     after: MemoryFiles<'static>,
     opened: AtomicUsize,
+    /// How often a file with signatures was read.
+    signatures_read: AtomicUsize,
 }
 
 impl Turncoat {
@@ -34,6 +36,7 @@ impl Turncoat {
             before,
             after,
             opened: AtomicUsize::new(0),
+            signatures_read: AtomicUsize::new(0),
         }
     }
 
@@ -75,6 +78,9 @@ impl Files for Turncoat {
     }
 
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError> {
+        let is_signature = path.extension().is_some_and(|ending| ending == "jsonl");
+        self.signatures_read
+            .fetch_add(usize::from(is_signature), Ordering::Relaxed);
         self.now().read(path, limit)
     }
 
@@ -267,4 +273,52 @@ fn signatures_beside_a_manifest_are_about_the_bundle_that_was_judged() {
     assert!(!survey.results()[0].is_valid());
     let found = survey.authenticity_of(&survey.results()[0]).unwrap();
     assert_eq!(found.signatures.len(), 1);
+}
+
+/// A tar with these files.
+fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = Vec::new();
+    for (name, content) in files {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[100..108].copy_from_slice(b"0000644\0");
+        header[108..116].copy_from_slice(b"0000000\0");
+        header[116..124].copy_from_slice(b"0000000\0");
+        header[124..136].copy_from_slice(format!("{:011o}\0", content.len()).as_bytes());
+        header[136..148].copy_from_slice(b"00000000000\0");
+        header[148..156].copy_from_slice(b"        ");
+        header[156] = b'0';
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        tar.extend(header);
+        tar.extend(*content);
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    }
+    tar.resize(tar.len() + 1024, 0);
+    tar
+}
+
+#[test]
+fn signatures_beside_an_archive_are_read_once_for_all_units_in_it() {
+    let receipt = fs::read(vector("receipt/ok-chain/input.json")).unwrap();
+    let entries = ["a.json", "b.json", "c.json"].map(|name| (name, receipt.as_slice()));
+    let mut archive = MemoryFiles::default();
+    let tar = Cow::Owned(tar_of(&entries));
+    archive.add_file("all.tar", tar).unwrap();
+    let signatures = Cow::Borrowed(&b"{\"a\":1}\n"[..]);
+    archive
+        .add_file("all.tar.intoto.jsonl", signatures)
+        .unwrap();
+    let files = Turncoat::new(archive.clone(), archive);
+    let question = TrustQuestion {
+        policy: None,
+        keys: &[],
+        now: 0,
+        log: None,
+    };
+    let judge = SignatureJudge::new(&files, question);
+    let survey = survey_of(&files, "all.tar", &judge);
+    assert_eq!(survey.results().len(), 3, "{survey:?}");
+    assert_eq!(files.signatures_read.load(Ordering::Relaxed), 1);
 }

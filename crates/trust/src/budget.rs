@@ -67,6 +67,14 @@ impl Budget {
         self.spent
     }
 
+    /// Pays for reading a statement of `bytes` bytes. A short one costs nothing: its signature is paid for.
+    ///
+    /// # Errors
+    /// If too little is left; nothing is left then.
+    pub fn pay_reading(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        self.pay(u32::try_from(bytes / BYTES_A_CHECK).unwrap_or(u32::MAX))
+    }
+
     /// Pays for one check of a signature over `bytes` bytes.
     ///
     /// # Errors

@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if args.recursive {
         return write_site(path, &args.output, level, &trust);
     }
-    let whole = match args.embed {
+    let mut whole = match args.embed {
         true => Some(WholeFiles::read(path)?),
         false => None,
     };
@@ -98,6 +98,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         None => load_path(path, level)?,
     };
+    if let Some(whole) = &mut whole {
+        whole.keep_only_of(&judged.content);
+    }
+    let carried = whole.as_ref().and_then(WholeFiles::carried);
     let comparison = match &args.against {
         Some(other) => Some(compare_with(&judged, other, level)?),
         None => None,

@@ -17,7 +17,7 @@ use runseal_fs::signing::{BESIDE, path_beside, path_with_name};
 use runseal_fs::survey::{LocalFiles, detect_path};
 use runseal_report::Carried;
 use runseal_report::limits::CARRIED;
-use runseal_survey::MemoryFiles;
+use runseal_survey::{MemoryFiles, UnitContent};
 
 use crate::error::CliError;
 
@@ -34,6 +34,8 @@ pub enum WholeFiles {
         list: Vec<(String, Vec<u8>)>,
         /// The path to verify among these files.
         path: String,
+        /// Whether they are the files of a folder.
+        is_folder: bool,
     },
     /// There is more than a page may carry; how many bytes.
     TooLarge(u64),
@@ -65,9 +67,11 @@ impl WholeFiles {
         let name = name.ok_or_else(|| refusal(&shown, "its name is no text"))?;
         let mut list = Vec::new();
         let mut room = CARRIED;
-        let read = match whole.is_dir() {
-            true => read_folder(&whole, name, &mut list, &mut room),
-            false => read_document(&whole, name, &mut list, &mut room),
+        let is_folder = whole.is_dir();
+        let read = if is_folder {
+            read_folder(&whole, name, &mut list, &mut room)
+        } else {
+            read_document(&whole, name, &mut list, &mut room)
         };
         match read {
             Err(SourceError::TooLarge { .. }) => {
@@ -99,7 +103,27 @@ impl WholeFiles {
             files: Box::new(files),
             list,
             path,
+            is_folder,
         })
+    }
+
+    /// Leaves out files that are in the same folder and do not belong to the unit: those that a list of
+    /// checksums does not name, and bodies that a recording does not refer to.
+    pub fn keep_only_of(&mut self, content: &UnitContent) {
+        let Self::Read {
+            list, is_folder, ..
+        } = self
+        else {
+            return;
+        };
+        if *is_folder && content.format != Format::Checksums {
+            return;
+        }
+        let is_own = |path: &str| match path.split_once('/') {
+            None => true,
+            Some((_, inner)) => content.includes(if *is_folder { inner } else { path }),
+        };
+        list.retain(|(path, _)| is_own(path));
     }
 
     /// The files to judge and the path among them, if they are embedded.

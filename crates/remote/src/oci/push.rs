@@ -304,7 +304,7 @@ fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciErro
         if let Some(document) = &content.single {
             known.insert(String::new(), Digest::of(document));
         }
-        let files = content.files.into_iter();
+        let files = content.files.into_iter().chain(content.others);
         known.extend(files.filter_map(|file| Some((file.path, file.sha256?))));
     }
     match known.is_empty() && path.is_dir() {

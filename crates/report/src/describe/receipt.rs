@@ -62,7 +62,7 @@ fn add_one(description: &mut Description<'_>, only: Node<'_>, pointer: &str) {
             ("receipt_index", "index"),
             ("executor_version", "executor version"),
             ("attestation.public_key", "signed with key"),
-            ("attestation.validator_id", "signed by"),
+            ("attestation.validator_id", "signer, by its own word"),
             ("attestation.build_id", "build"),
         ],
     );

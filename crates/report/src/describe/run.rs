@@ -124,18 +124,23 @@ fn add_identity<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
     }
 }
 
-/// A list of words as one command line.
+/// A list of words as a shell would have to be given them: where a word begins and ends is never in doubt.
 fn command_text(command: Node<'_>) -> Option<String> {
     let words = List::of(command).lines();
-    let word = |word: &String| match word.is_empty() || word.contains(char::is_whitespace) {
-        true => format!("'{word}'"),
-        false => word.clone(),
-    };
-    let mut command: Vec<_> = words.shown.iter().map(word).collect();
+    let mut command: Vec<_> = words.shown.iter().map(|word| quote(word)).collect();
     if words.left_out > 0 {
         command.push(format!("… ({})", counted(words.left_out, "more argument")));
     }
     (!command.is_empty()).then(|| command.join(" "))
+}
+
+/// A word of a command line, in quotes unless no shell sees anything in it but letters.
+fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "_./=:,@%+-".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A document with the schema that its engine gave it. Nobody wrote schemas for a recorded command, so what those in

@@ -103,11 +103,8 @@ pub fn compare(before: &Judged, after: &Judged) -> Result<Vec<Change>, FormatMis
     let mut unlisted = 0_u64;
     // Documents that are too large to be compared by meaning.
     let mut unparsed = BTreeSet::new();
-    let names = before
-        .content
-        .documents
-        .keys()
-        .chain(after.content.documents.keys());
+    let names = [before, after].map(|judged| judged.content.documents());
+    let names = names.into_iter().flatten().map(|(name, _)| name);
     for name in names.collect::<BTreeSet<_>>() {
         let mut add = |pointer: String, before: Option<String>, after: Option<String>| {
             if changes.len() == DIFF_MAX_CHANGES {
@@ -116,17 +113,14 @@ pub fn compare(before: &Judged, after: &Judged) -> Result<Vec<Change>, FormatMis
             }
             changes.push(Change {
                 topic: topic_of(name, &pointer),
-                file: name.clone(),
+                file: name.to_owned(),
                 pointer,
                 before,
                 after,
                 lines: None,
             });
         };
-        let (a, b) = match (
-            before.content.documents.get(name),
-            after.content.documents.get(name),
-        ) {
+        let (a, b) = match (before.content.document(name), after.content.document(name)) {
             (Some(a), Some(b)) => (a, b),
             (a, b) => {
                 let there = |present: bool| present.then(|| "a document".to_owned());
@@ -146,7 +140,7 @@ pub fn compare(before: &Judged, after: &Judged) -> Result<Vec<Change>, FormatMis
                 }
             }
             None => {
-                unparsed.insert(name.as_str());
+                unparsed.insert(name);
             }
         }
     }
@@ -201,7 +195,7 @@ fn compare_files(
     if let ([a_file], [b_file]) = (
         before.content.files.as_slice(),
         after.content.files.as_slice(),
-    ) && before.content.documents.contains_key("")
+    ) && before.content.document("").is_some()
     {
         a = BTreeMap::from([(String::new(), a_file.sha256.map(|d| d.to_string()))]);
         b = BTreeMap::from([(String::new(), b_file.sha256.map(|d| d.to_string()))]);
@@ -212,7 +206,7 @@ fn compare_files(
         if old == new {
             continue;
         }
-        let is_document = |judged: &Judged| judged.content.documents.contains_key(&name);
+        let is_document = |judged: &Judged| judged.content.document(&name).is_some();
         if is_document(before) && is_document(after) {
             // Reported by meaning already, unless only the bytes differ.
             if changes.iter().any(|change| change.file == name) {

@@ -30,7 +30,7 @@ pub(super) const KEPT: [&str; 2] = ["RUN_INPUT.json", "RUN_OUTPUT.json"];
 /// The entry of a valid unit, without its signers. `None` if its content has no digest, because it
 /// contains something other than regular files.
 pub(super) fn describe_unit(result: &Checked, content: &UnitContent, place: &str) -> Option<Entry> {
-    let covers_all = content.files.iter().all(|file| file.sha256.is_some());
+    let covers_all = content.all_files().all(|file| file.sha256.is_some());
     if content.single.is_none() && (!covers_all || content.files.is_empty()) {
         return None;
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use runseal_core::digest::Digest;
 use runseal_core::formats::definition::Identity;
@@ -253,20 +253,28 @@ pub fn judge_trust(
         (None, None) => (refused(question, PIPED), None),
         (None, Some(_)) => (refused(question, NOT_KEPT), None),
         (Some(content), _) => {
-            let mut found = outer
-                .as_ref()
-                .map_or_else(Vec::new, |outer| read_beside(files, outer));
-            found.extend_from_slice(&content.beside);
+            let archive = outer.as_deref().filter(|_| content.is_archived);
+            let beside = match (&outer, archive) {
+                (_, Some(archive)) => outer_files.signatures_of(files, archive),
+                (Some(path), None) => Arc::new(read_beside(files, path)),
+                (None, None) => Arc::default(),
+            };
+            let joined;
+            let found = if content.beside.is_empty() {
+                beside.as_slice()
+            } else {
+                joined = [beside.as_slice(), &content.beside].concat();
+                &joined
+            };
             if found.is_empty() && (!question.is_asked() || outer.is_none()) {
                 (refused(question, PIPED), None)
             } else {
                 let asked = Asked {
                     files,
                     path: unit.path,
-                    found: &found,
+                    found,
                     question,
                 };
-                let archive = outer.as_deref().filter(|_| content.is_archived);
                 let documents = parse_facts(content);
                 let answer = signable_of(files, unit, content, &documents)
                     .map_err(|error| unreadable(&error))
@@ -283,8 +291,10 @@ pub fn judge_trust(
 /// signatures. They come one after the other, so that the same archive always gets the same answers.
 #[derive(Debug, Default)]
 pub struct OuterFiles {
-    /// The archive that was asked for last; it is not read again for each of its units.
+    /// The digest of the archive that was asked for last; it is not read again for each of its units.
     last: Mutex<Option<(PathBuf, (String, Digest))>>,
+    /// The signatures beside the archive that was asked for last.
+    beside: Mutex<Option<(PathBuf, Arc<Vec<Found>>)>>,
     budgets: Mutex<BTreeMap<PathBuf, Budget>>,
 }
 
@@ -303,6 +313,18 @@ impl OuterFiles {
         let digest = archive_digest(files, archive)?;
         *last() = Some((archive.to_owned(), digest.clone()));
         Ok(digest)
+    }
+
+    fn signatures_of(&self, files: &dyn Files, archive: &Path) -> Arc<Vec<Found>> {
+        let last = || self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((path, known)) = last().as_ref()
+            && path == archive
+        {
+            return Arc::clone(known);
+        }
+        let found = Arc::new(read_beside(files, archive));
+        *last() = Some((archive.to_owned(), Arc::clone(&found)));
+        found
     }
 
     fn budgets(&self) -> MutexGuard<'_, BTreeMap<PathBuf, Budget>> {

@@ -179,7 +179,7 @@ fn target_of(files: &dyn Files, path: &Path, content: &UnitContent) -> Result<Ta
         }
         Format::Redacted => of_copy(&name, take(REDACTION)?, &take(REDACTED)?),
         _ => {
-            let digests = content.files.iter();
+            let digests = content.all_files();
             let digests = digests.map(|file| (file.path.clone(), file.sha256));
             Target::of_folder(&name, all_digests(digests)?)
         }

@@ -166,6 +166,7 @@ impl<'a> Checking<'a> {
                 draft.broken("the envelope has no signature".to_owned())
             }
             FoundSignature::Envelope(envelope) => {
+                self.budget.pay_reading(envelope.payload.len())?;
                 let open = OpenEnvelope::new(envelope);
                 for signature in &envelope.signatures {
                     if seen.insert(open.digest_of(signature)) {

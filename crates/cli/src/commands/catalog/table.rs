@@ -1,7 +1,5 @@
 //! Entries as tables, JSON and CSV.
 
-use std::borrow::Cow;
-
 use runseal_core::canon::{Dialect, Value};
 use runseal_core::hidden::{answer_text, reveal};
 use runseal_report::terminal::render_table;
@@ -192,26 +190,44 @@ pub fn csv_line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<String> = cells
         .into_iter()
         .map(|cell| {
-            let cell = match is_formula(cell) {
-                true => Cow::Owned(format!("'{cell}")),
-                false => Cow::Borrowed(cell),
-            };
+            let cell = disarm(cell);
             let cell = reveal(&cell);
-            match cell.contains(['"', ',', '\n', '\'']) {
-                true => format!("\"{}\"", cell.replace('"', "\"\"")),
-                false => cell.into_owned(),
+            if cell.contains(['"', ',', ';', '\t', '|', '\n', '\'']) {
+                format!("\"{}\"", cell.replace('"', "\"\""))
+            } else {
+                cell.into_owned()
             }
         })
         .collect();
     format!("{}\r\n", quoted.join(","))
 }
 
+/// What spreadsheets take for the end of a cell, besides the comma.
+const SEPARATORS: [char; 5] = [';', '\t', '|', '\n', '\r'];
+
+/// The cell with a `'` before whatever a spreadsheet would take for a formula, by any separator.
+fn disarm(cell: &str) -> String {
+    let mut disarmed = String::with_capacity(cell.len());
+    for (at, piece) in cell.split_inclusive(SEPARATORS).enumerate() {
+        let read = if at == 0 {
+            cell
+        } else {
+            piece.trim_end_matches(SEPARATORS)
+        };
+        if is_formula(read) {
+            disarmed.push('\'');
+        }
+        disarmed.push_str(piece);
+    }
+    disarmed
+}
+
 /// Whether a spreadsheet may take a text for a formula. Numbers with a sign are numbers.
 fn is_formula(cell: &str) -> bool {
-    let is_number = cell.parse::<f64>().is_ok_and(f64::is_finite);
+    let is_number = cell.trim().parse::<f64>().is_ok_and(f64::is_finite);
     // The wide forms count where a spreadsheet runs in an East Asian language.
     let signs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    !is_number && cell.trim_start_matches(' ').starts_with(signs)
+    !is_number && cell.trim_start_matches([' ', '"']).starts_with(signs)
 }
 
 /// JSON on one line.
@@ -249,7 +265,9 @@ mod tests {
             let cell = line.trim_end().trim_matches('"');
             assert!(cell.starts_with('\''), "{line}");
         }
-        assert_eq!(csv_line(["\t=1"]), "\"'\t=1\"\r\n");
+        assert_eq!(csv_line(["\t=1"]), "\"'\t'=1\"\r\n");
+        assert_eq!(csv_line(["x;=1+1"]), "\"x;'=1+1\"\r\n");
+        assert_eq!(csv_line(["x|-2;;@y"]), "\"x|-2;;'@y\"\r\n");
         assert_eq!(csv_line(["\r\u{202e}"]), "\"'\\u{d}\\u{202e}\"\r\n");
     }
 }
