@@ -1,8 +1,8 @@
 //! Digests for bags whose manifests use functions other than SHA-256.
 //!
-//! An archive is read once, and its files are hashed with SHA-256. Which other functions the
-//! manifests of a bag use is known only at its end. The archive is then read again, and the digests
-//! found are filed under the SHA-256 of the first reading.
+//! An archive is read once, and its files are hashed with SHA-256. Only at the end of the archive
+//! is it known which other functions the manifests of a bag use. The archive is then read again,
+//! and the digests found are filed under the SHA-256 of the first reading.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};

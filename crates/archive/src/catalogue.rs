@@ -1,5 +1,5 @@
 //! The entries of an archive, held in little memory: all names in one buffer, twelve bytes per
-//! entry, the facts about files apart, and kept bytes in large pieces.
+//! entry, facts about files in a table, and kept bytes in large pieces.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -157,7 +157,7 @@ struct Refused {
     message: String,
 }
 
-/// Makes a read error of a fault of the archive.
+/// Wraps a fault of the archive in a read error.
 pub(crate) fn refuse(kind: FaultKind, message: impl Into<String>) -> io::Error {
     let message = message.into();
     io::Error::other(Refused { kind, message })
@@ -177,7 +177,7 @@ pub(crate) fn bomb() -> io::Error {
     refuse(FaultKind::Bomb, message)
 }
 
-/// Whether an archive of `packed` bytes may not unpack to `unpacked` bytes.
+/// Whether `unpacked` bytes are too many for an archive of `packed` bytes.
 pub(crate) fn is_beyond_ratio(packed: u64, unpacked: u64) -> bool {
     unpacked > ARCHIVE_FREE_BYTES && unpacked > packed.saturating_mul(ARCHIVE_MAX_RATIO)
 }

@@ -87,7 +87,7 @@ pub fn read_zip(
     Ok(scan.finish())
 }
 
-/// Reads an archive of any kind from bytes that arrive once. Errors call them `shown`.
+/// Reads an archive of any kind from bytes that arrive once. `shown` is their name in errors.
 ///
 /// # Errors
 /// If reading fails, or if a zip is too large to hold in memory: its list of entries is at its end,

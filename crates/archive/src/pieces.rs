@@ -1,8 +1,8 @@
 //! The pieces of large files, for redacted copies that withhold some of them.
 //!
-//! An archive is read once, and its files are hashed whole. Whether a file has withheld pieces is
-//! known only at its end. The archive is then read again, and the pieces found are filed under the
-//! digest of the first reading.
+//! An archive is read once, and its files are hashed whole. Only at the end of the archive is it
+//! known which files have withheld pieces. The archive is then read again, and the pieces found are
+//! filed under the digest of the first reading.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};

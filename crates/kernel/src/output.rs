@@ -66,7 +66,7 @@ pub fn check_output_path(path: &str) -> Result<SafePath, OutputError> {
     SafePath::parse(path).map_err(|e| OutputError::Path(format!("{e}: {path}")))
 }
 
-/// Weighs what is said and what is not left open half each; integer arithmetic only.
+/// Averages how much is said and how little is left open; integer arithmetic only.
 pub(crate) fn confidence(entropy: u8, density: u8) -> u8 {
     ((u16::from(density) + (100 - u16::from(entropy.min(100)))) / 2).min(100) as u8
 }

@@ -2,7 +2,7 @@
 //!
 //! The text quotes the finding, so that a person can answer without looking it up. Priorities put
 //! what blocks most first: contradictions, placeholders, gaps, choices. A round asks a bounded
-//! number of questions of a bounded size; a last question covers everything beyond that.
+//! number of questions of a bounded size; one more question covers the rest.
 
 use crate::text::strings;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ pub struct Question {
     pub id: QuestionId,
     /// The question.
     pub text: String,
-    /// `choice` if there are options, else `text`.
+    /// `choice` if there are two or more options, else `text`.
     pub expected_answer_type: &'static str,
     /// Why the answer matters.
     pub why_needed: String,

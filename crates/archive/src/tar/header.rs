@@ -1,7 +1,7 @@
 //! One header block of a tar, checked field by field.
 //!
-//! A field that an unpacker cannot read silently ends the archive for it, or changes the name that
-//! it sees. So every field that any of them looks at has to be well-formed.
+//! An unpacker that cannot read a field silently stops there, or sees another name. So every field
+//! that any of them looks at has to be well-formed.
 
 use runseal_core::formats::archive::FaultKind;
 

@@ -23,7 +23,7 @@ pub(super) struct Local {
     has_large: bool,
 }
 
-/// Reads the header at an entry's offset, which `file` is at, and compares it with the list.
+/// Reads the header at an entry's offset and compares it with the list. `file` must be at it.
 pub(super) fn read_local<R: Read + Seek>(
     file: &mut BufReader<R>,
     entry: &Listed,
@@ -104,7 +104,7 @@ fn check_sizes(
     }
 }
 
-/// Reads an entry's bytes, which `file` is at.
+/// Reads an entry's bytes. `file` must be at them.
 pub(super) fn read_data<R: Read + Seek>(
     file: &mut BufReader<R>,
     entry: &Listed,
@@ -175,7 +175,7 @@ pub(super) fn read_data<R: Read + Seek>(
     }
 }
 
-/// Reads the descriptor after the bytes, which `file` is at; returns its length.
+/// Reads the descriptor after the bytes; returns its length. `file` must be at it.
 pub(super) fn read_descriptor<R: Read + Seek>(
     file: &mut BufReader<R>,
     entry: &Listed,

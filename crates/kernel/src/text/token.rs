@@ -74,7 +74,7 @@ pub(crate) struct Text<'t> {
     pub sentences: Vec<Sentence>,
 }
 
-/// The most tokens in a sentence; longer ones are split, so that no text makes a matcher slow.
+/// A sentence is split after this many tokens, so that no text makes a matcher slow.
 pub(crate) const SENTENCE_REACH: usize = 200;
 
 /// The most bytes in a quotation; beyond that, its mark is taken for something else.
