@@ -14,7 +14,7 @@ fn main() -> io::Result<()> {
     file.rewind()?;
     let mut digester = InlineDigester::default();
     let archive = match sniff(&head) {
-        None => return Err(io::Error::other("this is no archive")),
+        None => return Err(io::Error::other("not an archive")),
         Some(Container::Zip) => {
             let size = file.metadata()?.len();
             read_zip(file, size, &mut digester)?

@@ -1,8 +1,8 @@
-//! Digests for bags whose manifests use other functions than SHA-256.
+//! Digests for bags whose manifests use functions other than SHA-256.
 //!
-//! What an archive holds goes by once and is hashed with SHA-256. Only when its end is reached can one
-//! know which other functions the manifests of a bag use; the archive is then read again, and what
-//! is noted the second time goes by the digest that was noted the first time.
+//! An archive is read once, and its files are hashed with SHA-256. Only at the end of the archive
+//! is it known which other functions the manifests of a bag use. The archive is then read again,
+//! and the digests found are filed under the SHA-256 of the first reading.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use runseal_core::source::{Algorithm, Algorithms, FileDigests, Hashers};
 use crate::catalogue::{Archive, Record};
 use crate::scan::{ContentDigester, read_pieces};
 
-/// Notes the digests of all files under the functions that manifests use.
+/// Computes the digests of all files under the functions that manifests use.
 #[derive(Debug)]
 pub struct BagDigester {
     wanted: Algorithms,
@@ -23,7 +23,8 @@ pub struct BagDigester {
 }
 
 impl BagDigester {
-    /// For the bags of `archive`; nothing where their manifests all use SHA-256, or every file was kept.
+    /// Returns a digester for the bags of `archive`, or `None` if all manifests use SHA-256 or
+    /// every file was kept.
     pub fn for_archive(archive: &Archive) -> Option<Self> {
         let mut wanted = Algorithms::default();
         let mut is_all_kept = true;
@@ -46,7 +47,7 @@ impl BagDigester {
         })
     }
 
-    /// What was noted, by the SHA-256 of the files.
+    /// Returns the digests found, by the files' SHA-256.
     pub fn into_found(self) -> BTreeMap<Digest, FileDigests> {
         self.found
     }

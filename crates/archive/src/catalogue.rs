@@ -1,5 +1,5 @@
-//! The entries of an archive, held in little memory: all names in one piece, an entry twelve
-//! bytes, a file's facts beside it, the bytes that are kept in large pieces.
+//! The entries of an archive, held in little memory: all names in one buffer, twelve bytes per
+//! entry, facts about files in a table, and kept bytes in large pieces.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,27 +17,27 @@ use crate::scan::shown;
 /// A file of an archive.
 #[derive(Debug, Clone, Copy)]
 pub struct FileRecord<'a> {
-    /// What its bytes are.
+    /// The facts about its bytes.
     pub content: ContentFact,
-    /// The bytes themselves, where they were kept.
+    /// The bytes themselves, if they were kept.
     pub kept: Option<&'a [u8]>,
-    /// What it is by its first bytes; documents go by their names, and are [`Beginning::Other`].
+    /// What it is by its first bytes; always [`Beginning::Other`] for documents, which go by name.
     pub beginning: Beginning,
 }
 
 /// An entry of an archive.
 #[derive(Debug, Clone, Copy)]
 pub enum Record<'a> {
-    /// A folder, with an entry of its own or implied by what lies in it.
+    /// A folder, listed or implied by the names of what is in it.
     Folder,
     /// A regular file.
     File(FileRecord<'a>),
-    /// Something that has no bytes.
+    /// An entry without bytes.
     Other(EntryKind),
 }
 
 impl Record<'_> {
-    /// What kind of entry it is; links are never followed to find out.
+    /// Returns the kind of the entry, without following links.
     pub fn kind(&self) -> EntryKind {
         match self {
             Self::Folder => EntryKind::Directory,
@@ -47,14 +47,14 @@ impl Record<'_> {
     }
 }
 
-/// An archive that was read to its end, or to where that was no longer possible.
+/// An archive that was read to its end, or as far as possible.
 #[derive(Debug)]
 pub struct Archive {
     catalogue: Catalogue,
     faults: Vec<ArchiveFault>,
-    /// The pieces of large files, where they were asked for, by the files' digests.
+    /// The pieces of large files, if asked for, by the files' digests.
     pieces: BTreeMap<Digest, ChunkedFile>,
-    /// Digests beside SHA-256, where they were asked for, by the files' SHA-256.
+    /// Digests other than SHA-256, if asked for, by the files' SHA-256.
     digests: BTreeMap<Digest, FileDigests>,
 }
 
@@ -68,38 +68,38 @@ impl Archive {
         }
     }
 
-    /// What is wrong with it, in order.
+    /// Returns what is wrong with it, sorted.
     pub fn faults(&self) -> &[ArchiveFault] {
         &self.faults
     }
 
-    /// Adds what only the caller can know, such as a file's name that says something else.
+    /// Adds a fault that only the caller can know, such as a misleading file name.
     pub fn add_fault(&mut self, fault: ArchiveFault) {
         self.faults.push(fault);
         self.faults.sort();
     }
 
-    /// Adds the pieces of large files, as a [`PieceDigester`](crate::PieceDigester) noted them.
+    /// Adds the pieces of large files that a [`PieceDigester`](crate::PieceDigester) found.
     pub fn add_pieces(&mut self, pieces: BTreeMap<Digest, ChunkedFile>) {
         self.pieces.extend(pieces);
     }
 
-    /// The pieces of the file with this digest, where they were noted.
+    /// Returns the pieces of the file with this digest, if they were added.
     pub(crate) fn pieces(&self, sha256: &Digest) -> Option<&ChunkedFile> {
         self.pieces.get(sha256)
     }
 
-    /// Adds digests of files, as a [`BagDigester`](crate::BagDigester) noted them.
+    /// Adds the digests of files that a [`BagDigester`](crate::BagDigester) found.
     pub fn add_digests(&mut self, digests: BTreeMap<Digest, FileDigests>) {
         self.digests.extend(digests);
     }
 
-    /// The digests of the file with this SHA-256, where they were noted.
+    /// Returns the digests of the file with this SHA-256, if they were added.
     pub(crate) fn digests(&self, sha256: &Digest) -> Option<&FileDigests> {
         self.digests.get(sha256)
     }
 
-    /// Everything below `folder` (empty: everything), with names relative to it, in order.
+    /// Returns everything below `folder` (empty: the root), with names relative to it, in order.
     pub fn below<'a>(&'a self, folder: &str) -> impl Iterator<Item = (&'a [u8], Record<'a>)> + 'a {
         let prefix = match folder {
             "" => Vec::new(),
@@ -116,8 +116,8 @@ impl Archive {
         })
     }
 
-    /// What lies in `folder` itself (empty: at the top), by name. What lies deeper is jumped over, so
-    /// that looking at one folder after the other takes no longer the deeper they lie.
+    /// Returns what is directly in `folder` (empty: the root), by name. Skips what is deeper, so
+    /// that the time per folder does not grow with what is below it.
     pub fn children<'a>(
         &'a self,
         folder: &str,
@@ -143,19 +143,20 @@ impl Archive {
         })
     }
 
-    /// The entry of this name.
+    /// Returns the entry with this name.
     pub fn get(&self, name: &str) -> Option<Record<'_>> {
         let at = self.catalogue.find(name)?;
         Some(self.catalogue.record(&self.catalogue.rows[at]))
     }
 
-    /// The entry of this name in `folder`, and its place. Those that are asked for in the order of names are not
-    /// searched for: `behind` is the place behind the one before.
+    /// Returns the entry with this name in `folder`, and its row. `next` is the row after the last
+    /// one found: if entries are asked for in the order of names, it is the right one and nothing
+    /// is searched.
     pub(crate) fn get_in(
         &self,
         folder: &str,
         name: &str,
-        behind: usize,
+        next: usize,
     ) -> Option<(usize, Record<'_>)> {
         let rows = &self.catalogue.rows;
         let is_it = |row: &Row| {
@@ -165,22 +166,22 @@ impl Archive {
             };
             below == Some(name.as_bytes())
         };
-        let at = match rows.get(behind) {
-            Some(row) if is_it(row) => behind,
+        let at = match rows.get(next) {
+            Some(row) if is_it(row) => next,
             _ if folder.is_empty() => self.catalogue.find(name)?,
             _ => self.catalogue.find(&format!("{folder}/{name}"))?,
         };
         Some((at, self.catalogue.record(&rows[at])))
     }
 
-    /// Takes the bytes of a large file that was kept out of the archive; what they are is still known.
+    /// Takes the kept bytes of a large file out of the archive; the facts about them stay.
     pub(crate) fn take(&mut self, name: &str) -> Option<Vec<u8>> {
         let content = self.catalogue.rows[self.catalogue.find(name)?].content;
         self.catalogue.take_kept(content)
     }
 }
 
-/// The place of a name, and what has it.
+/// An entry, and where its name is.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     start: u32,
@@ -191,7 +192,7 @@ struct Row {
     beginning: Beginning,
 }
 
-/// What a file's bytes are, but for where they stop being UTF-8.
+/// The facts about a file's bytes, except where they stop being UTF-8.
 #[derive(Debug, Clone, Copy)]
 struct Content {
     bytes: u64,
@@ -212,17 +213,17 @@ struct Kept {
 /// Kept bytes of small files share pieces of this size.
 const PIECE: usize = 1 << 20;
 
-/// From this size on a file has a piece of its own.
+/// A file of this size or more gets its own piece.
 const OWN_PIECE: usize = PIECE / 4;
 
-/// Everything that is known of entries. Rows are in the order of arrival until
+/// Everything known about the entries. Rows are in the order of arrival until
 /// [`Catalogue::finish`], then in the order of names.
 #[derive(Debug, Default)]
 pub(crate) struct Catalogue {
     names: Vec<u8>,
     rows: Vec<Row>,
     contents: Vec<Content>,
-    /// Where files that are no UTF-8 stop being so, by the index of their content.
+    /// Where files stop being UTF-8, by the index of their content.
     bad_utf8: Vec<(u32, u64)>,
     kept: Vec<Kept>,
     pieces: Vec<Vec<u8>>,
@@ -233,18 +234,18 @@ pub(crate) struct Catalogue {
 type Report<'r> = &'r mut dyn FnMut(FaultKind, Option<String>, String);
 
 impl Catalogue {
-    /// How many entries were read so far.
+    /// The number of entries so far.
     pub(crate) fn count(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    /// Bytes of all names so far.
+    /// The length of all names so far, in bytes.
     pub(crate) fn name_bytes(&self) -> u64 {
         self.names.len() as u64
     }
 
-    /// Adds an entry without content. Names were checked to have at most 16 KiB, and all together
-    /// to have less than 4 GiB.
+    /// Adds an entry without content. The caller has checked that a name is at most 16 KiB long,
+    /// and all names together less than 4 GiB.
     pub(crate) fn add(&mut self, name: &[u8], kind: EntryKind) {
         let row = Row {
             start: u32::try_from(self.names.len()).unwrap_or(u32::MAX),
@@ -257,8 +258,8 @@ impl Catalogue {
         self.rows.push(row);
     }
 
-    /// Adds a file, with its bytes where they are to be kept. Gives `bytes` back where it can be
-    /// used again.
+    /// Adds a file, and its bytes if they are to be kept. Returns a buffer to use again, which is
+    /// `bytes` unless the file got its own piece.
     pub(crate) fn add_file(
         &mut self,
         name: &[u8],
@@ -358,7 +359,7 @@ impl Catalogue {
         found.ok()
     }
 
-    /// Takes what is kept of a file out, where no other file shares its piece.
+    /// Takes out the kept bytes of a file, if no other file shares its piece.
     fn take_kept(&mut self, content: u32) -> Option<Vec<u8>> {
         let found = self
             .kept
@@ -380,38 +381,38 @@ impl Catalogue {
         Some(&self.pieces[kept.piece as usize][start..start + kept.length as usize])
     }
 
-    /// Puts the entries in order, adds the folders that names imply, and reports names that are
-    /// given twice or become one somewhere.
+    /// Sorts the entries, adds the folders that names imply, and reports names that occur twice or
+    /// that some systems take for the same.
     pub(crate) fn finish(mut self, limit: u64, report: Report<'_>) -> Self {
         let mut rows = std::mem::take(&mut self.rows);
         self.names.shrink_to_fit();
         self.contents.shrink_to_fit();
-        // Stable, so that the first of two entries of one name comes first.
+        // Stable, so that the entry that came first stays first.
         rows.sort_by(|a, b| self.name(a).cmp(self.name(b)));
         rows.dedup_by(|later, first| {
             if self.name(later) != self.name(first) {
                 return false;
             }
             if (later.kind, first.kind) != (EntryKind::Directory, EntryKind::Directory) {
-                let message = "the name is given more than once; only the first one was looked at";
+                let message = "duplicate name; only the first entry was looked at";
                 let path = Some(shown(self.name(first)));
                 report(FaultKind::Duplicate, path, message.to_owned());
             }
             true
         });
         self.rows = rows;
-        self.drop_what_lies_below_files(report);
+        self.drop_entries_below_files(report);
         self.add_implied_folders(limit, report);
         self.report_collisions(report);
         self
     }
 
-    fn drop_what_lies_below_files(&mut self, report: Report<'_>) {
+    fn drop_entries_below_files(&mut self, report: Report<'_>) {
         let rows = std::mem::take(&mut self.rows);
         let find = |name: &[u8]| rows.binary_search_by(|row| self.name(row).cmp(name));
         let mut dropped = Vec::new();
         let mut before: &[u8] = b"";
-        // What was found last that has something below it and is no folder.
+        // The last non-folder that was found to have entries below it.
         let mut file: Option<&[u8]> = None;
         for (at, row) in rows.iter().enumerate() {
             let name = self.name(row);
@@ -423,7 +424,7 @@ impl Catalogue {
             before = name;
             if let Some(file) = file {
                 dropped.push(at);
-                let message = format!("it lies below `{}`, which is no folder", shown(file));
+                let message = format!("it is below `{}`, which is not a folder", shown(file));
                 report(FaultKind::Duplicate, Some(shown(name)), message);
             }
         }
@@ -450,7 +451,7 @@ impl Catalogue {
                 }
                 if self.rows.len() as u64 + folders.len() as u64 >= limit {
                     let message = format!(
-                        "its entries and the folders above them are more than {limit}; some are \
+                        "it holds more than {limit} entries with the folders above them; some are \
                          left out"
                     );
                     report(FaultKind::Limit, None, message);
@@ -468,13 +469,14 @@ impl Catalogue {
         }
         let mut rows = std::mem::take(&mut self.rows);
         rows.append(&mut folders);
-        // Both parts are in order, which this kind of sorting makes use of.
+        // Both parts are sorted already, which makes this sort fast.
         rows.sort_by(|a, b| self.name(a).cmp(self.name(b)));
         self.rows = rows;
     }
 
-    /// Names collide with their siblings only: what lies in two folders that become one is the
-    /// folders' fault. Compares by a hash first, so that only names that share it are held folded.
+    /// Reports names that collide with a sibling; files in two folders that collide are the
+    /// folders' fault. Compares hashes first, so that only names that share one are folded and
+    /// held.
     fn report_collisions(&self, report: Report<'_>) {
         let mut hashes: Vec<(u64, u32)> = (self.rows.iter().zip(0..))
             .map(|(row, at)| (compute_sibling_hash(self.name(row)), at))
@@ -493,8 +495,7 @@ impl Catalogue {
             for same in keys.chunk_by(|a, b| a.0 == b.0) {
                 for (_, name) in &same[1..] {
                     let first = shown(same[0].1);
-                    let message =
-                        format!("some systems take this name and `{first}` for the same one");
+                    let message = format!("some systems take this name and `{first}` for the same");
                     report(FaultKind::Duplicate, Some(shown(name)), message);
                 }
             }
@@ -502,20 +503,20 @@ impl Catalogue {
     }
 }
 
-/// The folders that `name` lies in and `before` does not, the outermost first. In the order of names,
-/// everything below a folder stands together, so each folder begins once.
+/// Returns the folders that `name` is in and `before` is not, outermost first. Names are sorted, so
+/// everything below a folder is together and each folder is returned once.
 fn folders_begun<'a>(name: &'a [u8], before: &[u8]) -> impl Iterator<Item = &'a [u8]> {
     let shared = before.iter().zip(name).take_while(|(a, b)| a == b).count();
     let slashes = (shared..name.len()).filter(|at| name[*at] == b'/');
     slashes.map(|at| &name[..at])
 }
 
-/// The name of what lies in `folder` without that; nothing for what does not.
+/// Returns the rest of `name` below `folder`, or `None` if it is not in it.
 fn strip_folder<'a>(name: &'a [u8], folder: &[u8]) -> Option<&'a [u8]> {
     name.strip_prefix(folder)?.strip_prefix(b"/")
 }
 
-/// The folder as it is, and the last segment folded.
+/// Returns the folder unchanged, and the last segment folded.
 fn sibling_key(name: &[u8]) -> (&[u8], Cow<'_, [u8]>) {
     let begin = name
         .iter()

@@ -1,4 +1,4 @@
-//! Which kind of archive bytes are, and unpacking with a bound on what comes out.
+//! Recognizes archives by their bytes, and unpacks with a bound on the output.
 
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum Container {
 }
 
 impl Container {
-    /// The kind that a file's name promises, if it promises one.
+    /// Returns the kind that a file's name promises, if any.
     pub fn of_file_name(name: &str) -> Option<Self> {
         let endings = [
             (".zip", Self::Zip),
@@ -41,7 +41,7 @@ impl Container {
         found.map(|(_, container)| *container)
     }
 
-    /// The usual ending of a file's name, for messages.
+    /// Returns the usual file name ending, for messages.
     pub const fn ending(self) -> &'static str {
         match self {
             Self::Tar => ".tar",
@@ -52,10 +52,10 @@ impl Container {
     }
 }
 
-/// Bytes of a file's beginning that tell an archive from anything else.
+/// How many bytes from the start of a file tell an archive from anything else.
 pub const HEAD: usize = 512;
 
-/// The kind of archive that begins with `head`, by content alone.
+/// Returns the kind of archive that begins with `head`, by content alone.
 pub fn sniff(head: &[u8]) -> Option<Container> {
     if head.starts_with(&[0x1f, 0x8b]) {
         Some(Container::TarGz)
@@ -73,11 +73,11 @@ pub fn sniff(head: &[u8]) -> Option<Container> {
     }
 }
 
-/// Bytes of a file's beginning that are enough to unpack the first block of a tar in it.
+/// How many bytes from the start of a file are enough to unpack the first block of a tar in it.
 pub const PACKED_HEAD: usize = 256 << 10;
 
-/// Whether a file that begins with `head` is an archive that is read here. gzip and Zstandard are
-/// used for single files too, so that the block that comes out of them first decides.
+/// Whether a file that begins with `head` is an archive of a kind read here. gzip and Zstandard are
+/// used for single files too, so the first unpacked block decides.
 pub fn is_archive(head: &[u8]) -> bool {
     match sniff(head) {
         None => false,
@@ -96,32 +96,32 @@ pub fn is_archive(head: &[u8]) -> bool {
 /// What a file is by its first bytes, whatever its name says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beginning {
-    /// A JSON object, or a list of them.
+    /// A JSON object, or an array of them.
     Json,
-    /// An archive that is read here.
+    /// An archive of a kind read here.
     Archive,
-    /// An archive of a kind that is not read here.
+    /// An archive of a kind not read here.
     UnreadArchive,
     /// Anything else.
     Other,
 }
 
 impl Beginning {
-    /// Of a file that begins with `head`: [`PACKED_HEAD`] bytes of it tell all of them apart.
+    /// Classifies a file that begins with `head`; [`PACKED_HEAD`] bytes are always enough.
     pub fn of(head: &[u8]) -> Self {
         if is_archive(head) {
             Self::Archive
         } else if sniff_unread(head).is_some() {
             Self::UnreadArchive
         } else if begins_like_json(head).unwrap_or(head.len() >= HEAD) {
-            // Blanks for so long do not tell what follows them.
+            // A head of nothing but blanks says nothing about what follows.
             Self::Json
         } else {
             Self::Other
         }
     }
 
-    /// How many bytes of a file have to be seen that begins with `head`.
+    /// How many bytes are needed to classify a file that begins with `head`.
     pub(crate) fn wanted(head: &[u8]) -> usize {
         match sniff(head) {
             Some(Container::TarGz | Container::TarZst) => PACKED_HEAD,
@@ -130,7 +130,7 @@ impl Beginning {
     }
 }
 
-/// Whether a text begins like a JSON object or a list of them; `None` where it is too short to tell.
+/// Whether a text begins like a JSON object or an array of them; `None` if it is too short to tell.
 pub(crate) fn begins_like_json(head: &[u8]) -> Option<bool> {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
     let mut marks = head.iter().filter(|byte| !b" \t\r\n".contains(byte));
@@ -149,7 +149,7 @@ fn is_skippable_frame(head: &[u8]) -> bool {
     matches!(head, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
 }
 
-/// What a decoder found wrong, carried through [`io::Error`] so that it keeps its kind.
+/// A fault that a decoder found, carried through [`io::Error`] with its kind.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 struct Refused {
@@ -157,13 +157,13 @@ struct Refused {
     message: String,
 }
 
-/// An error of reading that is a fault of the archive.
+/// Wraps a fault of the archive in a read error.
 pub(crate) fn refuse(kind: FaultKind, message: impl Into<String>) -> io::Error {
     let message = message.into();
     io::Error::other(Refused { kind, message })
 }
 
-/// The kind of fault that an error made by [`refuse`] stands for.
+/// Returns the kind of fault in an error made by [`refuse`].
 pub(crate) fn fault_of(error: &io::Error) -> Option<FaultKind> {
     let refused = error.get_ref()?.downcast_ref::<Refused>()?;
     Some(refused.kind)
@@ -177,18 +177,18 @@ pub(crate) fn bomb() -> io::Error {
     refuse(FaultKind::Bomb, message)
 }
 
-/// Whether `unpacked` bytes out of `packed` ones are more than an archive may hold.
+/// Whether `unpacked` bytes are too many for an archive of `packed` bytes.
 pub(crate) fn is_beyond_ratio(packed: u64, unpacked: u64) -> bool {
     unpacked > ARCHIVE_FREE_BYTES && unpacked > packed.saturating_mul(ARCHIVE_MAX_RATIO)
 }
 
-/// How many packed bytes there are, or were read so far. Clones count together, also across
-/// threads.
+/// The number of packed bytes: of the whole archive, or read so far. Clones share one count, even
+/// across threads.
 #[derive(Debug, Clone, Default)]
 pub struct PackedBytes(Arc<AtomicU64>);
 
 impl PackedBytes {
-    /// Counts more bytes.
+    /// Adds to the count.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
@@ -199,12 +199,12 @@ impl PackedBytes {
     }
 }
 
-/// One read from the source.
+/// The size of one read from the source.
 const BUFFER: usize = 128 << 10;
 
 type Packed<R> = BufReader<Counted<R>>;
 
-/// The tar inside an archive's bytes, with the ratio of packed to unpacked bytes watched.
+/// Reads the tar inside an archive, and stops if it unpacks to too many times its packed size.
 #[derive(Debug)]
 pub struct Unpacked<R: Read> {
     decoder: Decoder<R>,
@@ -220,12 +220,12 @@ enum Decoder<R: Read> {
 }
 
 impl<R: Read> Unpacked<R> {
-    /// What is inside `reader`. A zip is not unpacked here: its bytes come out as they are.
+    /// Unpacks `reader`. A zip is not unpacked here: its bytes come out unchanged.
     pub fn new(container: Container, reader: R) -> Self {
         Self::with_decoder(container, reader, ZstdDecoder::FASTEST)
     }
 
-    /// The same with a chosen decoder for Zstandard.
+    /// Like [`Unpacked::new`], with a chosen decoder for Zstandard.
     pub fn with_decoder(container: Container, reader: R, zstd: ZstdDecoder) -> Self {
         let packed = PackedBytes::default();
         let counted = Counted {
@@ -245,7 +245,7 @@ impl<R: Read> Unpacked<R> {
         }
     }
 
-    /// The packed bytes that were read so far; counts on as reading goes on.
+    /// Returns the live count of packed bytes read.
     pub fn packed(&self) -> PackedBytes {
         self.packed.clone()
     }
@@ -273,8 +273,8 @@ struct Counted<R> {
 }
 
 impl<R: Read> Read for Counted<R> {
-    /// Fills the buffer as long as there is something to read: a pipe gives more or less at a time
-    /// as it happens, and what a bound says must not depend on that.
+    /// Fills the whole buffer unless the input ends: a pipe delivers pieces of arbitrary size, and
+    /// no bound may depend on that.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = fill(&mut self.inner, buffer)?;
         self.count.add(count as u64);
@@ -282,7 +282,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Reads from `reader` until `buffer` is full or nothing is left; gives the bytes read.
+/// Reads from `reader` until `buffer` is full or the input ends; returns the number of bytes read.
 ///
 /// # Errors
 /// Those of the reader.
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_file_is_an_archive_where_a_tar_comes_out() {
+    fn packed_file_is_an_archive_if_a_tar_comes_out() {
         use std::io::Write;
         let pack = |bytes: &[u8]| {
             let mut encoder = flate2::write::GzEncoder::new(Vec::new(), Default::default());
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn beginning_of_a_document_is_told_from_a_log() {
+    fn json_beginning_is_distinguished_from_a_log() {
         for text in ["{\"a\":1}", " {\n \"a\"", "[{\"a\":1}]", "\u{feff}{}"] {
             assert_eq!(Beginning::of(text.as_bytes()), Beginning::Json, "{text}");
         }
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn container_of_a_file_name_is_by_its_ending() {
+    fn container_of_file_name_goes_by_ending() {
         assert_eq!(Container::of_file_name("a.ZIP"), Some(Container::Zip));
         assert_eq!(Container::of_file_name("a.tar.gz"), Some(Container::TarGz));
         assert_eq!(Container::of_file_name("a.tgz"), Some(Container::TarGz));
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn ratio_counts_only_beyond_what_is_free() {
+    fn ratio_counts_only_beyond_free_bytes() {
         assert!(!is_beyond_ratio(1, ARCHIVE_FREE_BYTES));
         assert!(is_beyond_ratio(1, ARCHIVE_FREE_BYTES + 1));
         assert!(!is_beyond_ratio(

@@ -1,12 +1,12 @@
-//! Archives and compressed files of kinds that are not read here, by how they begin and by what they
-//! are called.
+//! Kinds of archives and compressed files that are not read here, by their first bytes and by their
+//! file names.
 //!
-//! Unpackers that read many kinds try them all: a tar that begins like a bzip2 stream is one for them,
-//! and a tar called `x.iso` is a disc if a disc can be found in it.
+//! Unpackers that read many kinds try them all: they take a tar that begins like a bzip2 stream for
+//! one, and look for a disc in a tar called `x.iso`.
 
 use crate::container::{Container, sniff};
 
-/// How files of a kind begin, what such a file is called, and whether people pack folders into it.
+/// How files of a kind begin, what to call one, and whether people pack folders into it.
 type Beginning = (&'static [u8], &'static str, bool);
 
 const BEGINNINGS: [Beginning; 24] = [
@@ -36,17 +36,17 @@ const BEGINNINGS: [Beginning; 24] = [
     (b"begin", "a uuencoded file", false),
 ];
 
-/// The most bytes at the end of a zip in which its end record begins.
+/// How close to the end of a zip its end record begins, in bytes.
 pub const ZIP_TAIL: usize = 22 + 0xffff;
 
-/// Whether a file with these last bytes, at most [`ZIP_TAIL`], is a zip for unpackers that look for the end
-/// record only.
+/// Whether unpackers that look only for the end record take a file with these last bytes, at most
+/// [`ZIP_TAIL`], for a zip.
 pub fn ends_like_zip(tail: &[u8]) -> bool {
     tail.windows(4).any(|bytes| bytes == b"PK\x05\x06")
 }
 
-/// What a file with this beginning is for some unpackers, if it is anything but a tar for them.
-pub(crate) fn kind_beside_tar(head: &[u8]) -> Option<&'static str> {
+/// Returns what some unpackers take a file with this beginning for, if not for a tar.
+pub(crate) fn sniff_not_tar(head: &[u8]) -> Option<&'static str> {
     match sniff(head) {
         Some(Container::TarGz) => return Some("a gzip file"),
         Some(Container::TarZst) => return Some("a zstd file"),
@@ -56,7 +56,7 @@ pub(crate) fn kind_beside_tar(head: &[u8]) -> Option<&'static str> {
     if is_bzip2(head) {
         return Some("a bzip2 archive");
     }
-    // Not every file whose name begins so: a mode has to follow.
+    // A tar may begin with a file named `begin…`; uuencoding has a mode next.
     if head.starts_with(b"begin") && !is_uuencoded(head) {
         return None;
     }
@@ -69,8 +69,8 @@ pub(crate) fn kind_beside_tar(head: &[u8]) -> Option<&'static str> {
     found.map(|(_, name, _)| *name)
 }
 
-/// What an archive with this beginning is called, if it is of a kind into which people pack folders
-/// and which is not read here.
+/// Returns what to call an archive with this beginning, if it is of a kind that people pack folders
+/// into and that is not read here.
 pub fn sniff_unread(head: &[u8]) -> Option<&'static str> {
     if is_bzip2(head) {
         return Some("a bzip2 archive");
@@ -92,7 +92,7 @@ fn is_uuencoded(head: &[u8]) -> bool {
     matches!(rest, [b' ', b'0'..=b'7', ..])
 }
 
-/// Endings by which unpackers choose another kind of archive, or of disc image, than is read here.
+/// Endings that make unpackers expect another kind of archive, or a disc image.
 const ENDINGS: [&str; 62] = [
     "001", "7z", "a", "apfs", "apm", "ar", "arj", "b64", "bz2", "bzip2", "cab", "cpio", "cramfs",
     "deb", "dmg", "ext", "ext2", "ext3", "ext4", "fat", "gpt", "hfs", "hfsx", "ihex", "img", "iso",
@@ -101,8 +101,8 @@ const ENDINGS: [&str; 62] = [
     "tlz", "txz", "udf", "uefif", "vdi", "vhd", "vhdx", "vmdk", "wim", "xar", "xz", "z",
 ];
 
-/// The ending of a file's name, if unpackers take what is called so for another kind of archive or
-/// image than is read here.
+/// Returns the ending of a file's name, if it makes unpackers expect a kind of archive or image
+/// that is not read here.
 pub fn foreign_ending(file_name: &str) -> Option<&str> {
     let (_, ending) = file_name.rsplit_once('.')?;
     let is_foreign = ENDINGS
@@ -126,7 +126,7 @@ mod tests {
             (b"begin-base64 644 x", "a uuencoded file"),
             (b" x-lh0-", "an LHA archive"),
         ] {
-            assert_eq!(kind_beside_tar(head), Some(name));
+            assert_eq!(sniff_not_tar(head), Some(name));
         }
         for name in [
             "BZhang.txt",
@@ -137,19 +137,19 @@ mod tests {
             "./",
             "",
         ] {
-            assert_eq!(kind_beside_tar(name.as_bytes()), None, "{name}");
+            assert_eq!(sniff_not_tar(name.as_bytes()), None, "{name}");
         }
     }
 
     #[test]
-    fn kinds_that_hold_no_folders_are_no_archives_of_interest() {
+    fn kinds_without_folders_are_not_reported() {
         assert_eq!(sniff_unread(b"7z\xbc\xaf\x27\x1c"), Some("a 7z archive"));
         assert_eq!(sniff_unread(b"WARC/1.0"), None);
         assert_eq!(sniff_unread(b"plain text"), None);
     }
 
     #[test]
-    fn foreign_endings_are_told_in_any_letter_case() {
+    fn foreign_ending_is_known_in_any_letter_case() {
         assert_eq!(foreign_ending("a.tar.XZ"), Some("XZ"));
         assert_eq!(foreign_ending("a.img"), Some("img"));
         for name in ["a.tar", "a.ova", "a.zip", "a.jar", "a.gz", "iso", "a.bak"] {

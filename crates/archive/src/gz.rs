@@ -1,7 +1,7 @@
 //! gzip: one member, from the first byte to the last.
 //!
-//! Some readers join members that follow each other, some stop behind the first and some stop at
-//! bytes that are none; so there may be one member and nothing else.
+//! Some readers join members that follow each other, some stop after the first, and some stop at
+//! bytes that are not a member; so there may be one member and nothing else.
 
 use std::io::{self, BufRead, Read};
 
@@ -79,18 +79,18 @@ impl<R: BufRead> Read for GzReader<R> {
 fn read_header(reader: &mut impl BufRead) -> io::Result<()> {
     let mut fixed = [0; 10];
     if fill(reader, &mut fixed)? < fixed.len() {
-        return Err(damaged("the gzip header breaks off"));
+        return Err(damaged("the gzip header is cut off"));
     }
     let [_, _, method, flags, ..] = fixed;
     if method != 8 {
-        return Err(damaged("the gzip header names a method that is not read"));
+        return Err(damaged("the gzip header names an unknown method"));
     }
     if flags & RESERVED != 0 {
-        return Err(ambiguous("the gzip header has flags that have no meaning"));
+        return Err(ambiguous("the gzip header has reserved flags"));
     }
     if flags & HEADER_CHECKSUM != 0 {
         return Err(ambiguous(
-            "the gzip header has a checksum flag, which some readers take for a part of several",
+            "the gzip header has a checksum flag, which some readers take for a multi-part mark",
         ));
     }
     if flags & EXTRA != 0 {
@@ -113,7 +113,7 @@ fn skip_text(reader: &mut impl BufRead) -> io::Result<()> {
     match limited.limit() {
         0 => Err(refuse(
             FaultKind::Limit,
-            format!("the gzip header holds a text of more than {ARCHIVE_MAX_EXTENDED} bytes"),
+            format!("the gzip header has a text longer than {ARCHIVE_MAX_EXTENDED} bytes"),
         )),
         _ => Ok(()),
     }
@@ -122,14 +122,14 @@ fn skip_text(reader: &mut impl BufRead) -> io::Result<()> {
 fn check_end(mut reader: impl BufRead, crc: &Crc) -> io::Result<()> {
     let mut trailer = [0; 8];
     if fill(&mut reader, &mut trailer)? < trailer.len() {
-        return Err(damaged("it breaks off: the gzip trailer is missing"));
+        return Err(damaged("it is cut off: the gzip trailer is missing"));
     }
     let [a, b, c, d, e, f, g, h] = trailer;
     if u32::from_le_bytes([a, b, c, d]) != crc.sum() {
-        return Err(damaged("the checksum of the gzip stream does not hold"));
+        return Err(damaged("wrong checksum of the gzip stream"));
     }
     if u32::from_le_bytes([e, f, g, h]) != crc.amount() {
-        return Err(damaged("the size in the gzip trailer does not hold"));
+        return Err(damaged("wrong size in the gzip trailer"));
     }
     let rest = reader.fill_buf()?;
     if rest.starts_with(&[0x1f, 0x8b]) {
@@ -138,7 +138,7 @@ fn check_end(mut reader: impl BufRead, crc: &Crc) -> io::Result<()> {
         ));
     }
     if !rest.is_empty() {
-        return Err(ambiguous("there are more bytes behind the gzip stream"));
+        return Err(ambiguous("there are bytes after the gzip stream"));
     }
     Ok(())
 }

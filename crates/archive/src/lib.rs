@@ -1,19 +1,19 @@
 //! Archives as sources of files, without unpacking: .tar, .tar.gz, .tar.zst and .zip.
 //!
-//! An archive is evidence only if everybody who unpacks it gets what was verified. So it is read
-//! in one way, and whatever a common unpacker could read in another way is a fault: bytes that
-//! belong to no entry, two headers that disagree, two names for one entry, names that become one
-//! on another system. `docs/archives.md` lists them.
+//! An archive is evidence only if everyone who unpacks it gets what was verified. So there is one
+//! way to read it, and whatever a common unpacker could read in another way is a fault: bytes that
+//! belong to no entry, two headers that disagree, two names for one entry, names that become one on
+//! another system. `docs/archives.md` lists them.
 //!
-//! An archive is read once, from its beginning to its end (a zip in the order of its bytes), also
-//! from a pipe. What is kept of each file is its size, digest and what else rules ask of bytes;
-//! JSON documents and small files are kept whole, within limits. Memory is bounded by the limits
-//! of `runseal_core::limits`, whatever the archive unpacks to. Archives inside archives are not
+//! An archive is read once, from start to end (a zip in the order of its bytes), so a pipe will do.
+//! For each file, its size, digest and whatever else rules need to know about its bytes are kept;
+//! JSON documents and small files are kept whole, within limits. Memory is bounded by the limits of
+//! `runseal_core::limits`, whatever the archive unpacks to. Archives inside archives are not
 //! opened.
 //!
-//! This crate only computes: it opens no files, starts no threads and knows no clock. Callers
-//! bring the bytes as [`std::io::Read`] or as `Read + Seek`, and may bring their own way to hash
-//! large files ([`ContentDigester`]).
+//! This crate only computes: it opens no files, starts no threads and reads no clock. Callers bring
+//! the bytes as [`std::io::Read`] or as `Read + Seek`, and may bring their own way to hash large
+//! files ([`ContentDigester`]).
 
 mod bags;
 mod catalogue;
@@ -47,14 +47,15 @@ pub use zst::ZstdDecoder;
 
 use scan::Scan;
 
-/// Unpacked bytes that are asked for at a time: headers are small and decoders like large pieces.
+/// How many unpacked bytes to ask for at a time: headers are small, but decoders work best in large
+/// pieces.
 const BUFFER: usize = 128 << 10;
 
-/// Reads a tar from its unpacked bytes, which arrive once. Bounds grow with `packed`: the size of the
-/// packed archive where it is known, else what was read of it so far.
+/// Reads a tar from its unpacked bytes, which arrive once. Bounds grow with `packed`: the size of
+/// the packed archive if it is known, else how much of it was read so far.
 ///
 /// # Errors
-/// When reading fails. An archive that breaks off is no error but a fault of it.
+/// If reading fails. A truncated archive is a fault, not an error.
 pub fn read_tar(
     reader: &mut dyn Read,
     packed: PackedBytes,
@@ -73,7 +74,7 @@ pub fn read_tar(
 /// Reads a zip of `size` bytes.
 ///
 /// # Errors
-/// When reading fails. An archive that breaks off is no error but a fault of it.
+/// If reading fails. A truncated archive is a fault, not an error.
 pub fn read_zip(
     file: impl Read + Seek,
     size: u64,
@@ -86,11 +87,11 @@ pub fn read_zip(
     Ok(scan.finish())
 }
 
-/// Reads an archive of any kind from bytes that arrive once. `shown` names them in errors.
+/// Reads an archive of any kind from bytes that arrive once. `shown` is their name in errors.
 ///
 /// # Errors
-/// When reading fails, or when a zip is larger than what is held in memory: its list of entries
-/// is at its end, so it has to be there whole.
+/// If reading fails, or if a zip is too large to hold in memory: its list of entries is at its end,
+/// so it has to be held whole.
 pub fn read_stream(
     container: Container,
     reader: impl Read,
@@ -116,8 +117,8 @@ pub fn read_stream(
 }
 
 impl Scan<'_> {
-    /// Notes what ended the reading early. What the system said about the file itself is an
-    /// error; what a decoder said about its content is a fault.
+    /// Notes what ended the reading early. A failure of the system is an error; a complaint of a
+    /// decoder about the content is a fault.
     fn stop(&mut self, error: io::Error, path: Option<String>) -> io::Result<()> {
         if error.raw_os_error().is_some() {
             return Err(error);

@@ -1,4 +1,4 @@
-//! What an entry may be called.
+//! Checks the names of entries.
 
 use runseal_core::limits::ARCHIVE_MAX_NAME;
 use runseal_core::path::{has_drive_prefix, is_control};
@@ -7,26 +7,26 @@ use unicode_normalization::UnicodeNormalization as _;
 /// What is wrong with a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameFault {
-    /// No folder can hold it, or it would be written elsewhere: it becomes no entry.
+    /// No folder can hold it, or it would be written elsewhere: the entry is dropped.
     Refused(&'static str),
-    /// A folder can hold it, but not every unpacker would write it under this name.
+    /// A folder can hold it, but some unpackers would write it under another name.
     Unsteady(&'static str),
 }
 
-/// Looks for the worst fault of a name.
+/// Returns the worst fault of a name.
 pub(crate) fn check_name(name: &[u8]) -> Option<NameFault> {
     if let Some(message) = refusal(name) {
         return Some(NameFault::Refused(message));
     }
     let unsteady = |message| Some(NameFault::Unsteady(message));
     let Ok(text) = str::from_utf8(name) else {
-        return unsteady("the name is no UTF-8; unpackers disagree on what it means");
+        return unsteady("the name is not UTF-8; unpackers disagree on what it means");
     };
     if text.contains('\\') {
-        return unsteady("the name holds `\\`, which separates folders for some unpackers");
+        return unsteady("the name contains `\\`, which separates folders for some unpackers");
     }
     if text.chars().any(is_control) {
-        return unsteady("the name holds a control character, which some unpackers replace");
+        return unsteady("the name contains a control character, which some unpackers replace");
     }
     if has_drive_prefix(text) {
         return unsteady("the name begins with a drive letter");
@@ -34,7 +34,7 @@ pub(crate) fn check_name(name: &[u8]) -> Option<NameFault> {
     None
 }
 
-/// Whether accents and their letters are one character each wherever that is possible (NFC).
+/// Whether letters and their accents are one character wherever possible (NFC).
 pub(crate) fn is_composed(name: &str) -> bool {
     name.is_ascii() || name.nfc().eq(name.chars())
 }
@@ -50,13 +50,13 @@ fn refusal(name: &[u8]) -> Option<&'static str> {
         return Some("the name is absolute");
     }
     if name.contains(&0) {
-        return Some("the name holds NUL");
+        return Some("the name contains NUL");
     }
     if name
         .split(|byte| *byte == b'/')
         .any(|segment| segment == b"..")
     {
-        return Some("the name climbs out of the folder it is unpacked in");
+        return Some("the name leads out of the folder it is unpacked in");
     }
     let mut segments = name.split(|byte| *byte == b'/');
     if segments.any(|segment| segment.is_empty() || segment == b".") {

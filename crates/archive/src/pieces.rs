@@ -1,8 +1,8 @@
 //! The pieces of large files, for redacted copies that withhold some of them.
 //!
-//! What an archive holds goes by once and is hashed whole. Only when its end is reached can one
-//! know that a file has withheld pieces; the archive is then read again, and what is noted the
-//! second time goes by the digest that was noted the first time.
+//! An archive is read once, and its files are hashed whole. Only at the end of the archive is it
+//! known which files have withheld pieces. The archive is then read again, and the pieces found are
+//! filed under the digest of the first reading.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use runseal_core::formats::redacted::documents::{Opening, REDACTED, Redacted};
 use crate::catalogue::{Archive, Record};
 use crate::scan::ContentDigester;
 
-/// Notes the pieces of files with certain digests.
+/// Collects the pieces of files with certain digests.
 #[derive(Debug)]
 pub struct PieceDigester {
     wanted: BTreeSet<Digest>,
@@ -22,8 +22,8 @@ pub struct PieceDigester {
 }
 
 impl PieceDigester {
-    /// For the files of `archive` of which redacted copies in it withhold pieces; nothing where there
-    /// are none.
+    /// Returns a digester for the files of `archive` whose pieces are withheld by redacted copies
+    /// in it, or `None` if there are none.
     pub fn for_archive(archive: &Archive) -> Option<Self> {
         let mut wanted = BTreeSet::new();
         for (name, record) in archive.below("") {
@@ -48,7 +48,7 @@ impl PieceDigester {
         (!wanted.is_empty()).then_some(Self { wanted, found })
     }
 
-    /// What was noted, by the digests of the files.
+    /// Returns the pieces found, by the files' digests.
     pub fn into_found(self) -> BTreeMap<Digest, ChunkedFile> {
         self.found
     }

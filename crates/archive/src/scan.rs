@@ -1,4 +1,4 @@
-//! What is noted of an archive while it goes by.
+//! Collects what is known of an archive while it is read.
 
 use std::io::{self, Read};
 
@@ -18,15 +18,14 @@ use crate::catalogue::{Archive, Catalogue};
 use crate::container::{Beginning, PackedBytes, begins_like_json};
 use crate::names::{NameFault, check_name};
 
-/// Files of other kinds up to this size are kept, as long as there is room.
+/// Files that are not documents are kept up to this size, as long as there is room.
 const SMALL: u64 = 1 << 20;
 
-/// How the bytes of a file are read to their digest. A caller with threads may hash on one of
-/// them while this crate goes on unpacking.
+/// Reads and hashes the bytes of a file. A caller with threads may hash on another thread while
+/// this crate continues to unpack.
 pub trait ContentDigester {
-    /// Reads `reader` to its end and shows every piece to `see`; gives the digest and the number
-    /// of bytes. `expected` is the size that is believed, 0 where reading must go on until the
-    /// reader says that it has ended.
+    /// Reads `reader` to its end and shows every piece to `see`; returns the digest and the number
+    /// of bytes. `expected` is the stated size, or 0 to read until the reader ends.
     ///
     /// # Errors
     /// Those of the reader.
@@ -37,13 +36,14 @@ pub trait ContentDigester {
         see: &mut dyn FnMut(&[u8]),
     ) -> io::Result<(Digest, u64)>;
 
-    /// Whether small files that no rule reads as a text are kept, to be shown. Who only judges has no use for them.
+    /// Whether to keep small files that no rule reads as text, so that they can be shown. A caller
+    /// that only judges has no use for them.
     fn keeps_small_files(&self) -> bool {
         true
     }
 }
 
-/// Reads and hashes in turns.
+/// Reads and hashes on the calling thread.
 #[derive(Debug)]
 pub struct InlineDigester {
     buffer: Vec<u8>,
@@ -73,8 +73,8 @@ impl ContentDigester for InlineDigester {
     }
 }
 
-/// Reads until `expected` bytes were read or nothing is left, and shows every piece to `see`; gives
-/// the number of bytes.
+/// Reads until `expected` bytes were read or the input ends, and shows every piece to `see`;
+/// returns the number of bytes.
 pub(crate) fn read_pieces(
     reader: &mut dyn Read,
     buffer: &mut [u8],
@@ -95,14 +95,14 @@ pub(crate) fn read_pieces(
     }
 }
 
-/// Gathers an [`Archive`].
+/// Builds an [`Archive`].
 pub(crate) struct Scan<'d> {
     catalogue: Catalogue,
     faults: Vec<ArchiveFault>,
     packed: PackedBytes,
     documents: u64,
     others_left: u64,
-    /// How many bytes are still kept of files that begin like JSON and are called otherwise.
+    /// The room left for files that begin like JSON but have another name, in bytes.
     unnamed_left: u64,
     digester: &'d mut dyn ContentDigester,
     scratch: Vec<u8>,
@@ -122,7 +122,7 @@ enum Place<'a> {
     Below(&'a [u8]),
     /// The root itself, which `tar` names when it packs `.`.
     Root,
-    /// Nowhere: no folder can hold it. That was noted.
+    /// Nowhere: no folder can hold it, which was noted as a fault.
     Nowhere,
 }
 
@@ -133,9 +133,10 @@ impl<'d> Scan<'d> {
             faults: Vec::new(),
             packed,
             documents: 0,
-            others_left: match digester.keeps_small_files() {
-                true => ARCHIVE_KEPT_OTHERS,
-                false => 0,
+            others_left: if digester.keeps_small_files() {
+                ARCHIVE_KEPT_OTHERS
+            } else {
+                0
             },
             unnamed_left: ARCHIVE_KEPT_OTHERS,
             digester,
@@ -174,7 +175,7 @@ impl<'d> Scan<'d> {
                 kind: FaultKind::Limit,
                 path: None,
                 message: format!(
-                    "more than {ARCHIVE_MAX_FAULTS} things are wrong with it; the others are not \
+                    "more than {ARCHIVE_MAX_FAULTS} things are wrong with it; the rest is not \
                      listed"
                 ),
             }),
@@ -182,13 +183,13 @@ impl<'d> Scan<'d> {
         }
     }
 
-    /// How many entries there may be, by what was read so far.
+    /// How many entries there may be, given the packed bytes so far.
     pub(crate) fn entries_limit(&self) -> u64 {
         let by_size = self.packed.get() / ARCHIVE_BYTES_PER_ENTRY;
         by_size.clamp(ARCHIVE_FREE_ENTRIES, ARCHIVE_MAX_ENTRIES)
     }
 
-    /// Whether another entry may come; notes it where not.
+    /// Whether there is room for another entry; adds a fault if not.
     pub(crate) fn room(&mut self) -> Room {
         let (limit, count) = (self.entries_limit(), self.catalogue.count());
         if count >= limit {
@@ -204,7 +205,7 @@ impl<'d> Scan<'d> {
         let names = by_size.clamp(ARCHIVE_FREE_NAMES, ARCHIVE_MAX_NAMES);
         if self.catalogue.name_bytes() >= names {
             let message = format!(
-                "its names have more than {names} bytes ({ARCHIVE_FREE_NAMES}, or twice the packed \
+                "its names are longer than {names} bytes ({ARCHIVE_FREE_NAMES}, or twice the packed \
                  bytes); the rest was not read"
             );
             self.fault(FaultKind::Limit, None, message);
@@ -229,8 +230,8 @@ impl<'d> Scan<'d> {
         }
     }
 
-    /// Reads a file to the end of `reader` and adds it. `expected` is as in
-    /// [`ContentDigester::digest`]. Gives what its bytes are.
+    /// Reads a file to the end of `reader` and adds it; returns the facts about its bytes.
+    /// `expected` is as in [`ContentDigester::digest`].
     pub(crate) fn add_file(
         &mut self,
         raw_name: &[u8],
@@ -242,8 +243,8 @@ impl<'d> Scan<'d> {
         let mut limit = match (name, is_document) {
             (None, _) => 0,
             (_, true) => self.documents_left(),
-            // Who only judges asks for signatures too. One that is too long is no fault of the archive:
-            // other files have these endings as well.
+            // Callers that only judge need signatures too. One that is too long is not a fault of
+            // the archive: other files have these endings as well.
             (_, false) if is_signature(raw_name) => self.documents_left().min(SMALL),
             (_, false) => self.others_left.min(SMALL),
         };
@@ -262,7 +263,7 @@ impl<'d> Scan<'d> {
             if !is_document {
                 let room = Beginning::wanted(&head).saturating_sub(head.len());
                 head.extend_from_slice(&piece[..piece.len().min(room)]);
-                // A piece may be as short as one byte, which says nothing yet.
+                // A piece may be a single byte, which decides nothing yet.
                 if begins_like_json(&head) != Some(false) {
                     limit = unnamed_limit;
                 }
@@ -296,7 +297,7 @@ impl<'d> Scan<'d> {
         Ok(content)
     }
 
-    /// How many bytes of documents are still kept.
+    /// The room left for the next document, in bytes.
     fn documents_left(&self) -> u64 {
         let by_size = self.packed.get().saturating_mul(ARCHIVE_KEPT_RATIO);
         let limit = by_size.clamp(ARCHIVE_KEPT_FREE, ARCHIVE_KEPT_DOCUMENTS);
@@ -312,12 +313,12 @@ impl<'d> Scan<'d> {
         self.fault(FaultKind::Limit, Some(shown(name)), message);
     }
 
-    /// The place of something that is no folder.
+    /// Returns the name under which to add an entry that is not a folder.
     fn place_below<'a>(&mut self, raw_name: &'a [u8]) -> Option<&'a [u8]> {
         match self.place(raw_name) {
             Place::Below(name) => Some(name),
             Place::Root => {
-                let message = "only a folder can have the name of the root";
+                let message = "only a folder can be named like the root";
                 self.fault(FaultKind::Name, Some(shown(raw_name)), message);
                 None
             }
@@ -348,7 +349,7 @@ impl<'d> Scan<'d> {
     }
 }
 
-/// The name as reports show it, shortened where nobody would read it to its end.
+/// Returns the name as reports show it, shortened if it is very long.
 pub(crate) fn shown(name: &[u8]) -> String {
     const LONGEST: usize = 1000;
     if name.len() > LONGEST {
@@ -357,12 +358,13 @@ pub(crate) fn shown(name: &[u8]) -> String {
     EntryName::from_bytes(name).shown().to_owned()
 }
 
-/// Whether the name is one of signatures over what lies beside them. Those that are JSON are documents.
+/// Whether a file of this name is a signature over a file next to it. Signatures in JSON are
+/// documents.
 fn is_signature(name: &[u8]) -> bool {
     name.ends_with(b".sig") || name.ends_with(b".minisig")
 }
 
-/// What rules read as a text.
+/// Whether rules read a file of this name as text.
 fn is_document(name: &[u8]) -> bool {
     let endings: [&[u8]; 5] = [
         b".json",
@@ -375,7 +377,7 @@ fn is_document(name: &[u8]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending)) || is_list(file_name)
 }
 
-/// Whether a file of this name lists others, or belongs to such a list.
+/// Whether a file of this name lists other files, or belongs to such a list.
 fn is_list(name: &[u8]) -> bool {
     str::from_utf8(name).is_ok_and(|name| {
         LISTS.contains(&name)
@@ -407,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_no_folder_holds_are_faults_and_no_entries() {
+    fn impossible_names_are_faults_and_add_no_entry() {
         for name in ["/etc/passwd", "../x", "a//b", "", "a/..", ".", "./"] {
             assert_eq!(
                 faults(&[name]),
@@ -421,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn names_given_twice_are_faults() {
+    fn duplicate_names_are_faults() {
         let twice = |name: &str| vec![(FaultKind::Duplicate, Some(name.to_owned()))];
         assert_eq!(faults(&["a", "a"]), twice("a"));
         assert_eq!(faults(&["a", "./a"]), twice("a"));
@@ -433,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn below_gives_names_relative_to_the_folder() {
+    fn below_returns_names_relative_to_the_folder() {
         let archive = scan(&["a/b/c", "a-b", "a/d"]);
         let names: Vec<_> = archive.below("a").map(|(name, _)| shown(name)).collect();
         assert_eq!(names, ["b", "b/c", "d"]);
@@ -452,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_that_names_imply_count_as_entries() {
+    fn implied_folders_count_as_entries() {
         let deep = ["a/".repeat(2000), "b/".repeat(2000)].map(|name| format!("{name}x"));
         let names: Vec<String> = (0..60)
             .flat_map(|at| deep.iter().map(move |name| format!("{at}{name}")))

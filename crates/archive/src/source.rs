@@ -15,30 +15,30 @@ use runseal_core::source::{
 
 use crate::catalogue::{Archive, FileRecord, Record};
 
-/// What lies below one folder of an archive.
+/// Everything below one folder of an archive.
 #[derive(Debug)]
 pub struct ArchiveSource<'a> {
     archive: &'a Archive,
     folder: &'a str,
-    /// What is given away when it is read; `None` where that was done.
+    /// Files whose bytes are given away when they are read; `None` once that was done.
     handed_over: Mutex<BTreeMap<&'static str, Option<Vec<u8>>>>,
-    /// The place behind the file that was asked for last: most are asked for in order.
-    behind: AtomicUsize,
+    /// The row after the last file found: most files are asked for in order.
+    next: AtomicUsize,
 }
 
 impl<'a> ArchiveSource<'a> {
-    /// The folder of this name; the whole archive where it is empty.
+    /// Returns the folder of this name, or the whole archive if it is empty.
     pub fn new(archive: &'a Archive, folder: &'a str) -> Self {
         Self {
             archive,
             folder,
             handed_over: Mutex::default(),
-            behind: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
         }
     }
 
-    /// The same, where each of `lists` is read at most once. A large one leaves the archive, and its memory is free
-    /// when its reader is done.
+    /// Like [`ArchiveSource::new`], but each of `lists` can be read only once. A large one is taken
+    /// out of the archive, and its memory is freed when its reader is done.
     pub fn handing_over(archive: &'a mut Archive, folder: &'a str, lists: &[&'static str]) -> Self {
         let mut handed_over = BTreeMap::new();
         for list in lists {
@@ -54,11 +54,11 @@ impl<'a> ArchiveSource<'a> {
             archive,
             folder,
             handed_over: Mutex::new(handed_over),
-            behind: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
         }
     }
 
-    /// Gives a list away; `None` where this is no such list.
+    /// Gives a list away; `None` if this is not one of them.
     fn hand_over(&self, path: &SafePath) -> Result<Option<Vec<u8>>, SourceError> {
         let mut lists = self
             .handed_over
@@ -71,16 +71,16 @@ impl<'a> ArchiveSource<'a> {
             Some(bytes) => Ok(Some(bytes)),
             None => Err(SourceError::Io {
                 path: path.to_string(),
-                source: io::Error::other("it was read once, and is not kept"),
+                source: io::Error::other("it was read before, and is not kept"),
             }),
         }
     }
 
     fn file(&self, path: &SafePath) -> Result<FileRecord<'a>, SourceError> {
-        let behind = self.behind.load(Ordering::Relaxed);
-        let found = self.archive.get_in(self.folder, path.as_str(), behind);
+        let next = self.next.load(Ordering::Relaxed);
+        let found = self.archive.get_in(self.folder, path.as_str(), next);
         if let Some((at, _)) = found {
-            self.behind.store(at + 1, Ordering::Relaxed);
+            self.next.store(at + 1, Ordering::Relaxed);
         }
         let not_a_file = |kind| SourceError::NotAFile {
             path: path.to_string(),
@@ -112,7 +112,7 @@ impl<'a> ArchiveSource<'a> {
     fn kept(&self, path: &SafePath) -> Result<&'a [u8], SourceError> {
         match self.file(path)?.kept {
             Some(bytes) => Ok(bytes),
-            // Read once and not kept, so there is nothing to read again.
+            // The archive is read once, and this file was not kept.
             None => Err(SourceError::TooLarge {
                 path: path.to_string(),
                 limit: runseal_core::limits::ARCHIVE_KEPT_DOCUMENTS,
@@ -179,7 +179,7 @@ impl Source for ArchiveSource<'_> {
             None => Err(SourceError::Io {
                 path: path.to_string(),
                 source: io::Error::other(
-                    "it went by once and was hashed with SHA-256 only; save the archive to a file and \
+                    "it was read once and hashed with SHA-256 only; save the archive to a file and \
                      verify that",
                 ),
             }),
@@ -201,7 +201,7 @@ mod tests {
     use crate::scan::{InlineDigester, Scan};
 
     #[test]
-    fn large_list_leaves_the_archive_when_it_is_read_and_its_facts_stay() {
+    fn large_list_is_read_once_and_its_facts_stay() {
         let (list, small) = (vec![b'a'; 1 << 20], b"b".to_vec());
         let mut digester = InlineDigester::default();
         let mut scan = Scan::new(PackedBytes::default(), &mut digester);
@@ -223,14 +223,14 @@ mod tests {
         let again = read(&sums).unwrap_err();
         assert!(matches!(again, SourceError::Io { .. }), "{again}");
         assert_eq!(source.content(&sums).unwrap().bytes, 1 << 20);
-        // What is small is not worth it.
+        // Small files are not taken out.
         assert_eq!(read(&other).unwrap(), small);
         assert_eq!(read(&other).unwrap(), small);
         assert!(matches!(
             read(&path("missing.json")),
             Err(SourceError::NotFound { .. })
         ));
-        // The other file of this name is another one.
+        // A file of the same name in another folder is not affected.
         let top = ArchiveSource::new(&archive, "");
         assert_eq!(top.read(&sums, 1 << 30).unwrap(), list);
     }

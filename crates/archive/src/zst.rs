@@ -1,8 +1,8 @@
 //! Zstandard: one frame, from the first byte to the last.
 //!
-//! Some readers join frames that follow each other and skip those made to be skipped, others stop
-//! behind the first; so there may be one frame and nothing else. The frame's header is checked
-//! here, before a decoder takes memory for its window.
+//! Some readers join frames that follow each other and skip skippable ones, others stop after the
+//! first; so there may be one frame and nothing else. The frame's header is checked here, before a
+//! decoder allocates memory for its window.
 
 use std::io::{self, BufRead, Cursor, Read};
 
@@ -11,7 +11,7 @@ use runseal_core::limits::ARCHIVE_MAX_WINDOW;
 
 use crate::container::{fill, refuse};
 
-/// Which implementation decodes Zstandard. Both give the same bytes and refuse the same files;
+/// Which implementation decodes Zstandard. Both produce the same bytes and refuse the same files;
 /// tests and fuzzing compare them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZstdDecoder {
@@ -31,14 +31,14 @@ impl ZstdDecoder {
     pub const FASTEST: Self = Self::Rust;
 }
 
-/// The frame's own header, put back before the rest for the decoder.
+/// The frame's header, put back in front of the rest for the decoder.
 type Frame<R> = io::Chain<Cursor<Vec<u8>>, R>;
 
 /// Reads the one frame of a Zstandard file.
 pub(crate) struct ZstReader<R: BufRead> {
     state: State<R>,
     decoder: ZstdDecoder,
-    /// What the frame's header says that comes out, where it says so.
+    /// The unpacked size in the frame's header, if stated.
     stated: Option<u64>,
     seen: u64,
 }
@@ -99,12 +99,12 @@ impl<R: BufRead> ZstReader<R> {
 
     fn check_end(&self, reader: &mut Frame<R>) -> io::Result<()> {
         if self.stated.is_some_and(|stated| stated != self.seen) {
-            return Err(damaged("the zstd frame does not have the size it states"));
+            return Err(damaged("the zstd frame is not as long as it states"));
         }
         let rest = reader.fill_buf()?;
         if !rest.is_empty() {
             return Err(ambiguous(
-                "there is more behind the zstd frame: some readers go on, some stop",
+                "there are bytes after the zstd frame: some readers continue, some stop",
             ));
         }
         Ok(())
@@ -129,7 +129,7 @@ impl<R: BufRead> Read for ZstReader<R> {
                         let inner = &decoder.decoder;
                         let stated = inner.get_checksum_from_data();
                         if stated.is_some() && stated != inner.get_calculated_checksum() {
-                            return Err(damaged("the checksum of the zstd frame does not hold"));
+                            return Err(damaged("wrong checksum of the zstd frame"));
                         }
                         self.check_end(&mut decoder.into_inner())?;
                         return Ok(0);
@@ -157,15 +157,15 @@ impl<R: BufRead> Read for ZstReader<R> {
     }
 }
 
-/// Reads a frame's header; gives its bytes and the size it states.
+/// Reads a frame's header; returns its bytes and the size it states.
 fn read_header(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, Option<u64>)> {
     let mut header = vec![0; 5];
     if fill(reader, &mut header)? < header.len() {
-        return Err(damaged("the zstd frame breaks off"));
+        return Err(damaged("the zstd frame is cut off"));
     }
     if header[1..4] == [0x2a, 0x4d, 0x18] {
         return Err(ambiguous(
-            "it begins with a zstd frame made to be skipped, which not every reader does",
+            "it begins with a skippable zstd frame, which not every reader skips",
         ));
     }
     if header[..4] != [0x28, 0xb5, 0x2f, 0xfd] {
@@ -173,11 +173,11 @@ fn read_header(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, Option<u64>)> 
     }
     let descriptor = header[4];
     if descriptor & 0b0001_1000 != 0 {
-        return Err(damaged("the zstd frame has flags that have no meaning"));
+        return Err(damaged("the zstd frame has reserved flags"));
     }
     if descriptor & 0b11 != 0 {
         return Err(damaged(
-            "the zstd frame needs a dictionary, which is not there",
+            "the zstd frame needs a dictionary, which is missing",
         ));
     }
     let is_single_segment = descriptor & 0b0010_0000 != 0;
@@ -191,11 +191,11 @@ fn read_header(reader: &mut impl BufRead) -> io::Result<(Vec<u8>, Option<u64>)> 
     let window_length = usize::from(!is_single_segment);
     header.resize(5 + window_length + size_length, 0);
     if fill(reader, &mut header[5..])? < window_length + size_length {
-        return Err(damaged("the zstd frame breaks off"));
+        return Err(damaged("the zstd frame is cut off"));
     }
     let mut bytes = [0; 8];
     bytes[..size_length].copy_from_slice(&header[5 + window_length..]);
-    // Two bytes count from 256.
+    // A two-byte size counts from 256.
     let size = u64::from_le_bytes(bytes) + if size_length == 2 { 256 } else { 0 };
     let window = if is_single_segment {
         size

@@ -1,7 +1,7 @@
-//! Small archives that would fill the memory: each is stopped by a bound that its finding names,
-//! and all of them together stay below 256 MB.
+//! Small archives that would exhaust memory: each is stopped by a bound that its finding names, and
+//! all of them together stay below 256 MB.
 //!
-//! One test in a file of its own, because the memory is that of the whole process.
+//! One test for all of them, because memory is measured for the whole process.
 
 use std::fs;
 use std::io::Write;
@@ -14,10 +14,10 @@ use flate2::write::GzEncoder;
 use runseal_archive::{InlineDigester, read_stream, sniff};
 use runseal_core::formats::archive::FaultKind;
 
-/// What a packed archive may have here: 10 MB.
+/// The largest packed archive here: 10 MB.
 const PACKED: usize = 10 << 20;
 
-/// What reading it may take: 256 MB.
+/// The most memory that reading may take: 256 MB.
 const MEMORY: u64 = 256 << 20;
 
 fn gz(write: impl FnOnce(&mut GzEncoder<Vec<u8>>)) -> Vec<u8> {
@@ -60,7 +60,7 @@ fn deep_folders() -> Vec<u8> {
     })
 }
 
-/// Packs to a fiftieth, so that the ratio allows it.
+/// Shrinks to a fiftieth, which the ratio allows.
 fn documents() -> Vec<u8> {
     let mut dice = Dice::new(8);
     gz(|tar| {
@@ -84,7 +84,7 @@ fn zeros() -> Vec<u8> {
     })
 }
 
-/// A frame whose window is as large as it may be, and a document that fills it.
+/// A frame with a window of 1 KiB times two to the power of `exponent`, and a document to fill it.
 fn large_window(exponent: u8) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, exponent << 3];
     let mut block = |kind: u32, length: usize, bytes: &[u8]| {
@@ -96,7 +96,7 @@ fn large_window(exponent: u8) -> Vec<u8> {
     for _ in 0..800 {
         block(1, 128 << 10, b" ");
     }
-    // Nothing is wrong with its end: a decoder that works ahead would stumble over that first.
+    // The end is valid: a decoder that works ahead would notice a bad one first.
     frame.extend([1, 0, 0]);
     frame
 }
@@ -107,10 +107,10 @@ fn colliding_zip() -> Vec<u8> {
     Zip::of(&parts).bytes()
 }
 
-/// Words of the finding, the ending, what makes the archive, the kind of fault.
+/// A piece of the finding, the file's ending, the function that makes the archive, the fault.
 type Bound = (&'static str, &'static str, fn() -> Vec<u8>, FaultKind);
 
-/// The most memory that this process ever had.
+/// The peak memory of this process, in bytes.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -122,7 +122,7 @@ fn peak() -> u64 {
 }
 
 #[test]
-fn archives_of_ten_megabytes_are_read_in_bounded_memory() {
+fn ten_megabyte_archives_are_read_in_bounded_memory() {
     use FaultKind::{Bomb, Duplicate, Limit};
     let cases: [Bound; 8] = [
         ("entries", "tar.gz", many_entries, Limit),

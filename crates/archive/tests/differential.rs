@@ -1,9 +1,9 @@
-//! Whatever a common unpacker writes from an archive that is accepted here is byte for byte what
+//! Whatever a common unpacker writes from an archive that is accepted here is, byte for byte, what
 //! was verified.
 //!
-//! Archives come from three places: made by hand to mean harm, made by hand to be unusual, and
-//! written by common tools. Each one that the reader accepts is unpacked by unzip, Python's
-//! zipfile and tarfile, GNU tar, bsdtar (from a file and from a pipe) and 7z.
+//! The archives are made by hand to be malicious, made by hand to be unusual, or written by common
+//! tools. Each one that the reader accepts is unpacked by unzip, Python's zipfile and tarfile, GNU
+//! tar, bsdtar (from a file and from a pipe) and 7z.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,16 +20,17 @@ fn read(case: &Case) -> Option<Archive> {
     Some(read_stream(container, case.bytes.as_slice(), "case", &mut digester).unwrap())
 }
 
-/// Whether nothing is wrong with an archive. Links and devices are findings of whoever looks at
-/// the entries.
+/// Whether nothing is wrong with an archive. Links and devices are not faults, but findings of
+/// callers that look at entries.
 fn is_accepted(archive: &Archive) -> bool {
     let is_plain = |kind| matches!(kind, EntryKind::File | EntryKind::Directory);
     archive.faults().is_empty() && archive.below("").all(|(_, record)| is_plain(record.kind()))
 }
 
-/// What the unpackers of this machine are. In CI all of them must be there.
+/// Returns the unpackers installed here. CI must have all of them.
 fn available() -> Vec<Unpacker> {
-    let (there, missing): (Vec<_>, Vec<_>) = ALL.iter().partition(|unpacker| unpacker.is_there());
+    let (there, missing): (Vec<_>, Vec<_>) =
+        ALL.iter().partition(|unpacker| unpacker.is_installed());
     if !missing.is_empty() {
         assert_ne!(
             std::env::var("CI").as_deref(),
@@ -63,7 +64,7 @@ impl Table {
     }
 }
 
-/// What is different between what was verified and what was unpacked.
+/// Returns the differences between what was verified and what was unpacked.
 fn differences(archive: &Archive, tree: &Tree, is_whole: bool) -> Vec<String> {
     let mut different = Vec::new();
     let mut verified = BTreeMap::new();
@@ -90,7 +91,7 @@ fn differences(archive: &Archive, tree: &Tree, is_whole: bool) -> Vec<String> {
     different
 }
 
-/// Unpacks an accepted archive with everything that reads it; gives what differs.
+/// Unpacks an accepted archive with every unpacker that reads it; returns what differs.
 fn compare(
     case: &Case,
     archive: &Archive,
@@ -107,14 +108,15 @@ fn compare(
     {
         let target = place.path().join(format!("{unpacker:?}"));
         fs::create_dir(&target).unwrap();
-        let is_content = unpacker.unpack(&path, case.ending, &target);
+        let has_succeeded = unpacker.unpack(&path, case.ending, &target);
         let tally = table.0.entry(*unpacker).or_default();
-        match is_content {
-            true => tally.same += 1,
-            false => tally.refused += 1,
+        if has_succeeded {
+            tally.same += 1;
+        } else {
+            tally.refused += 1;
         }
-        // An unpacker that gives up may stop early; it may not write anything else.
-        for difference in differences(archive, &read_tree(&target), is_content) {
+        // An unpacker that fails may stop early, but may not write anything else.
+        for difference in differences(archive, &read_tree(&target), has_succeeded) {
             different.push(format!(
                 "{} {}: {unpacker:?}: {difference}",
                 case.ending, case.name
@@ -131,7 +133,7 @@ fn hostile_archives_are_all_refused() {
     let mut accepted = Vec::new();
     for case in &cases {
         *by_ending.entry(case.ending).or_default() += 1;
-        // What is not taken for an archive at all is never verified as one.
+        // Bytes not recognized as an archive are never verified as one.
         if read(case).is_some_and(|archive| is_accepted(&archive)) {
             accepted.push(format!("{} {}", case.ending, case.name));
         }
@@ -209,7 +211,7 @@ fn mutate(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A tar's checksums are put right, so that mutants get further than them.
+/// Sets a tar's checksums, so that mutants get past them.
 fn reseal(bytes: &mut [u8]) {
     for at in (0..bytes.len().saturating_sub(511)).step_by(512) {
         let block = &mut bytes[at..at + 512];
@@ -257,7 +259,7 @@ fn mutants_that_are_accepted_unpack_to_what_was_verified() {
 }
 
 #[test]
-fn differences_are_seen() {
+fn differences_are_found() {
     let case = unusual()
         .into_iter()
         .find(|case| case.name == "folders")

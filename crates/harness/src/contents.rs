@@ -31,7 +31,7 @@ impl Contents {
         hash
     }
 
-    /// The content with this hash, if it was stored.
+    /// Returns the content with this hash, if it was stored.
     pub(super) fn get(&self, hash: ContentHash) -> Option<&[u8]> {
         self.kept.get(&hash).map(Vec::as_slice)
     }
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contents_beyond_the_bound_are_named_with_their_size() {
+    fn contents_beyond_the_limit_have_only_their_size() {
         let mut contents = Contents::default();
         let small = contents.keep(b"said");
         let large = contents.keep(&vec![b'x'; RUN_KEPT_CONTENTS]);

@@ -10,10 +10,10 @@ use super::execute::{Executed, OutputFile, Status, Step};
 use super::plan::PlanOutcome;
 use super::{Options, PlanExecution};
 
-/// Characters of a target that a reason shows.
+/// The most characters of a target that a reason shows.
 const LONGEST_TARGET: usize = 60;
 
-/// Whether the run is accepted, and the reasons: each begins with accept, reject or review.
+/// Decides whether the run is accepted. Each reason begins with accept, reject or review.
 pub(super) fn decide(
     options: &Options,
     planned: &PlanOutcome,
@@ -89,15 +89,16 @@ pub(super) fn decide(
     }
     let mut reasons = vec!["accept: every required action and test succeeded".to_owned()];
     // Acceptance tests are what counts; if there are none, the reader should know.
-    reasons.push(match tests.is_empty() {
-        false => format!(
-            "accept: acceptance tests of the outcome passed: {}",
-            name_some(&tests)
-        ),
-        true => format!(
+    reasons.push(if tests.is_empty() {
+        format!(
             "accept: no acceptance test of the outcome was named; these succeeded: {}",
             name_some(&actions)
-        ),
+        )
+    } else {
+        format!(
+            "accept: acceptance tests of the outcome passed: {}",
+            name_some(&tests)
+        )
     });
     match (proposal.requires_approval, options.approve) {
         (false, _) => (true, reasons),
@@ -112,7 +113,7 @@ pub(super) fn decide(
     }
 }
 
-/// What an action or test is called in a reason: its id, and what it is about.
+/// Names an action or test in a reason: its id and its target.
 fn name(id: &str, target: &str) -> String {
     let target = one_line(target);
     match target.char_indices().nth(LONGEST_TARGET) {
@@ -121,7 +122,7 @@ fn name(id: &str, target: &str) -> String {
     }
 }
 
-/// The first few of some names, and how many more there are.
+/// Lists the first few names, and how many more there are.
 fn name_some(names: &[String]) -> String {
     const NAMED: usize = 5;
     let (named, more) = names.split_at(names.len().min(NAMED));
@@ -131,9 +132,9 @@ fn name_some(names: &[String]) -> String {
     }
 }
 
-/// What a run came to beyond the texts that the bundle itself holds. Writing those down, under whatever
-/// name and by whatever means, and looking at them afterwards, says nothing about whether the goal was
-/// reached.
+/// What a run achieved beyond the texts in the bundle itself. Writing those to files, under
+/// whatever name and by whatever means, and testing them afterwards, does not show that the goal
+/// was reached.
 struct Outcome<'a> {
     own: OwnText,
     proposal: &'a Proposal,
@@ -150,12 +151,12 @@ impl Outcome<'_> {
                     !self.own.says(content)
                 }
                 ActionKind::Validate => match target.split_once(':') {
-                    // The absence of something also holds for an empty folder.
+                    // Anything is absent from an empty folder.
                     Some(("absent", _)) => false,
                     Some((_, path)) => self.has_file(path),
                     None => self.has_file(target),
                 },
-                // Its test is examined itself.
+                // `has_test` looks at its test.
                 ActionKind::Test => false,
                 ActionKind::DeleteFile => true,
                 ActionKind::ExecuteCommand => self.has_printed(step) || self.has_made_files(),
@@ -163,19 +164,19 @@ impl Outcome<'_> {
     }
 
     fn has_test(&self, test: &Test) -> bool {
-        let is_of_nothing = test.kind == TestKind::FileExists && test.expected == "false";
+        let expects_no_file = test.kind == TestKind::FileExists && test.expected == "false";
         test.required
-            && !is_of_nothing
+            && !expects_no_file
             && (test.kind == TestKind::CommandSuccess || self.has_file(&test.target))
     }
 
-    /// Whether a command printed anything but the bundle's own text.
+    /// Whether a command printed anything but the bundle's text.
     fn has_printed(&self, step: &Step) -> bool {
         let printed = step.stdout.iter().chain(&step.stderr);
         printed.copied().any(|hash| self.is_new(hash))
     }
 
-    /// Whether a content is anything but the bundle's own text; one that was too long to keep is.
+    /// Whether a content is anything but the bundle's text, as one too long to keep is.
     fn is_new(&self, hash: ContentHash) -> bool {
         match self.done.contents.get(hash) {
             Some(content) => !self.own.says(&String::from_utf8_lossy(content)),
@@ -183,35 +184,37 @@ impl Outcome<'_> {
         }
     }
 
-    /// Whether commands left something else than the plan wrote itself.
+    /// Whether commands made, changed or deleted files beyond what the plan wrote.
     fn has_made_files(&self) -> bool {
         let outputs = self.done.outputs.iter();
-        let mut made = outputs.filter(|file| self.planned(&file.path) != Some(file.sha256));
+        let mut made = outputs.filter(|file| self.planned_content(&file.path) != Some(file.sha256));
         let is_gone = |action: &Action| {
-            self.planned(&action.target).is_some() && !self.is_there(&action.target)
+            self.planned_content(&action.target).is_some() && !self.exists(&action.target)
         };
-        made.any(|file| self.is_more(file)) || self.proposal.actions.iter().any(is_gone)
+        made.any(|file| self.is_outcome(file)) || self.proposal.actions.iter().any(is_gone)
     }
 
-    /// Whether a file is more than what the plan, or the bundle, has of it.
+    /// Whether a file exists and is neither what the plan wrote nor the bundle's text.
     fn has_file(&self, path: &str) -> bool {
         let mut outputs = self.done.outputs.iter();
         let here = outputs.find(|file| file.path == path);
-        here.is_some_and(|file| self.planned(path) != Some(file.sha256) && self.is_more(file))
+        here.is_some_and(|file| {
+            self.planned_content(path) != Some(file.sha256) && self.is_outcome(file)
+        })
     }
 
-    /// An empty file says nothing, and yet a command made it.
-    fn is_more(&self, file: &OutputFile) -> bool {
+    /// Whether a file that commands left counts. An empty one does: a command made it.
+    fn is_outcome(&self, file: &OutputFile) -> bool {
         file.bytes == 0 || self.is_new(file.sha256)
     }
 
-    fn is_there(&self, path: &str) -> bool {
+    fn exists(&self, path: &str) -> bool {
         self.done.outputs.iter().any(|file| file.path == path)
     }
 
-    /// What the plan leaves at a path by writing it; none where it writes nothing there, or takes it
-    /// away again.
-    fn planned(&self, path: &str) -> Option<ContentHash> {
+    /// Returns the hash of what the plan writes to a path; `None` if it writes nothing there, or
+    /// deletes it again.
+    fn planned_content(&self, path: &str) -> Option<ContentHash> {
         let actions = self.proposal.actions.iter().rev();
         let last = actions
             .filter(|action| action.target == path && action.kind.is_file_operation())
@@ -226,7 +229,7 @@ impl Outcome<'_> {
     }
 }
 
-/// The texts that the bundle itself holds, white space and marks of lists and headings aside.
+/// The texts in the bundle, without white space and the marks of lists and headings.
 struct OwnText {
     texts: Vec<String>,
 }
@@ -245,7 +248,7 @@ impl OwnText {
         Self { texts }
     }
 
-    /// Whether a text says nothing else: as a whole, or line by line.
+    /// Whether a text says nothing that the bundle does not: as a whole, or line by line.
     fn says(&self, text: &str) -> bool {
         let is_own = |text: &str| {
             let text = plain_line(text);
@@ -255,7 +258,7 @@ impl OwnText {
     }
 }
 
-/// A text as one line in lower case, words alone.
+/// Returns a text as one line of words in lower case.
 fn plain_line(text: &str) -> String {
     let is_mark = |word: &&str| !word.chars().any(char::is_alphanumeric);
     let words: Vec<&str> = text

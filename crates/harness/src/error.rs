@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use runseal_fs::models::{SECRET_HINT, SecretSearchError};
 
-/// An error of the harness. A plan that fails is no error but a run that is not accepted.
+/// An error of the harness. A plan that fails is not an error, but a run that is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum HarnessError {
     /// The intent or another given file cannot be read.
@@ -30,7 +30,7 @@ pub enum HarnessError {
     /// The evidence does not fit the proposal.
     #[error("{0}")]
     Evidence(String),
-    /// A secret that went through the proxy is in what was to be exported.
+    /// The pack contains a secret that went through the proxy.
     #[error(transparent)]
     Secret(#[from] SecretSearchError),
     /// The target of the export exists and is not empty.
@@ -60,7 +60,7 @@ impl HarnessError {
         match self {
             Self::Unreadable(_) => Some("check the name and the right to read it".to_owned()),
             Self::NotJson(_) => Some("the file must be one JSON document".to_owned()),
-            Self::Invalid(_) => Some("docs/harness.md says what a plan may hold".to_owned()),
+            Self::Invalid(_) => Some("docs/harness.md says what a plan may contain".to_owned()),
             Self::Policy(_) => Some("`--policy dev` allows models; see docs/harness.md".to_owned()),
             Self::Sandbox { hint, .. } => (!hint.is_empty()).then(|| hint.clone()),
             Self::TargetExists(_) => Some("name a folder that does not exist yet".to_owned()),

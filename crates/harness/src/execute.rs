@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn command_beyond_the_policys_time_is_a_timeout_and_the_rest_is_skipped() {
+    fn command_beyond_the_time_limit_times_out_and_the_rest_is_skipped() {
         let Some(sandbox) = runseal_testkit::isolation::sandbox() else {
             return;
         };

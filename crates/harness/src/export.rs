@@ -1,4 +1,4 @@
-//! Exports a pack: stages it beside its target, verifies it strictly, and moves it into place.
+//! Exports a pack: stages it next to its target, verifies it strictly, and moves it into place.
 
 use std::path::{Path, PathBuf};
 
@@ -13,8 +13,8 @@ use runseal_fs::models::{ModelSession, search_staged};
 use runseal_fs::staging::{Place, Rights, Staging, StagingError, check_place};
 use runseal_redact::{KeptSeed, SealingSeed};
 
-/// Writes a pack of the given files, and beside it the new seed if there is one; returns the seed's
-/// path. A pack that does not verify is not published.
+/// Writes a pack of the given files, and next to it the new seed if there is one; returns the
+/// seed's path. A pack that does not verify is not published.
 pub(super) fn export_pack(
     target: &Path,
     files: &[(&str, Vec<u8>)],
@@ -32,7 +32,7 @@ pub(super) fn export_pack(
         .map_err(StagingError::from)?;
     let how = (Place::FreeOrEmptyFolder, Rights::AsUmask);
     staging.publish(target, how, |staged| {
-        // The seed of nothing goes before the folder that was made for both.
+        // If the pack fails, its seed is deleted first, then the folder made for both.
         let searched = |()| match models {
             Some(session) => Ok(search_staged(session, staged)?),
             None => Ok(()),

@@ -24,10 +24,7 @@ use super::summary::summarize;
 use super::{Finished, HarnessError, Options, PlanExecution, export, now, versions};
 use runseal_redact::{Committing, RedactError, SealingSeed};
 
-#[allow(
-    clippy::too_many_arguments,
-    reason = "the parts of one run, all of them"
-)]
+#[allow(clippy::too_many_arguments, reason = "all parts of one run")]
 pub(super) fn finish(
     options: &Options,
     started: i64,
@@ -56,7 +53,7 @@ pub(super) fn finish(
         }
         if let Some(line) = ledger.torn_line() {
             notes.push(format!(
-                "the ledger's line {line} breaks off; it was left as it is"
+                "line {line} of the ledger is cut off; it was left unchanged"
             ));
         }
     }
@@ -172,7 +169,7 @@ fn commit(run: &mut Value, files: &[(&str, Vec<u8>)], seed: &Seed) -> Result<(),
     committing.end_in("run.json", run).map_err(fail)
 }
 
-/// The files as they are stored: canonical, with one LF.
+/// Returns the files as they are stored: canonical, with one LF.
 fn stored<'a>(files: &[(&'a str, &Value)]) -> Result<Vec<(&'a str, Vec<u8>)>, HarnessError> {
     let store = |(name, value): &(&'a str, &Value)| {
         let mut bytes = canonical_bytes(*value, Dialect::Kernel)
@@ -237,7 +234,8 @@ fn runner_facts(
     }
 }
 
-/// The intent's path as others may see it: a relative path without `..`, else only the file name.
+/// Returns the intent's path as others may see it: a relative path without `..`, else only the file
+/// name.
 fn public_path(path: &Path) -> String {
     // Standard input has no name.
     if path == Path::new("-") {
@@ -254,7 +252,7 @@ fn public_path(path: &Path) -> String {
         .to_owned()
 }
 
-/// A unique run id, made from the time, the process and the intent. The id of a redactable pack,
+/// Derives a unique run id from the time, the process and the intent. The id of a redactable pack,
 /// which every copy shows, reveals nothing about the intent.
 fn derive_run_id(
     times: Times,

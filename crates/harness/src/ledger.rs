@@ -30,7 +30,7 @@ pub enum LedgerError {
         source: io::Error,
     },
     /// An entry could not be written completely, and the partial write could not be undone.
-    #[error("the ledger `{}` ends with a part of a line that could not be taken back: {undo}", .path.display())]
+    #[error("the ledger `{}` ends with a partial line that could not be removed: {undo}", .path.display())]
     Torn {
         /// The path of the ledger.
         path: PathBuf,
@@ -84,7 +84,7 @@ impl LockedLedger {
             .map_err(fail)?;
         if bytes.len() as u64 > most {
             // The last line is beyond the limit, so the next one could not continue the chain.
-            let message = format!("it is longer than {most} bytes; begin another one");
+            let message = format!("it is longer than {most} bytes; start a new one");
             return Err(fail(io::Error::new(io::ErrorKind::FileTooLarge, message)));
         }
         let mut ledger = Self {
@@ -155,7 +155,7 @@ impl LockedLedger {
         // A single write, so that a kill leaves the whole line or nothing of it.
         let written = self.file.write_all(&line);
         if let Err(source) = written.and_then(|()| self.file.sync_all()) {
-            return Err(match self.take_back(length) {
+            return Err(match self.undo_write(length) {
                 Ok(()) => fail(source),
                 Err(undo) => LedgerError::Torn {
                     path: self.path.clone(),
@@ -171,8 +171,9 @@ impl LockedLedger {
         Ok(())
     }
 
-    /// Truncates the ledger to its former length. Under the lock, nobody else has written after it.
-    fn take_back(&self, length: u64) -> io::Result<()> {
+    /// Truncates the ledger to its former length. Under the lock, nothing else was written after
+    /// it.
+    fn undo_write(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)?;
         self.file.sync_all()
     }
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn ledger_appended_by_many_writers_at_once_holds_every_entry() {
+    fn ledger_with_many_concurrent_writers_has_every_entry() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
         std::thread::scope(|scope| {
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn ledger_with_a_torn_line_keeps_it_and_tells() {
+    fn ledger_with_a_torn_line_keeps_and_reports_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
         LockedLedger::lock(&path)
@@ -273,7 +274,7 @@ mod tests {
     fn ledger_lines_carry_the_hash_of_the_line_before() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ledger.jsonl");
-        // What another program wrote, with a blank line behind it.
+        // A line of another program, and a blank one after it.
         std::fs::write(&path, "{\"run_id\":\"theirs\"}\n \n").unwrap();
         for run in ["a", "b"] {
             let mut ledger = LockedLedger::lock(&path).unwrap();

@@ -336,7 +336,7 @@ fn start_model(options: &Options) -> Result<Option<ModelServer>, HarnessError> {
         .map_err(|error| HarnessError::Internal(format!("no socket for models: {error}")))
 }
 
-/// The answers in a valid recording.
+/// Parses the answers in a recording, which must be valid.
 fn parse_answers(bytes: &[u8], path: &str) -> Result<(Answers, Identity), HarnessError> {
     let document = parse_document(bytes, &ReadOptions::default()).map_err(|error| {
         HarnessError::NotJson(format!("{}: {path} {}", error.kind, error.position))

@@ -66,7 +66,7 @@ pub(super) fn plan(bytes: &[u8], path: &Path) -> Result<PlanOutcome, HarnessErro
     }
 }
 
-/// The given proposal, verified against the bundle, or our own.
+/// Returns the given proposal, verified against the bundle, or generates one.
 pub(super) fn take_proposal(
     options: &Options,
     bundle: &Bundle,
@@ -132,7 +132,7 @@ pub(super) fn check_proposal(proposal: &Proposal) -> Result<(), HarnessError> {
     {
         let target = action.target.escape_debug();
         if action.target.contains("..") || SafePath::parse(&action.target).is_err() {
-            let message = format!("action {}: `{target}` is no safe path", action.id);
+            let message = format!("action {}: `{target}` is not a safe path", action.id);
             return Err(HarnessError::Invalid(message));
         }
         if !seen.insert(action.target.as_str()) {

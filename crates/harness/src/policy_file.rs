@@ -18,10 +18,11 @@ pub fn read_policy(path: &Path) -> Result<Policy, HarnessError> {
     let is_json = path.extension().is_some_and(|ending| ending == "json")
         || bytes.trim_ascii_start().starts_with(b"{");
     let path = path.display();
-    let text = match is_json {
-        true => bytes,
-        false => toml_to_json(&bytes)
-            .map_err(|error| HarnessError::Invalid(format!("the policy {path}: {error}")))?,
+    let text = if is_json {
+        bytes
+    } else {
+        toml_to_json(&bytes)
+            .map_err(|error| HarnessError::Invalid(format!("the policy {path}: {error}")))?
     };
     let document = parse_document(&text, &ReadOptions::default()).map_err(|error| {
         HarnessError::NotJson(format!("{}: {path} {}", error.kind, error.position))
@@ -31,7 +32,7 @@ pub fn read_policy(path: &Path) -> Result<Policy, HarnessError> {
 }
 
 fn toml_to_json(bytes: &[u8]) -> Result<Vec<u8>, String> {
-    let text = str::from_utf8(bytes).map_err(|_| "it is no UTF-8".to_owned())?;
+    let text = str::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned())?;
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error
             .span()
@@ -41,12 +42,12 @@ fn toml_to_json(bytes: &[u8]) -> Result<Vec<u8>, String> {
     })?;
     let mut object = Value::object::<Value>([]);
     for (name, value) in &table {
-        object.insert(name, to_json(value).ok_or_else(|| of_no_type(name))?);
+        object.insert(name, to_json(value).ok_or_else(|| wrong_type(name))?);
     }
     canonical_bytes(&object, Dialect::Kernel).map_err(|error| error.to_string())
 }
 
-fn of_no_type(name: &str) -> String {
+fn wrong_type(name: &str) -> String {
     format!("`{name}` is neither a text, a whole number, true or false, nor a list of texts")
 }
 
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_file_of_either_kind_is_the_same_policy() {
+    fn toml_and_json_policy_files_are_the_same_policy() {
         let toml = "name = \"strict\"\ntimeout_ms = 5_000 # five seconds\n\
                     allowed_commands = [\"python3\", \"make\"]\n";
         let json = r#"{"name":"strict","timeout_ms":5000,"allowed_commands":["python3","make"]}"#;
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_files_among_the_examples_are_policies() {
+    fn example_policy_files_are_valid() {
         let folder = runseal_testkit::project_root().join("examples/policies");
         let mut count = 0;
         for file in std::fs::read_dir(folder).unwrap() {
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_file_that_is_none_names_what_is_wrong() {
+    fn invalid_policy_file_error_names_the_cause() {
         for (name, text, wanted) in [
             ("p.toml", "a = 1\nb = [\n", "line 2"),
             ("p.toml", "timeout_ms = 1.5\n", "`timeout_ms` is neither"),

@@ -66,7 +66,7 @@ fn take_in_bodies(root: Node<'_>, path: &Path) -> Result<Option<Value>, HarnessE
         let size = std::fs::metadata(&path).map_or(0, |file| file.len());
         room = room.checked_sub(size).ok_or_else(|| {
             let what = "more than 32 MiB of long requests and answers were recorded, which a pack \
-                        does not hold; `runseal record --proxy` does";
+                        cannot contain; `runseal record --proxy` can";
             HarnessError::Invalid(what.to_owned())
         })?;
         let bytes = read_file(&path, LARGEST_BODIES)
@@ -81,8 +81,8 @@ fn interactions(root: Node<'_>) -> impl Iterator<Item = Node<'_>> {
     list.into_iter().flatten()
 }
 
-/// PL4: only models that the policy names were used. The proxy refuses others itself; this check
-/// also covers recordings made by something else.
+/// Checks PL4: only models that the policy names were called. The proxy itself refuses others; this
+/// check also covers recordings made by something else.
 fn check_models(root: Node<'_>, policy: &Policy) -> Result<(), HarnessError> {
     let allowed = &policy.allowed_models;
     if allowed.is_empty() {
@@ -100,7 +100,7 @@ fn check_models(root: Node<'_>, policy: &Policy) -> Result<(), HarnessError> {
     match models.find(|model| !allowed.contains(model)) {
         None => Ok(()),
         Some(model) => Err(HarnessError::Policy(format!(
-            "PL4: model `{model}` was asked and is not among allowed_models"
+            "PL4: model `{model}` was called but is not among allowed_models"
         ))),
     }
 }
@@ -125,7 +125,7 @@ impl Answering {
             return Ok(None);
         }
         let start = start.ok_or_else(|| {
-            let what = "models were asked, and this build cannot answer for them (feature `net`)";
+            let what = "models were called, and this build cannot answer for them (feature `net`)";
             HarnessError::Invalid(what.to_owned())
         })?;
         let fault = |error: std::io::Error| HarnessError::Internal(error.to_string());

@@ -257,7 +257,7 @@ pub(super) fn make_entry(record: &RunRecord<'_>) -> Value {
         ("accepted", Value::from(record.accepted)),
         ("mode", Value::from(record.model_mode)),
         ("policy", Value::from(record.policy.name)),
-        // In a pack the line stands alone; a ledger with earlier lines sets this itself.
+        // In a pack the line is the only one; a ledger with earlier lines sets this itself.
         ("previous", Value::Null),
     ])
 }
@@ -435,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_that_the_kernel_did_not_keep_are_warned_of() {
+    fn limits_not_enforced_by_the_kernel_are_warned_of() {
         let warnings = |memory, work_folder| {
             watched_limits(Enforcement {
                 memory,

@@ -46,7 +46,7 @@ pub struct ReplayedExecution {
     pub differences: Vec<String>,
 }
 
-/// The verified proposal in the evidence; `None` if it contains none.
+/// Returns the verified proposal in the evidence, or `None` if it has none.
 ///
 /// # Errors
 /// When it is not a valid proposal.
@@ -183,7 +183,7 @@ fn items<'a>(node: Node<'a>, name: &str) -> Vec<Node<'a>> {
     list.into_iter().flatten().collect()
 }
 
-/// A value for messages: a text unquoted, anything else as JSON.
+/// Formats a value for messages: a text unquoted, anything else as JSON.
 fn in_words(node: Option<Node<'_>>) -> String {
     let Some(node) = node else {
         return "nothing".to_owned();
@@ -265,11 +265,11 @@ fn compare_result(
     }
 }
 
-/// Where two outputs diverge, for people.
+/// Describes where two outputs diverge.
 fn first_difference(before: &[u8], after: &[u8]) -> String {
     let (Ok(before), Ok(after)) = (str::from_utf8(before), str::from_utf8(after)) else {
         return format!(
-            "{} bytes were sealed, now other {}",
+            "sealed {} bytes, now {} different bytes",
             before.len(),
             after.len()
         );
@@ -305,11 +305,12 @@ fn compare_execution(
         ("stderr_sha256", "all standard error together"),
     ] {
         let (before, after) = (in_words(sealed.get(member)), in_words(now.get(member)));
-        match before == after {
-            true => replayed.same.push(format!("{label}: {after}")),
-            false => replayed
+        if before == after {
+            replayed.same.push(format!("{label}: {after}"));
+        } else {
+            replayed
                 .differences
-                .push(format!("{label}: sealed `{before}`, now `{after}`")),
+                .push(format!("{label}: sealed `{before}`, now `{after}`"));
         }
     }
     let outputs = |execution: Node<'_>| -> BTreeMap<String, String> {
@@ -341,14 +342,14 @@ fn compare_execution(
             }
             None => replayed
                 .differences
-                .push(format!("the file `{name}` is not there now")),
+                .push(format!("the file `{name}` is missing now")),
         }
     }
     for path in after.keys().filter(|path| !before.contains_key(*path)) {
         let name = one_line(path);
         replayed
             .differences
-            .push(format!("the file `{name}` was not there"));
+            .push(format!("the file `{name}` is new"));
     }
     if same > 0 {
         let files = count(same, "file");
@@ -356,7 +357,7 @@ fn compare_execution(
     }
 }
 
-/// Whether models were called as often as recorded.
+/// Compares how often models were called with the recording.
 fn compare_calls(replayed: &mut ReplayedExecution, recorded: Option<&[u8]>, now: &Value) {
     let before = recorded
         .and_then(|bytes| parse_document(bytes, &ReadOptions::default()).ok())
@@ -365,16 +366,15 @@ fn compare_calls(replayed: &mut ReplayedExecution, recorded: Option<&[u8]>, now:
         Some(Value::Array(list)) => list.len(),
         _ => 0,
     };
-    match before == after {
-        true => {
-            let calls = count(after, "model call");
-            replayed
-                .same
-                .push(format!("{calls}, answered from the recording"));
-        }
-        false => replayed
+    if before == after {
+        let calls = count(after, "model call");
+        replayed
+            .same
+            .push(format!("{calls}, answered from the recording"));
+    } else {
+        replayed
             .differences
-            .push(format!("model calls: sealed {before}, now {after}")),
+            .push(format!("model calls: sealed {before}, now {after}"));
     }
 }
 

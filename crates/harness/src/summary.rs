@@ -63,9 +63,10 @@ pub(super) fn summarize(outcome: &PlanExecution) -> Vec<StepSummary> {
             ending,
             is_required: action.required,
             detail: (!parts.is_empty()).then(|| parts.join(": ")),
-            stderr_tail: match has_failed {
-                true => stderr_tail(step),
-                false => String::new(),
+            stderr_tail: if has_failed {
+                stderr_tail(step)
+            } else {
+                String::new()
             },
         }
     });
@@ -76,9 +77,10 @@ pub(super) fn summarize(outcome: &PlanExecution) -> Vec<StepSummary> {
         };
         StepSummary {
             title: format!("test {} {}", test.kind.name(), test.target),
-            ending: match seen.passed {
-                true => StepEnding::Succeeded,
-                false => StepEnding::Failed,
+            ending: if seen.passed {
+                StepEnding::Succeeded
+            } else {
+                StepEnding::Failed
             },
             is_required: test.required,
             detail: (!seen.passed).then_some(found),

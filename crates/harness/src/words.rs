@@ -21,7 +21,8 @@ pub(super) enum WordsError {
     NotAllowed(String),
 }
 
-/// The argument list for a command under a policy's list of programs; an empty list allows any.
+/// Returns the arguments of a command, if the policy's list allows its program; an empty list
+/// allows any.
 pub(super) fn split_command(command: &str, allowed: &[String]) -> Result<Vec<String>, WordsError> {
     if command.trim().is_empty() {
         return Err(WordsError::Empty);

@@ -1,8 +1,8 @@
 //! The work folder of an execution: the plan's files are below `out/`, the policy's other write
-//! roots are beside it (rulings, harness layout).
+//! roots are next to it (rulings, harness layout).
 //!
 //! Every access goes through descriptors and follows no link: a command may have replaced a folder
-//! by one. No command runs while files are accessed here.
+//! with one. No command runs while files are accessed here.
 
 use runseal_fs::private::PrivateFolder;
 use std::collections::BTreeSet;

@@ -1,9 +1,9 @@
-//! Answers: what a person said about a question becomes part of the intent.
+//! Answers: a person's answer to a question becomes part of the intent.
 //!
-//! A blank is filled in where it stands. Everything else adds a constraint that begins with `Decided:` and quotes what it
-//! decides; what the author wrote stays. The one exception is a contradiction: the constraint that was not chosen gives
-//! way to the decision, which quotes it, unless both hold. Decisions are never asked about again, so every answered
-//! finding is gone in the next round.
+//! A blank is filled in. Every other answer adds a constraint that begins with `Decided:` and
+//! quotes what it decides; what the author wrote stays. The one exception is a contradiction: the
+//! constraint that was not chosen is replaced by the decision, which quotes it, unless both hold.
+//! Decisions are never asked about again, so every answered finding is gone in the next round.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,13 +17,13 @@ use crate::text::one_line;
 use crate::transform::KernelError;
 use runseal_core::ids::QuestionId;
 
-/// Rounds of answers that are applied at most.
+/// The most rounds of answers.
 const MAX_ROUNDS: usize = 32;
 
-/// Answers by the question that they are for.
+/// Answers by question.
 pub type Answers = BTreeMap<QuestionId, String>;
 
-/// Applies answers until none of them fits an open question. Blank answers count as none.
+/// Applies answers until none is for an open question. Blank answers are ignored.
 pub fn apply_answers(intent: &Intent, answers: &Answers) -> Result<Intent, KernelError> {
     let mut current = intent.clone();
     for _ in 0..MAX_ROUNDS {
@@ -60,16 +60,16 @@ pub fn answer_round(intent: &Intent, given: &[(&Question, &str)]) -> Result<Inte
     intent.with_texts(&goal, &constraints)
 }
 
-/// What choosing `option` adds to the constraints, as a branch of the tree does.
+/// Returns the constraint that records an answer, for answers and for branches of the tree.
 pub(crate) fn decision_of(finding: &Finding, answer: &str) -> String {
     format!("{DECIDED}{}: {answer}", quoted(&finding.sentence.quote))
 }
 
 #[derive(Default)]
 struct Edits {
-    /// Blanks to fill, by text: from, to, and the answer.
+    /// Blanks to fill, by text: start, end and answer.
     fills: BTreeMap<Origin, Vec<(usize, usize, String)>>,
-    /// Constraints that give way to a decision.
+    /// Constraints replaced by a decision.
     replaced: BTreeSet<usize>,
     added: Vec<String>,
 }
@@ -91,7 +91,7 @@ impl Edits {
         }
     }
 
-    /// Puts the answer in place of the blank; not where the text would still ask the same.
+    /// Fills the blank with the answer, unless the text would raise as many questions as before.
     fn fill(&mut self, intent: &Intent, finding: &Finding, answer: &str) -> bool {
         let Some(place) = finding.places.first() else {
             return false;
@@ -112,7 +112,8 @@ impl Edits {
         true
     }
 
-    /// A contradiction: the side that was not chosen gives way where it is a whole constraint.
+    /// Settles a contradiction: the side that was not chosen is dropped if it is a whole
+    /// constraint.
     fn settle(&mut self, intent: &Intent, finding: &Finding, answer: &str) {
         let [a, b] = finding.places.as_slice() else {
             return;
@@ -140,7 +141,7 @@ impl Edits {
         self.added.push(decision);
     }
 
-    /// A side that is only a part of its constraint stays, with the decision beside it.
+    /// Drops a side if it is a whole constraint; one that is a part stays, next to the decision.
     fn replace(&mut self, intent: &Intent, place: &Place) {
         if let Origin::Constraint(at) = place.origin
             && one_line(text_of(intent, place.origin)) == place.quote
@@ -176,7 +177,7 @@ fn text_of(intent: &Intent, origin: Origin) -> &str {
     }
 }
 
-/// Fills blanks from left to right; a blank inside one that was filled already is left out.
+/// Fills blanks from left to right; a blank that overlaps one already filled is skipped.
 fn fill_in(text: &str, mut fills: Vec<(usize, usize, String)>) -> String {
     fills.sort();
     let mut out = String::with_capacity(text.len());

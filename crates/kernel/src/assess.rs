@@ -1,28 +1,29 @@
-//! Findings of assessors: reading an answer, and writing what counts into the intent.
+//! Findings of assessors: reads an answer, and writes what counts into the intent.
 //!
-//! A finding counts only where all of its quotes stand in the intent as they are, so that an assessor can point at the
-//! text and cannot add to it. What counts goes into `context.findings`, and from there `transform` makes questions of it:
-//! nobody has to be asked again to get the same bundle.
+//! A finding counts only if all of its quotes are verbatim in the intent, so that an assessor can
+//! point at the text but not add to it. What counts goes into `context.findings`, from which
+//! `transform` makes questions: the assessor need not be asked again to get the same bundle.
 
 use runseal_core::canon::Value;
 
 use crate::context::Assessed;
 use crate::intent::{Intent, Refusal};
-use crate::measure::stands_in;
+use crate::measure::has_quotes_of;
 
-/// Findings that one answer may hold.
+/// The most findings in one answer.
 const MOST_FINDINGS: usize = 200;
 
-/// What an assessor answered.
+/// An assessor's answer.
 #[derive(Debug, Default)]
 pub struct Assessment {
-    /// Findings whose quotes stand in the intent.
+    /// Findings whose quotes are in the intent.
     pub counted: Vec<Assessed>,
-    /// The others: their position in the answer, and the first quote that does not stand in the intent.
+    /// The others: their index in the answer, and the first quote that is not in the intent.
     pub invented: Vec<(usize, String)>,
 }
 
-/// Reads an answer: `{"findings": […]}`, or the list alone. The error says what is wrong and where.
+/// Parses an answer: `{"findings": […]}`, or the array alone. The error says what is wrong and
+/// where.
 pub fn parse_assessment(answer: &Value, intent: &Intent) -> Result<Assessment, String> {
     let list = match answer {
         Value::Object(_) => answer
@@ -37,14 +38,14 @@ pub fn parse_assessment(answer: &Value, intent: &Intent) -> Result<Assessment, S
     };
     if items.len() > MOST_FINDINGS {
         return Err(format!(
-            "the answer holds {} findings, and {MOST_FINDINGS} is the most",
+            "the answer has {} findings; the maximum is {MOST_FINDINGS}",
             items.len()
         ));
     }
     let mut assessment = Assessment::default();
     for (at, item) in items.iter().enumerate() {
         let assessed = Assessed::parse(item, &format!("findings[{at}]"))?;
-        if stands_in(intent.goal(), intent.constraints(), &assessed) {
+        if has_quotes_of(intent.goal(), intent.constraints(), &assessed) {
             assessment.counted.push(assessed);
         } else {
             let alone = |quote: &&String| {
@@ -52,7 +53,7 @@ pub fn parse_assessment(answer: &Value, intent: &Intent) -> Result<Assessment, S
                     quotes: vec![(*quote).clone()],
                     ..assessed.clone()
                 };
-                !stands_in(intent.goal(), intent.constraints(), &one)
+                !has_quotes_of(intent.goal(), intent.constraints(), &one)
             };
             let quote = assessed
                 .quotes
@@ -66,7 +67,7 @@ pub fn parse_assessment(answer: &Value, intent: &Intent) -> Result<Assessment, S
     Ok(assessment)
 }
 
-/// The intent with findings added to `context.findings`; one that is there already is not repeated.
+/// Adds findings to `context.findings` of an intent, without duplicates.
 pub fn with_findings(intent: &Intent, found: &[Assessed]) -> Result<Intent, Refusal> {
     let mut all = intent.declared().assessed.clone();
     for assessed in found {

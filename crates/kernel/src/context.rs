@@ -1,11 +1,12 @@
-//! What an intent declares about itself in its context, and what earlier answers left in its constraints.
+//! What an intent declares in its context, and what earlier answers left in its constraints.
 //!
 //! - `context.profile`: the name of a profile, or a list of elements that the intent must name;
 //! - `context.accepted`: waivers, `[{"rule", "quote", "reason"}]`, that silence a finding;
-//! - `context.findings`: what an assessor found, `[{"kind", "quotes", "message", "options"?}]`.
+//! - `context.findings`: findings of assessors, `[{"kind", "quotes", "message", "options"?}]`.
 //!
-//! All three are part of the intent and of its hash. A wrong shape refuses the intent and says where. A constraint that
-//! begins with `Decided:` records an answer; it is not searched, and closes the findings that it quotes.
+//! All three are part of the intent and of its hash. An intent with a malformed member is refused,
+//! and the refusal says where. A constraint that begins with `Decided:` records an answer: it is
+//! not searched, and it closes the findings that it quotes.
 
 use std::collections::BTreeSet;
 
@@ -16,27 +17,27 @@ use crate::intent::Refusal;
 use crate::rules::{DEFAULT_PROFILE, Kind, rule_set};
 use crate::text::{normalize_constraint, one_line, strings};
 
-/// How a recorded decision begins.
+/// The beginning of a recorded decision.
 pub(crate) const DECIDED: &str = "Decided: ";
-/// How a decision about everything that was not asked singly begins.
+/// The beginning of a decision about everything that was not asked singly.
 pub(crate) const DECIDED_REST: &str = "Decided: all further open points: ";
 
-/// Waivers and findings of assessors that an intent may carry, each.
+/// The most waivers in an intent, and the most findings of assessors.
 const MOST_ENTRIES: usize = 1000;
 
-/// A finding that somebody accepts, with the reason.
+/// The acceptance of a finding, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiver {
     /// The id of the rule.
     pub rule: String,
-    /// Words of the text that the finding is about.
+    /// Words that the finding quotes.
     pub quote: String,
     /// Why it is accepted.
     pub reason: String,
 }
 
 impl Waiver {
-    /// Whether it silences the finding: the same rule, and the quote stands in what the finding quotes.
+    /// Whether it silences the finding: same rule, and the finding quotes these words.
     pub(crate) fn fits(&self, finding: &Finding) -> bool {
         let quote = one_line(&self.quote);
         self.rule.eq_ignore_ascii_case(&finding.rule.id)
@@ -48,21 +49,21 @@ impl Waiver {
     }
 }
 
-/// What an assessor found.
+/// A finding of an assessor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessed {
-    /// What kind of thing.
+    /// The kind of finding.
     pub kind: Kind,
-    /// Words of the intent, as they stand there.
+    /// Verbatim words of the intent.
     pub quotes: Vec<String>,
-    /// What the assessor asks or says.
+    /// The assessor's question or remark.
     pub message: String,
-    /// Answers on offer.
+    /// The answers to choose from.
     pub options: Vec<String>,
 }
 
 impl Assessed {
-    /// Reads one finding; the error says what is wrong, and where below `place`.
+    /// Parses one finding; the error says what is wrong, and where below `place`.
     pub fn parse(value: &Value, place: &str) -> Result<Self, String> {
         let kind = text(value, "kind", place)?;
         let names = Kind::ALL.map(Kind::name).join(", ");
@@ -100,7 +101,7 @@ impl Assessed {
         })
     }
 
-    /// As it stands in `context.findings`.
+    /// Returns the finding as JSON for `context.findings`.
     pub fn to_value(&self) -> Value {
         let mut value = Value::object([
             ("kind", Value::from(self.kind.name())),
@@ -125,7 +126,7 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Reads the three members of a context.
+    /// Parses the three members of a context.
     pub fn parse(context: &Value) -> Result<Self, Refusal> {
         let mut declared = Declared {
             wanted: parse_profile(context.get("profile")).map_err(Refusal::InvalidIntent)?,
@@ -258,12 +259,12 @@ pub(crate) fn is_decision(constraint: &str) -> bool {
     constraint.starts_with("Decided:")
 }
 
-/// How a decision quotes what it decides; quotation marks inside become plain, so that it can be read back.
+/// Quotes a text for a decision; inner quotation marks become plain ones, so that it can be parsed.
 pub(crate) fn quoted(text: &str) -> String {
     format!("“{}”", text.replace(['“', '”'], "\""))
 }
 
-/// What the decisions among the constraints close.
+/// What the decisions among the constraints settle.
 pub(crate) struct Decisions {
     quotes: BTreeSet<String>,
     all: bool,
@@ -281,8 +282,8 @@ impl Decisions {
         {
             decisions.all |= constraint.starts_with(DECIDED_REST);
             let mut rest = constraint.as_str();
-            while let Some((_, behind)) = rest.split_once('“') {
-                let Some((quote, after)) = behind.split_once('”') else {
+            while let Some((_, after_open)) = rest.split_once('“') {
+                let Some((quote, after)) = after_open.split_once('”') else {
                     break;
                 };
                 decisions.quotes.insert(quote.to_owned());
@@ -292,7 +293,7 @@ impl Decisions {
         decisions
     }
 
-    /// Whether an answer closed the finding.
+    /// Whether a decision closes the finding.
     pub fn covers(&self, finding: &Finding) -> bool {
         let has = |quote: &str| self.quotes.contains(&quote.replace(['“', '”'], "\""));
         match finding.kind() {

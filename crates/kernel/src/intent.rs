@@ -15,7 +15,7 @@ pub enum Refusal {
     /// Nothing is left of the goal after trimming.
     #[error("EMPTY_GOAL: Intent goal cannot be empty")]
     EmptyGoal,
-    /// No object, or no string goal in it.
+    /// It is not an object, or has no string goal.
     #[error("INVALID_GOAL: Intent must have a string goal")]
     InvalidGoal,
     /// Something else in the intent is malformed.
@@ -24,7 +24,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The code before the colon.
+    /// Returns the code before the colon.
     pub fn code(&self) -> &'static str {
         match self {
             Refusal::EmptyGoal => "EMPTY_GOAL",
@@ -33,7 +33,7 @@ impl Refusal {
         }
     }
 
-    /// The message behind the colon.
+    /// Returns the message after the colon.
     pub fn message(&self) -> String {
         let text = self.to_string();
         text.split_once(": ")
@@ -46,7 +46,7 @@ impl Refusal {
 pub struct Intent {
     goal: String,
     constraints: Vec<String>,
-    /// Where each constraint stood as it was given: its first 0-based position.
+    /// The index at which each constraint was first given.
     given: Vec<usize>,
     context: Value,
     declared: Declared,
@@ -54,7 +54,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// Normalizes goal and constraints; the context passes through untouched.
+    /// Normalizes goal and constraints; the context is left unchanged.
     pub fn new(goal: &str, constraints: &[String], context: Value) -> Result<Self, Refusal> {
         let goal = normalize_goal(goal);
         if goal.is_empty() {
@@ -88,12 +88,12 @@ impl Intent {
         &self.goal
     }
 
-    /// The constraints: sorted by UTF-16 code units, no repeats.
+    /// The constraints: sorted by UTF-16 code units, without duplicates.
     pub fn constraints(&self) -> &[String] {
         &self.constraints
     }
 
-    /// Where the constraint with this number stood as it was given, counted from 0.
+    /// Returns the index at which this constraint was first given.
     pub fn given_position(&self, constraint: usize) -> usize {
         self.given.get(constraint).copied().unwrap_or(constraint)
     }
@@ -122,13 +122,13 @@ impl Intent {
         ])
     }
 
-    /// The same intent with other texts; the context stays.
+    /// Returns the intent with other texts and the same context.
     pub(crate) fn with_texts(&self, goal: &str, constraints: &[String]) -> Result<Self, Refusal> {
         Intent::new(goal, constraints, self.context.clone())
     }
 }
 
-/// The canonical hash of a normalized intent, with its context given back.
+/// Computes the canonical hash of a normalized intent; returns the context too.
 fn hash_of(
     goal: &str,
     constraints: &[String],
@@ -147,7 +147,7 @@ fn hash_of(
     Ok((context, hash))
 }
 
-/// Reads an intent out of a parsed document.
+/// Parses an intent from a document.
 pub fn parse_intent(document: &Document<'_>) -> Result<Intent, Refusal> {
     let root = document.root();
     if root.kind() != Kind::Object {

@@ -1,6 +1,7 @@
 //! The context kernel: from an intent to a context bundle (document 000). Pure and deterministic.
 //!
-//! No clock, randomness, files, environment or threads: the same intent gives the same bytes everywhere.
+//! No clock, randomness, files, environment or threads: the same intent makes the same bytes
+//! everywhere.
 //!
 //! ```text
 //! intent      what was typed, normalized, with what its context declares (context)
@@ -18,8 +19,9 @@
 //! bundle      everything together, with its hash (transform); actions and tests (proposal, document 003)
 //! ```
 //!
-//! Three things hold: a question is asked only where a rule of severity `ask` matches; no constraint of the author leaves
-//! the tree unless an answer replaced it; the time is close to linear in the length of the intent.
+//! Three invariants: a question is asked only if a rule of severity `ask` matches; no constraint of
+//! the author leaves the tree unless an answer replaced it; the time is close to linear in the
+//! length of the intent.
 
 pub mod answer;
 pub mod assess;

@@ -1,13 +1,13 @@
-//! Measurement (000 §2.4, §6.2): the findings that are open, and numbers computed from them.
+//! Measurement (000 §2.4, §6.2): the open findings, and scores computed from them.
 //!
-//! Findings of rules and of assessors become open, noted, waived or decided here. Entropy counts what is open, density
-//! what is said; both are integers from 0 to 100 (000 §3.4).
+//! This is where findings of rules and assessors become open, noted, waived or decided. Entropy
+//! counts what is open, density what is said; both are integers from 0 to 100 (000 §3.4).
 
 use crate::context::{Assessed, Decisions, Declared, Waiver, is_decision};
 use crate::find::{Finding, Naming, Origin, Place, Wanted, clip, find_all};
 use crate::rules::{Kind, Matcher, Severity, rule_set};
 
-/// Points of entropy for one open finding of each kind.
+/// The points of entropy for an open finding, by kind.
 const POINTS: [(Kind, usize); 4] = [
     (Kind::Contradiction, 25),
     (Kind::Placeholder, 15),
@@ -20,13 +20,13 @@ const POINTS: [(Kind, usize); 4] = [
 pub struct Entropy {
     /// Placeholders.
     pub unresolved_refs: usize,
-    /// Elements that nobody named.
+    /// Elements that are not named.
     pub schema_gaps: usize,
-    /// Pairs of constraints that cannot both hold.
+    /// Pairs of constraints that contradict each other.
     pub contradiction_count: usize,
     /// Choices left open.
     pub branching_factor: usize,
-    /// The sum, weighted, at most 100.
+    /// The weighted sum, at most 100.
     pub entropy_score: u8,
 }
 
@@ -37,24 +37,24 @@ pub struct Density {
     pub concrete_constraints: usize,
     /// Constraints that speak of a result.
     pub specified_outputs: usize,
-    /// Words a constraint has on average.
+    /// The average number of words per constraint.
     pub constraint_depth: usize,
     /// 0 to 100.
     pub density_score: u8,
 }
 
-/// What was found in an intent, sorted by what becomes of it.
+/// The findings in an intent, grouped by what becomes of them.
 #[derive(Clone, Debug, Default)]
 pub struct Measurement {
     /// Open: each becomes a question.
     pub open: Vec<Finding>,
-    /// Told, and blocking nothing.
+    /// Reported, but not blocking.
     pub notes: Vec<Finding>,
-    /// Silenced, each by the waiver with this number.
+    /// Silenced, each by the waiver at this index.
     pub waived: Vec<(Finding, usize)>,
-    /// Waivers that fit nothing.
+    /// The indexes of waivers that silence nothing.
     pub unused_waivers: Vec<usize>,
-    /// Findings of assessors whose quotes do not stand in the intent.
+    /// The indexes of assessors' findings whose quotes are not in the intent.
     pub stale: Vec<usize>,
     /// How much is open.
     pub entropy: Entropy,
@@ -62,7 +62,7 @@ pub struct Measurement {
     pub density: Density,
 }
 
-/// Measures a goal with its constraints (normalized texts).
+/// Measures a goal and its constraints, which must be normalized.
 pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measurement {
     let (mut findings, naming) = find_all(goal, constraints, &declared.wanted);
     let mut stale = Vec::new();
@@ -96,13 +96,13 @@ pub fn measure(goal: &str, constraints: &[String], declared: &Declared) -> Measu
     sorted
 }
 
-/// How many questions a text would raise by itself.
+/// Counts the questions that a text raises on its own.
 pub(crate) fn count_open(text: &str) -> usize {
     let (findings, _) = find_all(text, &[], &Wanted::default());
     findings.iter().filter(|finding| finding.asks()).count()
 }
 
-/// The finding of an assessor, where all of its quotes stand in the intent as they are.
+/// Returns an assessor's finding, if all of its quotes are verbatim in the intent.
 fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Finding> {
     let mut rules = rule_set().of_matcher(Matcher::Given);
     let rule = rules.find(|rule| rule.kind == assessed.kind)?;
@@ -134,8 +134,8 @@ fn locate(goal: &str, constraints: &[String], assessed: &Assessed) -> Option<Fin
     Some(finding)
 }
 
-/// Whether all quotes of an assessor's finding stand in the intent.
-pub fn stands_in(goal: &str, constraints: &[String], assessed: &Assessed) -> bool {
+/// Whether all quotes of an assessor's finding are in the intent.
+pub fn has_quotes_of(goal: &str, constraints: &[String], assessed: &Assessed) -> bool {
     locate(goal, constraints, assessed).is_some()
 }
 
@@ -166,8 +166,8 @@ fn measure_entropy(open: &[Finding]) -> Entropy {
     }
 }
 
-/// Eight points for each element that is named, six a concrete constraint (at most 36), one a word of depth (at most
-/// 16), and eight for a result.
+/// Scores eight points per named element, six per concrete constraint (at most 36), one per word of
+/// depth (at most 16), and eight for a result.
 fn measure_density(naming: &Naming, constraints: usize) -> Density {
     let depth = naming.words.checked_div(constraints).unwrap_or(0);
     let score = naming.elements * 8

@@ -1,4 +1,4 @@
-//! Outputs: for every leaf an instruction that a person or an agent can work from (000 §2.3).
+//! Outputs: an instruction for every leaf that a person or an agent can work from (000 §2.3).
 
 use crate::context::{Declared, is_decision};
 use crate::text::{one_line, strings};
@@ -13,7 +13,7 @@ use runseal_core::path::SafePath;
 pub struct Output {
     /// Derived from content, path and type.
     pub id: OutputId,
-    /// Where it belongs.
+    /// The path in the bundle.
     pub path: SafePath,
     /// The text.
     pub content: String,
@@ -26,7 +26,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// The output as it stands in a bundle.
+    /// Returns the output as JSON for a bundle.
     pub fn to_value(&self) -> Value {
         Value::object([
             ("id", Value::from(self.id.as_str())),
@@ -40,13 +40,13 @@ impl Output {
     }
 }
 
-/// What went wrong while making outputs.
+/// Why an output cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
     /// The path is not relative and normalized (000 §6.1).
     #[error("INVALID_PATH: {0}")]
     Path(String),
-    /// No canonical form.
+    /// It has no canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
 }
@@ -66,12 +66,12 @@ pub fn check_output_path(path: &str) -> Result<SafePath, OutputError> {
     SafePath::parse(path).map_err(|e| OutputError::Path(format!("{e}: {path}")))
 }
 
-/// Half from what is said, half from what is not left open; integer arithmetic only.
+/// Averages how much is said and how little is left open; integer arithmetic only.
 pub(crate) fn confidence(entropy: u8, density: u8) -> u8 {
     ((u16::from(density) + (100 - u16::from(entropy.min(100)))) / 2).min(100) as u8
 }
 
-/// Makes the instruction of a leaf.
+/// Makes the instruction for a leaf.
 pub fn make_output(leaf: &TreeNode, declared: &Declared) -> Result<Output, OutputError> {
     let path = check_output_path(&format!("context/{}.md", leaf.id.as_str()))?;
     let content = render_instruction(leaf, declared);
@@ -95,7 +95,7 @@ pub fn make_output(leaf: &TreeNode, declared: &Declared) -> Result<Output, Outpu
     })
 }
 
-/// The goal, every constraint as it was written, what was decided, what was accepted, and what is open.
+/// Renders the goal, every constraint as written, and what was decided, accepted and left open.
 fn render_instruction(leaf: &TreeNode, declared: &Declared) -> String {
     let mut out = String::with_capacity(512);
     out.push_str("# Goal\n\n");
@@ -155,7 +155,7 @@ fn render_instruction(leaf: &TreeNode, declared: &Declared) -> String {
     out
 }
 
-/// A heading with a list; nothing where the list is empty.
+/// Writes a heading with a list; nothing if the list is empty.
 fn section<'a>(out: &mut String, title: &str, items: impl Iterator<Item = &'a str>) {
     for (at, text) in items.enumerate() {
         if at == 0 {
@@ -167,7 +167,8 @@ fn section<'a>(out: &mut String, title: &str, items: impl Iterator<Item = &'a st
     }
 }
 
-/// A list item. A text of several lines stands in a fence, so that it is verbatim and cannot pass for a heading.
+/// Writes a list item. A text of several lines is put in a fence, so that it is verbatim and cannot
+/// pass for a heading.
 fn item(out: &mut String, text: &str) {
     if !text.contains('\n') {
         out.push_str("- ");

@@ -1,8 +1,8 @@
 //! Questions: one for each open finding, about exactly that finding (000 §6.2).
 //!
-//! The text quotes the finding, so that a person can answer without looking it up. Priorities put what blocks most
-//! first: contradictions, placeholders, gaps, choices. A round asks a bounded number of questions of a bounded size; what
-//! is beyond is asked for in one question that says so.
+//! The text quotes the finding, so that a person can answer without looking it up. Priorities put
+//! what blocks most first: contradictions, placeholders, gaps, choices. A round asks a bounded
+//! number of questions of a bounded size; one more question covers the rest.
 
 use crate::text::strings;
 use std::collections::BTreeSet;
@@ -16,33 +16,33 @@ use crate::rules::{Kind, rule_set};
 /// The option of every contradiction that keeps both sides.
 pub const BOTH_HOLD: &str = "Both hold";
 
-/// A question with the finding it asks about; `None` for the question about all that was not asked singly.
+/// A question and the finding it is about.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Derived from text, type and reason.
     pub id: QuestionId,
     /// The question.
     pub text: String,
-    /// What to answer with: `choice` where there are options, else `text`.
+    /// `choice` if there are two or more options, else `text`.
     pub expected_answer_type: &'static str,
-    /// Why it matters.
+    /// Why the answer matters.
     pub why_needed: String,
     /// How much an answer settles, 0 to 100.
     pub information_gain: u8,
     /// Higher is asked first.
     pub priority: u8,
-    /// Answers on offer, sorted; may be empty.
+    /// The answers to choose from, sorted; may be empty.
     pub options: Vec<String>,
-    /// What it asks about.
+    /// The finding it is about; `None` for the question about everything not asked singly.
     pub finding: Option<Finding>,
 }
 
-/// Most questions of one round.
+/// The most questions in one round.
 pub const MAX_QUESTIONS: usize = 50;
-/// Most bytes of the questions of one round.
+/// The most bytes of questions in one round.
 pub const MAX_QUESTION_BYTES: usize = 64 << 10;
 
-/// How much an answer settles, and how early it is asked for.
+/// Returns how much an answer settles, and the priority.
 fn weights(kind: Kind) -> (u8, u8) {
     match kind {
         Kind::Contradiction => (90, 95),
@@ -80,7 +80,7 @@ impl Question {
         })
     }
 
-    /// Bytes that it takes in a bundle, roughly.
+    /// Its approximate size in a bundle, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.text.len()
             + self.why_needed.len()
@@ -88,7 +88,7 @@ impl Question {
             + 128
     }
 
-    /// The question as it stands in a bundle.
+    /// Returns the question as JSON for a bundle.
     pub fn to_value(&self) -> Value {
         let mut value = Value::object([
             ("id", Value::from(self.id.as_str())),
@@ -108,7 +108,7 @@ impl Question {
     }
 }
 
-/// The questions for findings: by priority descending, then id; no repeats.
+/// Derives the questions for findings, by descending priority, then by id; without duplicates.
 pub fn derive_questions(findings: &[Finding]) -> Result<Vec<Question>, NoCanonicalForm> {
     let mut out: Vec<Question> = Vec::new();
     let mut seen: BTreeSet<QuestionId> = BTreeSet::new();
@@ -137,7 +137,7 @@ pub fn derive_questions(findings: &[Finding]) -> Result<Vec<Question>, NoCanonic
     Ok(out)
 }
 
-/// What is told about a finding: the rule's message with the words of the text in it.
+/// Returns the message of a finding: the rule's, with words of the text filled in.
 pub fn message_of(finding: &Finding) -> String {
     if let Some(message) = &finding.message {
         let quotes: Vec<String> = finding
@@ -157,9 +157,9 @@ pub fn message_of(finding: &Finding) -> String {
     // One pass: words of the text that look like a name in braces are not replaced again.
     let mut out = String::new();
     let mut rest = finding.rule.message.as_str();
-    while let Some((before, behind)) = rest.split_once('{') {
+    while let Some((before, tail)) = rest.split_once('{') {
         out.push_str(before);
-        let Some((name, after)) = behind.split_once('}') else {
+        let Some((name, after)) = tail.split_once('}') else {
             break;
         };
         match name {

@@ -1,7 +1,8 @@
 //! The transform: intent in, bundle out (000 §3, §5, §6).
 //!
-//! A pure function of the normalized intent and the limits. `complete` means that nothing is left to ask; anything
-//! else is `incomplete` with questions. `error` is for a fault inside the kernel and is never a quiet success.
+//! A pure function of the normalized intent and the limits. `complete` means that nothing is left
+//! to ask, `incomplete` that there are questions, and `error` that the kernel itself failed, which
+//! never passes for success.
 
 use crate::intent::{Intent, Refusal};
 use crate::output::{Output, make_output};
@@ -13,10 +14,10 @@ use runseal_core::canon::{Dialect, NoCanonicalForm, Value, canonical_digest};
 use runseal_core::digest::Digest;
 use runseal_core::ids::BundleId;
 
-/// Version of the bundle's schema (000).
+/// The version of the bundle's schema (000).
 pub const SCHEMA_VERSION: &str = "0.1.0";
-/// Version of the kernel as bundles carry it: the program's version, and eight hex digits of the digest over the rule data
-/// as SemVer build metadata.
+/// Returns the version of the kernel in bundles, with the first eight hex digits of the digest of
+/// the rule data as SemVer build metadata.
 pub fn kernel_version() -> &'static str {
     rule_set().version()
 }
@@ -35,7 +36,7 @@ pub enum KernelError {
     Rules(String),
 }
 
-/// The outcome of a transform that was not refused (000 §2.8).
+/// The result of a transform that was not refused (000 §2.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultKind {
     /// Nothing is left to ask.
@@ -57,7 +58,7 @@ impl ResultKind {
     }
 }
 
-/// A context bundle with what it was made of.
+/// A context bundle and the parts it is made of.
 #[derive(Clone, Debug)]
 pub struct Bundle {
     /// Content id.
@@ -68,7 +69,7 @@ pub struct Bundle {
     pub root: TreeNode,
     /// Outputs, by path.
     pub outputs: Vec<Output>,
-    /// What went wrong inside the kernel, where something did.
+    /// What went wrong inside the kernel, if anything did.
     pub failure: Option<String>,
     value: Value,
 }
@@ -86,12 +87,12 @@ impl Bundle {
         }
     }
 
-    /// The bundle as JSON.
+    /// Returns the bundle as JSON.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The bundle hash (000 §5.3).
+    /// Computes the bundle hash (000 §5.3).
     pub fn compute_hash(&self) -> Result<Digest, NoCanonicalForm> {
         canonical_digest(&self.value, Dialect::Kernel)
     }
@@ -160,8 +161,8 @@ pub fn transform_with(intent: &Intent, limits: &TreeLimits) -> Result<Bundle, Ke
     })
 }
 
-/// Node {id, parent_id, status, goal, constraints, entropy, density, children, unresolved_questions,
-/// splitting_question?} (rulings).
+/// Returns a node as JSON: {id, parent_id, status, goal, constraints, entropy, density, children,
+/// unresolved_questions, splitting_question?} (rulings).
 fn node_value(node: &TreeNode) -> Value {
     let e = &node.measured.entropy;
     let d = &node.measured.density;
@@ -251,7 +252,7 @@ fn make_stats(root: &TreeNode, leaves: &[&TreeNode], outputs: usize, questions: 
     ])
 }
 
-/// The answer of `transform --result` (000 §8.2).
+/// Returns the answer of `transform --result` (000 §8.2).
 pub fn result_value(outcome: &Result<Bundle, Refusal>) -> Value {
     let (kind, accepted, reason, bundle) = match outcome {
         Ok(bundle) => {

@@ -1,9 +1,11 @@
-//! The decomposition tree (000 §2.4): a choice that the text spells out splits a node into one child an option.
+//! The decomposition tree (000 §2.4): a choice that the text spells out splits a node into one
+//! child per option.
 //!
-//! Each child is the parent with that decision added, and is measured again; no constraint ever leaves the tree. A node
-//! is a leaf when nothing is left to ask, when its entropy is at or below the limit, when no open question has options
-//! that stand in the text, or when depth, nodes, work or bytes run out. The budget is spent level by level, and within a
-//! level in the order of ids. Running out never hides a question: it stays in the leaf's list.
+//! Each child is the parent with that decision added, and is measured again; no constraint ever
+//! leaves the tree. A node is a leaf if nothing is left to ask, if its entropy is at or below the
+//! limit, if no open question has options that are in the text, or if depth, nodes, work or bytes
+//! run out. The budget is spent level by level, and within a level in the order of ids. Running out
+//! never hides a question: it stays in the leaf's list.
 
 use crate::answer::decision_of;
 use crate::context::Declared;
@@ -17,17 +19,19 @@ use runseal_core::ids::{BranchId, NodeId};
 /// Bounds of the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeLimits {
-    /// Longest way from the root to a leaf.
+    /// The most levels below the root.
     pub max_depth: usize,
-    /// Nodes in all.
+    /// The most nodes in total.
     pub max_nodes: usize,
-    /// Entropy at or below which a node is not split.
+    /// A node with this entropy or less is not split.
     pub entropy_limit: u8,
-    /// Open questions above which a node is not split: a person must answer first.
+    /// A node with more open questions is not split: a person must answer first.
     pub max_open: usize,
-    /// Constraints measured again in all: stops a large intent from being measured a hundred times.
+    /// The most constraints measured again in total: a large intent is not measured a hundred
+    /// times.
     pub max_remeasured: usize,
-    /// Bytes of text and questions in all nodes below the root: stops a large intent from being written a hundred times.
+    /// The most bytes of text and questions in all nodes below the root: a large intent is not
+    /// written a hundred times.
     pub max_bytes: usize,
 }
 
@@ -59,7 +63,7 @@ pub struct TreeNode {
     pub measured: Measurement,
     /// Open questions, the splitting one included.
     pub questions: Vec<Question>,
-    /// The question that splits the node, by position in `questions`, with its branches.
+    /// The question that splits the node, by index in `questions`, and its branches.
     pub split: Option<Split>,
     /// Children, by id.
     pub children: Vec<TreeNode>,
@@ -68,7 +72,7 @@ pub struct TreeNode {
 /// How a node was split.
 #[derive(Clone, Debug)]
 pub struct Split {
-    /// Position of the question.
+    /// The index of the question.
     pub question: usize,
     /// Branches, by id.
     pub branches: Vec<Branch>,
@@ -91,7 +95,7 @@ impl TreeNode {
         self.children.is_empty()
     }
 
-    /// The status in the bundle. Leaves are terminal, whether questions are open or not (000 §2.4).
+    /// Returns the status in the bundle. Leaves are terminal even if questions are open (000 §2.4).
     pub fn status(&self) -> &'static str {
         if self.is_leaf() {
             "terminal"
@@ -100,7 +104,7 @@ impl TreeNode {
         }
     }
 
-    /// The leaves below, from left to right.
+    /// Returns the leaves, from left to right.
     pub fn leaves(&self) -> Vec<&TreeNode> {
         let mut out = Vec::new();
         self.walk(0, &mut |node, _| {
@@ -111,7 +115,7 @@ impl TreeNode {
         out
     }
 
-    /// Visits the node and all below with their depth. Depth is bounded by the limits.
+    /// Visits the node and everything below it, with the depth. Depth is bounded by the limits.
     pub fn walk<'n>(&'n self, depth: usize, visit: &mut impl FnMut(&'n TreeNode, usize)) {
         visit(self, depth);
         for child in &self.children {
@@ -119,7 +123,7 @@ impl TreeNode {
         }
     }
 
-    /// Bytes of its texts and questions.
+    /// The size of its texts and questions, in bytes.
     fn size(&self) -> usize {
         self.goal.len()
             + self.constraints.iter().map(String::len).sum::<usize>()
@@ -135,7 +139,7 @@ struct Budget {
 }
 
 impl Budget {
-    /// Takes what splitting `node` into `children` nodes costs; `false` where it is too much.
+    /// Pays for splitting `node` into `children` nodes; `false` if the budget is too small.
     fn spend(&mut self, node: &TreeNode, children: usize) -> bool {
         let remeasured = children * node.constraints.len().max(1);
         let bytes = children * node.size();
@@ -206,12 +210,12 @@ fn make_node(
     })
 }
 
-/// Whether the options of a question stand in the text that it is about.
-fn stands_in_text(node: &TreeNode, question: &Question) -> bool {
+/// Whether a question about a choice has options that are all in the text.
+fn has_options_in_text(node: &TreeNode, question: &Question) -> bool {
     let Some(finding) = &question.finding else {
         return false;
     };
-    let holds = |option: &String| {
+    let is_in_text = |option: &String| {
         node.goal.contains(option.as_str())
             || node
                 .constraints
@@ -220,7 +224,7 @@ fn stands_in_text(node: &TreeNode, question: &Question) -> bool {
     };
     finding.kind() == Kind::Choice
         && question.options.len() >= 2
-        && question.options.iter().all(holds)
+        && question.options.iter().all(is_in_text)
 }
 
 fn split_node(
@@ -236,7 +240,7 @@ fn split_node(
     let Some(at) = node
         .questions
         .iter()
-        .position(|question| stands_in_text(node, question))
+        .position(|question| has_options_in_text(node, question))
     else {
         return Ok(());
     };

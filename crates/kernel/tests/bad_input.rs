@@ -1,4 +1,4 @@
-//! Bad input: a refusal with code and message, or a bundle; never a panic, never minutes.
+//! Bad input: a refusal with code and message, or a bundle; never a panic, never a long wait.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::context_bundle::{BundleView, verify_bundle};
@@ -20,13 +20,13 @@ fn check(bundle: &Bundle) {
 }
 
 #[test]
-fn transform_goal_of_ten_megabytes_gives_a_bundle() {
+fn goal_of_ten_megabytes_makes_a_bundle() {
     let goal = "plain words and numbers 42 ".repeat(10_000_000 / 27);
     check(&transform(&Intent::new(&goal, &[], nothing()).unwrap()).unwrap());
 }
 
 #[test]
-fn transform_goal_of_nothing_but_signs_gives_a_bundle() {
+fn goal_of_repeated_signs_makes_a_bundle() {
     let units = [
         "`",
         "\"",
@@ -55,7 +55,7 @@ fn transform_goal_of_nothing_but_signs_gives_a_bundle() {
 }
 
 #[test]
-fn transform_hundred_thousand_constraints_gives_a_bundle() {
+fn hundred_thousand_constraints_make_a_bundle() {
     let constraints: Vec<String> = (0..100_000)
         .map(|n| match n % 4 {
             0 => format!("Field {n} is required"),
@@ -68,7 +68,7 @@ fn transform_hundred_thousand_constraints_gives_a_bundle() {
 }
 
 #[test]
-fn transform_control_characters_and_odd_text_give_a_bundle() {
+fn control_characters_and_odd_text_make_a_bundle() {
     let odd = [
         "\u{0}\u{1}\u{7f}",
         "\u{202e}abc",
@@ -92,7 +92,7 @@ fn transform_control_characters_and_odd_text_give_a_bundle() {
 }
 
 #[test]
-fn parse_intent_malformed_is_refused_with_code_and_message() {
+fn malformed_intent_is_refused_with_code_and_message() {
     for (text, message) in [
         ("null", "INVALID_GOAL: Intent must have a string goal"),
         ("[]", "INVALID_GOAL: Intent must have a string goal"),
@@ -137,7 +137,7 @@ fn parse_intent_malformed_is_refused_with_code_and_message() {
 }
 
 #[test]
-fn transform_marker_behind_other_white_space_is_found() {
+fn marker_after_unusual_white_space_is_found() {
     for space in ["\u{a0}", "\u{2003}", "\u{3000}", "\u{85}", "\u{feff} "] {
         let text = format!("Kosten:{space}TBD");
         let bundle = transform(&Intent::new("Build it", &[text], nothing()).unwrap()).unwrap();
@@ -153,7 +153,7 @@ fn transform_marker_behind_other_white_space_is_found() {
 }
 
 #[test]
-fn transform_more_points_than_are_asked_says_so() {
+fn more_open_points_than_questions_are_counted_in_one() {
     let constraints: Vec<String> = (0..500).map(|n| format!("Limit {n} is TBD")).collect();
     let bundle = transform(&Intent::new("Build it", &constraints, nothing()).unwrap()).unwrap();
     assert!(

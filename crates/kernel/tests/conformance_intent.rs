@@ -1,4 +1,4 @@
-//! Every vector of `kernel/intent.jsonl`: normalized intent, hash, or code and message.
+//! Every vector of `kernel/intent.jsonl`: normalized intent and hash, or code and message.
 
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 use runseal_kernel::parse_intent;
@@ -29,7 +29,7 @@ fn intent_conformance_vectors_normalize_and_hash() {
                 assert_eq!(Some(refusal.message()), text(vector, "message"));
             }
             (ours, wanted) => panic!(
-                "{ours:?} where {wanted:?} is expected: {}",
+                "expected {wanted:?}, actual {ours:?}: {}",
                 String::from_utf8_lossy(&given)
             ),
         }

@@ -1,12 +1,12 @@
-//! What large intents cost: times, processor times and peak memory are printed (build with `--release` for figures that mean something), and
-//! the size of what comes out is bounded.
+//! What large intents cost. Prints times, processor times and peak memory (build with `--release`
+//! for meaningful figures), and checks that the size of the output is bounded.
 
 use std::time::Instant;
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_kernel::{Intent, transform};
 
-/// A megabyte; less in a build for development, which would take minutes.
+/// A megabyte; less in a debug build, which would take minutes.
 const LARGE: usize = if cfg!(debug_assertions) {
     1 << 16
 } else {
@@ -17,14 +17,15 @@ fn intent(goal: &str, constraints: &[String]) -> Intent {
     Intent::new(goal, constraints, Value::object::<Value>([])).unwrap()
 }
 
-/// Peak memory of the process, where the system tells.
+/// The peak memory of the process, if the system reports it.
 fn peak() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.unwrap_or("unknown").trim().to_owned()
 }
 
-/// Seconds that this thread has spent on a processor, where the system tells: a busy machine changes them little.
+/// The processor time of this thread in seconds, if the system reports it: it varies little on a
+/// busy machine.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = text
@@ -34,7 +35,8 @@ fn processor_seconds() -> f64 {
     nanoseconds.unwrap_or(0.0) / 1e9
 }
 
-/// Transforms, prints the time, and checks that the output is not much more than a few copies of the input.
+/// Transforms, prints the time, and checks that the output is no larger than a few copies of the
+/// input.
 fn measure(name: &str, intent: &Intent, bytes: usize) {
     let (mut best, mut best_processor) = (f64::MAX, f64::MAX);
     let mut size = 0;
@@ -52,7 +54,8 @@ fn measure(name: &str, intent: &Intent, bytes: usize) {
         best * 1e3,
         best_processor * 1e3
     );
-    // Root and leaf, each with its output and that output's sources; questions; the budget of the tree, written twice.
+    // Root and leaf, each with its output and its sources; questions; the tree's budget, written
+    // twice.
     let most = 8 * bytes + 16 * (1 << 20);
     assert!(size <= most, "{name}: {size} bytes out of {bytes}");
 }

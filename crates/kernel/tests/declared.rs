@@ -1,4 +1,4 @@
-//! What an intent declares in its context: profile, waivers, findings of assessors; and lists of several shapes of it.
+//! What an intent declares in its context: profile, waivers and findings of assessors.
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_kernel::assess::{parse_assessment, with_findings};
@@ -14,7 +14,7 @@ fn read(text: &str) -> Result<Intent, String> {
 const OPEN: &str = r#""goal":"Build it","constraints":["Names longer than N characters are cut","The rest works as discussed."]"#;
 
 #[test]
-fn declared_members_of_a_wrong_shape_are_refused_with_their_place() {
+fn malformed_context_is_refused_with_the_place() {
     for (context, message) in [
         (r#""accepted":{}"#, "context.accepted must be a list"),
         (r#""accepted":[1]"#, "context.accepted[0] must be an object"),
@@ -74,7 +74,7 @@ fn declared_members_of_a_wrong_shape_are_refused_with_their_place() {
 }
 
 #[test]
-fn waiver_silences_its_finding_is_sealed_and_is_shown() {
+fn waiver_silences_its_finding_and_is_sealed_and_shown() {
     let plain = read(&format!("{{{OPEN},\"context\":{{\"profile\":\"none\"}}}}")).unwrap();
     let questions = transform(&plain).unwrap().questions.len();
     assert_eq!(questions, 2);
@@ -97,7 +97,7 @@ fn waiver_silences_its_finding_is_sealed_and_is_shown() {
 }
 
 #[test]
-fn profile_says_what_is_asked_for() {
+fn profile_decides_what_is_asked_for() {
     let long = r#""goal":"Describe the workflow","constraints":["The first step is done with care and attention by everybody involved in it","The second step follows on the first one at once and ends with a short pause for tea","Nothing else happens on that day"]"#;
     let asked = |context: &str| {
         let bundle =
@@ -132,7 +132,7 @@ fn gap_is_one_question_and_its_answer_closes_it() {
 }
 
 #[test]
-fn assessed_findings_count_where_their_quotes_stand_in_the_intent() {
+fn assessed_findings_count_if_the_intent_has_their_quotes() {
     let intent = read(&format!(
         "{{{OPEN},\"context\":{{\"profile\":\"none\",\"x\":[1]}}}}"
     ))
@@ -159,7 +159,7 @@ fn assessed_findings_count_where_their_quotes_stand_in_the_intent() {
         Kind::Contradiction
     );
     assert_eq!(question.options.len(), 3);
-    // The same intent gives the same bundle: nobody is asked again.
+    // The same intent makes the same bundle: the assessor is not asked again.
     assert_eq!(
         bundle.compute_hash().unwrap(),
         transform(&assessed).unwrap().compute_hash().unwrap()
@@ -167,7 +167,7 @@ fn assessed_findings_count_where_their_quotes_stand_in_the_intent() {
 }
 
 #[test]
-fn assessed_findings_that_no_longer_fit_are_told_and_ask_nothing() {
+fn stale_assessed_findings_are_reported_and_ask_nothing() {
     let text = r#"{"goal":"Build it","context":{"profile":"none","findings":[{"kind":"gap","quotes":["Ship it"],"message":"Who?"}]}}"#;
     let intent = read(text).unwrap();
     assert!(transform(&intent).unwrap().questions.is_empty());
@@ -178,7 +178,7 @@ fn assessed_findings_that_no_longer_fit_are_told_and_ask_nothing() {
 }
 
 #[test]
-fn given_position_is_where_a_constraint_stood() {
+fn given_position_is_the_first_index_of_a_constraint() {
     let intent = read(r#"{"goal":"x","constraints":["b"," ","a","b"]}"#).unwrap();
     assert_eq!(intent.constraints(), ["a", "b"]);
     assert_eq!((intent.given_position(0), intent.given_position(1)), (2, 0));

@@ -1,7 +1,7 @@
-//! Goldens: intents of our own and the hashes of their bundles (000 §7.3).
+//! Goldens: our own intents and the hashes of their bundles (000 §7.3).
 //!
-//! A hash that changes is a change of what the kernel promises. To accept one, run the test with `UPDATE_GOLDENS=1`,
-//! look at the difference, and say why in `CHANGELOG_GOLDENS.md`.
+//! A changed hash breaks what the kernel promises. To accept one, run the test with
+//! `UPDATE_GOLDENS=1`, look at the diff, and say why in `CHANGELOG_GOLDENS.md`.
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_kernel::{parse_intent, transform};
@@ -9,7 +9,7 @@ use runseal_testkit::project_root;
 use std::fmt::Write as _;
 
 #[test]
-fn goldens_bundle_hashes_are_unchanged() {
+fn golden_bundle_hashes_are_unchanged() {
     let folder = project_root().join("goldens");
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap()
@@ -41,7 +41,7 @@ fn goldens_bundle_hashes_are_unchanged() {
 }
 
 #[test]
-fn goldens_same_intent_in_other_clothes_has_the_same_hash() {
+fn golden_intent_written_differently_has_the_same_hash() {
     let table = std::fs::read_to_string(project_root().join("goldens/hashes.txt")).unwrap();
     let hash_of = |name: &str| {
         let line = table.lines().find(|line| line.starts_with(name)).unwrap();

@@ -1,5 +1,5 @@
-//! Laws of the kernel as properties: answers converge, nothing of the author's is lost, nothing but the normalized intent
-//! reaches the bytes, and every bundle passes its own verifier with every rule.
+//! Laws of the kernel as properties: answers converge, nothing that the author wrote is lost, only
+//! the normalized intent affects the bytes, and every bundle passes every rule of its verifier.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use runseal_kernel::question::{BOTH_HOLD, Question};
 use runseal_kernel::rules::{Kind, rule_set};
 use runseal_kernel::{Bundle, Intent, ResultKind, answer_round, transform};
 
-/// Answers that people give; none of them may keep the loop going.
+/// Answers that people give; with each of them the questions must end.
 const ANSWERS: &[&str] = &[
     "yes",
     "PostgreSQL 16",
@@ -42,7 +42,7 @@ fn check_strict(bundle: &Bundle) {
     assert!(report.is_valid(), "{:?}", report.findings());
 }
 
-/// Texts that have to stand in every leaf, in its output, and in the output's list of sources.
+/// Checks that texts are in every leaf, in its output, and in the output's list of sources.
 fn check_kept(bundle: &Bundle, kept: &BTreeSet<String>) {
     for leaf in bundle.root.leaves() {
         let output = bundle
@@ -64,7 +64,8 @@ fn check_kept(bundle: &Bundle, kept: &BTreeSet<String>) {
     }
 }
 
-/// The constraints that this answer explicitly replaces: the one whose blank is filled, or the side that was not chosen.
+/// Returns the constraints that this answer replaces: the one whose blank is filled, or the side
+/// that was not chosen.
 fn replaced(intent: &Intent, question: &Question, answer: &str) -> Vec<String> {
     let Some(finding) = &question.finding else {
         return Vec::new();
@@ -84,7 +85,8 @@ fn replaced(intent: &Intent, question: &Question, answer: &str) -> Vec<String> {
     }
 }
 
-/// Answers every open question until none is left; fails after 8 rounds, or where something of the author's is lost.
+/// Answers every open question until none is left; fails after 8 rounds, or if something that the
+/// author wrote is lost.
 fn converge(start: &Intent, answer: impl Fn(usize, &[String]) -> String) {
     let mut current = start.clone();
     let mut kept: BTreeSet<String> = start.constraints().iter().cloned().collect();
@@ -124,7 +126,7 @@ fn converge(start: &Intent, answer: impl Fn(usize, &[String]) -> String) {
     }
 }
 
-/// Examples of the rules: everything that the matchers know, at hand in every checkout.
+/// The examples of the rules: everything that the matchers know, available in every checkout.
 fn examples() -> Vec<(String, Vec<String>)> {
     let split = |example: &String| {
         let mut parts = example.split(" || ").map(str::to_owned);
@@ -138,7 +140,7 @@ fn examples() -> Vec<(String, Vec<String>)> {
         .collect()
 }
 
-/// Everything that can be asked: examples, labelled intents, lists with all of their planted faults.
+/// All intents: examples, labelled intents, and lists with all of their planted faults.
 fn intents() -> Vec<(String, Vec<String>)> {
     let mut all = examples();
     all.extend(
@@ -186,7 +188,7 @@ fn bundles_pass_the_strict_verifier() {
 }
 
 #[test]
-fn contradiction_offers_both_hold_and_then_keeps_both() {
+fn contradiction_answered_with_both_hold_keeps_both() {
     let texts = [
         "Exchange rates are cached for one hour".to_owned(),
         "Exchange rates are never cached".to_owned(),
@@ -243,7 +245,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_random_intents_converge_and_lose_nothing((goal, constraints) in mixed(), which in 0..ANSWERS.len(), pick in any::<bool>()) {
+    fn answers_to_random_intents_converge_and_lose_nothing((goal, constraints) in mixed(), which in 0..ANSWERS.len(), pick in any::<bool>()) {
         converge(&intent(&goal, &constraints), |n, options| match options.get(n % options.len().max(1)) {
             Some(option) if pick => option.clone(),
             _ => ANSWERS[(n + which) % ANSWERS.len()].to_owned(),
@@ -251,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn transform_same_intent_in_other_clothes_gives_the_same_hash((goal, constraints) in mixed(), turn in 0usize..14) {
+    fn intent_written_differently_has_the_same_hash((goal, constraints) in mixed(), turn in 0usize..14) {
         let plain = transform(&intent(&goal, &constraints)).unwrap();
         let mut turned = constraints.clone();
         if !turned.is_empty() {
@@ -265,12 +267,12 @@ proptest! {
     }
 
     #[test]
-    fn bundle_random_intents_pass_the_strict_verifier((goal, constraints) in mixed()) {
+    fn bundles_of_random_intents_pass_the_strict_verifier((goal, constraints) in mixed()) {
         check_strict(&transform(&intent(&goal, &constraints)).unwrap());
     }
 
     #[test]
-    fn transform_any_text_never_panics(goal in "\\PC{1,200}", constraints in prop::collection::vec("(?s).{0,80}", 0..6)) {
+    fn transform_of_any_text_never_panics(goal in "\\PC{1,200}", constraints in prop::collection::vec("(?s).{0,80}", 0..6)) {
         if let Ok(intent) = Intent::new(&goal, &constraints, Value::object::<Value>([])) {
             check_strict(&transform(&intent).unwrap());
         }

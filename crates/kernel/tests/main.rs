@@ -1,4 +1,4 @@
-//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! The integration tests of this crate, in one program to save link time.
 //! `cargo test -p runseal-kernel --test main bad_input::` runs one file of them.
 
 #![allow(

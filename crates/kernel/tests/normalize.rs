@@ -3,7 +3,7 @@
 use runseal_kernel::text::{normalize_constraint, normalize_goal, trim_ecmascript};
 
 #[test]
-fn constraint_spaces_and_newlines_collapse() {
+fn constraint_with_runs_of_white_space_is_collapsed() {
     assert_eq!(
         normalize_constraint("\u{feff} a \t b\r\n\r\n\r\rc "),
         "a b\n\nc"
@@ -11,17 +11,17 @@ fn constraint_spaces_and_newlines_collapse() {
 }
 
 #[test]
-fn goal_inner_spaces_stay() {
+fn goal_with_inner_spaces_keeps_them() {
     assert_eq!(normalize_goal("  a  b\r\n"), "a  b");
 }
 
 #[test]
-fn goal_decomposed_becomes_composed() {
+fn decomposed_goal_becomes_composed() {
     assert_eq!(normalize_goal("cafe\u{301}"), "caf\u{e9}");
 }
 
 #[test]
-fn trim_next_line_stays() {
+fn trim_keeps_the_next_line_character() {
     assert_eq!(
         trim_ecmascript("\u{85}x\u{200b}\u{feff}"),
         "\u{85}x\u{200b}"

@@ -1,4 +1,4 @@
-//! How the rules do on text that nobody here wrote: the table of what is asked, found and missed.
+//! How the rules do on text written by others: a table of what is asked, found and missed.
 //!
 //! `OUTSIDE_VERBOSE=1 cargo test -p runseal-kernel --test main outside:: -- --nocapture` prints every question as well.
 
@@ -103,7 +103,7 @@ fn planted_faults_are_found_and_quoted() {
 }
 
 #[test]
-fn labelled_intents_are_told_apart() {
+fn labelled_intents_are_distinguished() {
     let Some(cases) = labelled() else { return };
     let mut table: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for case in &cases {

@@ -1,4 +1,4 @@
-//! Proposals made of bundles satisfy the rules of proposals, in strict mode.
+//! Proposals made from bundles pass the rules of proposals in strict mode.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
@@ -33,7 +33,7 @@ fn proposal_of(intent: &str) -> Result<(Value, Proposal), String> {
 }
 
 #[test]
-fn proposal_generated_passes_its_own_rules_in_strict_mode() {
+fn generated_proposal_passes_its_rules_in_strict_mode() {
     let (bundle, proposal) = proposal_of(INTENT).unwrap();
     let bytes = canonical_bytes(proposal.value(), Dialect::Kernel).unwrap();
     let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
@@ -58,7 +58,7 @@ fn proposal_generated_passes_its_own_rules_in_strict_mode() {
 }
 
 #[test]
-fn patch_of_a_proposal_passes_its_own_rules_in_strict_mode() {
+fn patch_of_a_proposal_passes_its_rules_in_strict_mode() {
     let (_, proposal) = proposal_of(INTENT).unwrap();
     let bytes = canonical_bytes(&make_patch(&proposal), Dialect::Kernel).unwrap();
     let document = parse_document(&bytes, &ReadOptions::default()).unwrap();
@@ -81,7 +81,7 @@ fn proposal_of_the_same_intent_is_the_same() {
 }
 
 #[test]
-fn extras_malformed_are_named() {
+fn malformed_extras_error_names_the_place() {
     for (extras, place) in [
         (r#"[]"#, "context.proposal.: "),
         (r#"{"file":[]}"#, "context.proposal.file: "),

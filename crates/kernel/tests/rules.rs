@@ -1,11 +1,11 @@
-//! Every rule against its own examples, and the data files against what they promise.
+//! Every rule against its examples, and the data files against their format.
 
 use runseal_core::canon::Value;
 use runseal_kernel::measure::measure;
 use runseal_kernel::rules::{Kind, Matcher, Rule, rule_set};
 use runseal_kernel::{Intent, kernel_version};
 
-/// The ids of the rules that flag an example: ` || ` parts the goal and the constraints.
+/// Returns the ids of the rules that flag an example; ` || ` separates goal and constraints.
 fn flagging(rule: &Rule, example: &str, is_flag: bool) -> Vec<String> {
     let mut parts = example.split(" || ").map(str::to_owned);
     let goal = parts.next().unwrap();
@@ -19,7 +19,7 @@ fn flagging(rule: &Rule, example: &str, is_flag: bool) -> Vec<String> {
         },
     )]);
     if rule.matcher == Matcher::Given {
-        // What an assessor quoted, word by word or not.
+        // What an assessor quotes: verbatim, or made up.
         let quotes: Vec<String> = if is_flag {
             constraints.clone()
         } else {
@@ -43,7 +43,7 @@ fn flagging(rule: &Rule, example: &str, is_flag: bool) -> Vec<String> {
 }
 
 #[test]
-fn rules_flag_their_examples_and_nothing_else() {
+fn rules_flag_only_the_examples_they_must() {
     let mut faults = Vec::new();
     for rule in &rule_set().rules {
         for example in &rule.flags {
@@ -93,7 +93,7 @@ fn rules_are_complete_and_have_unique_ids() {
 }
 
 #[test]
-fn kernel_version_carries_the_digest_of_the_rules() {
+fn kernel_version_has_the_digest_of_the_rules() {
     let (version, build) = kernel_version().split_once('+').unwrap();
     assert!(version.split('.').count() == 3);
     assert_eq!(build, rule_set().digest.hex_prefix(8));

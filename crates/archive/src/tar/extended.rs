@@ -1,7 +1,7 @@
 //! Headers that describe the next entry: GNU's long names (`L`, `K`) and those of pax (`x`, `g`).
 //!
-//! Unpackers disagree on which of several such headers counts, so an entry's name comes from one
-//! of them at the most.
+//! Unpackers disagree on which of several such headers counts, so at most one of them may name an
+//! entry.
 
 use std::io::Read;
 
@@ -35,14 +35,14 @@ impl Extended {
         self.gnu_name.is_none() && !self.has_gnu_target && self.pax.is_none()
     }
 
-    /// Whether the entry that follows has its name from a pax header and bsdtar would write it under
-    /// another one. What is no UTF-8 at all is a fault of any name.
+    /// Whether the next entry's name is from a pax header and bsdtar would write it under another
+    /// one. A name that is not UTF-8 is a fault anyway.
     pub(super) fn has_decomposed_path(&self) -> bool {
         let path = self.pax.as_ref().and_then(|pax| pax.path.as_ref());
         path.is_some_and(|path| str::from_utf8(path).is_ok_and(|text| !is_composed(text)))
     }
 
-    /// Reads one of these headers.
+    /// Reads the content of one of these headers.
     pub(super) fn read(
         &mut self,
         header: &Header<'_>,
@@ -50,28 +50,29 @@ impl Extended {
         last: &Option<String>,
     ) -> Result<(), Stop> {
         let is_gnu = matches!(header.kind(), b'L' | b'K');
-        let (limit, what) = match is_gnu {
-            true => (ARCHIVE_MAX_NAME + 1, "name"),
-            false => (ARCHIVE_MAX_EXTENDED, "header"),
+        let (limit, what) = if is_gnu {
+            (ARCHIVE_MAX_NAME + 1, "name")
+        } else {
+            (ARCHIVE_MAX_EXTENDED, "header")
         };
         let bytes = read_bounded(reader, header.size(), limit, what, last)?;
         let is_second = match header.kind() {
             b'L' => self.gnu_name.is_some() || self.pax.is_some(),
             b'K' => self.has_gnu_target || self.pax.is_some(),
             b'x' => !self.is_empty(),
-            // A global header between an entry and its own is read in its place by some.
+            // Some unpackers take a global header here for the entry's own.
             _ => !self.is_empty(),
         };
         if is_second {
-            let message = "behind this entry, several headers describe the next one; unpackers \
+            let message = "after this entry, several headers describe the next one; unpackers \
                            disagree on which of them counts";
             return Err(ambiguous(last.clone(), message));
         }
         let refuse =
-            |message: &str| ambiguous(last.clone(), format!("behind this entry, {message}"));
+            |message: &str| ambiguous(last.clone(), format!("after this entry, {message}"));
         match header.kind() {
             b'L' => self.gnu_name = Some(parse_gnu_name(bytes).map_err(refuse)?),
-            // The target of a link does not matter: it is never followed.
+            // The target does not matter: links are never followed.
             b'K' => {
                 parse_gnu_name(bytes).map_err(refuse)?;
                 self.has_gnu_target = true;
@@ -80,14 +81,14 @@ impl Extended {
             _ => {
                 let global = parse_pax(&bytes).map_err(refuse)?;
                 if global.path.is_some() || global.has_link_path || global.size.is_some() {
-                    return Err(refuse("a global header names entries or their sizes"));
+                    return Err(refuse("a global header gives a name or size of entries"));
                 }
             }
         }
         Ok(())
     }
 
-    /// The name of the entry that follows; what was said about it is used up.
+    /// Returns the name of the next entry, and forgets what the headers said about it.
     pub(super) fn take_name(&mut self, header: &Header<'_>) -> Result<Vec<u8>, &'static str> {
         let Self {
             gnu_name,
@@ -97,12 +98,12 @@ impl Extended {
         let pax = pax.unwrap_or_default();
         let is_link = matches!(header.kind(), b'1' | b'2');
         if !is_link && (has_gnu_target || pax.has_link_path) {
-            return Err("an entry that is no link names a target");
+            return Err("an entry that is not a link has a target");
         }
-        // Some unpackers do not read it, and would find entries inside of the content.
+        // Unpackers that ignore the pax size would find entries inside the content.
         if pax.size.is_some_and(|size| size != header.size()) {
             return Err(
-                "its size stands in a pax header only, which not every unpacker reads; pack it \
+                "its size is in a pax header only, which not every unpacker reads; pack it \
                  with --format=gnu",
             );
         }
@@ -110,18 +111,19 @@ impl Extended {
     }
 }
 
-/// A name and one NUL.
+/// Parses a name with an optional NUL at its end.
 fn parse_gnu_name(mut name: Vec<u8>) -> Result<Vec<u8>, &'static str> {
     if name.last() == Some(&0) {
         name.pop();
     }
-    match name.is_empty() || name.contains(&0) {
-        true => Err("a long name is empty or holds NUL"),
-        false => Ok(name),
+    if name.is_empty() || name.contains(&0) {
+        Err("a long name is empty or contains NUL")
+    } else {
+        Ok(name)
     }
 }
 
-/// Reads `<length> <key>=<value>\n` records.
+/// Parses `<length> <key>=<value>\n` records.
 fn parse_pax(mut text: &[u8]) -> Result<Pax, &'static str> {
     let mut pax = Pax::default();
     let mut keys: Vec<&[u8]> = Vec::new();
@@ -136,18 +138,19 @@ fn parse_pax(mut text: &[u8]) -> Result<Pax, &'static str> {
         match key {
             b"path" => pax.path = Some(parse_pax_name(value)?),
             b"linkpath" => pax.has_link_path = parse_pax_name(value).map(|_| true)?,
-            b"size" => pax.size = Some(parse_size(value).ok_or("a pax size is no number")?),
+            b"size" => pax.size = Some(parse_size(value).ok_or("a pax size is not a number")?),
             _ => {}
         }
     }
     keys.sort_unstable();
-    match keys.windows(2).any(|pair| pair[0] == pair[1]) {
-        true => Err("an extended header says the same thing twice"),
-        false => Ok(pax),
+    if keys.windows(2).any(|pair| pair[0] == pair[1]) {
+        Err("an extended header has a duplicate key")
+    } else {
+        Ok(pax)
     }
 }
 
-/// The first record without its length and newline, and what follows it.
+/// Splits off the first record, without its length and newline.
 fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let space = text.iter().take(8).position(|byte| *byte == b' ')?;
     let length = usize::try_from(parse_size(&text[..space])?).ok()?;
@@ -155,7 +158,7 @@ fn split_record(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((record, &text[length..]))
 }
 
-/// Decimal digits without a sign, blanks or zeros in front.
+/// Parses decimal digits without a sign, blanks or leading zeros.
 fn parse_size(digits: &[u8]) -> Option<u64> {
     let is_plain =
         digits.iter().all(u8::is_ascii_digit) && (digits == b"0" || digits.first() != Some(&b'0'));
@@ -167,17 +170,18 @@ fn parse_size(digits: &[u8]) -> Option<u64> {
 }
 
 fn parse_pax_name(value: &[u8]) -> Result<Vec<u8>, &'static str> {
-    match value.is_empty() || value.contains(&0) {
-        true => Err("a pax name is empty or holds NUL"),
-        false => Ok(value.to_vec()),
+    if value.is_empty() || value.contains(&0) {
+        Err("a pax name is empty or contains NUL")
+    } else {
+        Ok(value.to_vec())
     }
 }
 
-/// Keys that say nothing about a name or the content, or that are read here.
+/// Accepts keys that are read here or that affect neither the name nor the content.
 fn check_key(key: &[u8], value: &[u8]) -> Result<(), &'static str> {
     let is_text = !key.is_empty() && key.iter().all(u8::is_ascii_graphic);
     let text = str::from_utf8(key).ok().filter(|_| is_text);
-    let text = text.ok_or("an extended header has a key that is no word")?;
+    let text = text.ok_or("an extended header has a key that is not a word")?;
     let is_harmless = match text {
         "path" | "linkpath" | "size" | "atime" | "ctime" | "mtime" | "uid" | "gid" | "uname"
         | "gname" | "comment" => true,
@@ -191,19 +195,19 @@ fn check_key(key: &[u8], value: &[u8]) -> Result<(), &'static str> {
         vendor => match vendor.split_once('.') {
             Some(("SCHILY", rest)) => rest.starts_with("xattr.") || rest.starts_with("acl."),
             Some(("LIBARCHIVE", rest)) => rest.starts_with("xattr."),
-            // GNU.sparse and its kin change what the content is; of POSIX's own namespaces nothing
-            // is known.
+            // GNU.sparse and the like change the content; POSIX's own namespaces are not known.
             Some(("GNU" | "SUN" | "RHT" | "realtime" | "security" | "", _)) | None => false,
-            // Keys of vendors that no common unpacker reads.
+            // No common unpacker reads the keys of other vendors.
             Some(_) => true,
         },
     };
-    match is_harmless {
-        true => Ok(()),
-        false => Err(
+    if is_harmless {
+        Ok(())
+    } else {
+        Err(
             "an extended header has a key that changes names or content for some unpackers \
              (sparse files, character sets); pack it without them",
-        ),
+        )
     }
 }
 
@@ -217,14 +221,14 @@ fn read_bounded(
 ) -> Result<Vec<u8>, Stop> {
     if size > limit {
         let message =
-            format!("behind this entry, a {what} of {size} bytes: at most {limit} are read");
+            format!("after this entry, a {what} of {size} bytes: at most {limit} are read");
         return Err(stop(FaultKind::Limit, last.clone(), message));
     }
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let mut bytes = vec![0; size.next_multiple_of(BLOCK)];
     let filled = fill(reader, &mut bytes).map_err(|error| Stop::Read(error, last.clone()))?;
     if filled < bytes.len() {
-        return Err(damaged(last.clone(), "it breaks off behind this entry"));
+        return Err(damaged(last.clone(), "it is cut off after this entry"));
     }
     bytes.truncate(size);
     Ok(bytes)

@@ -1,25 +1,25 @@
 //! One header block of a tar, checked field by field.
 //!
-//! A field that one unpacker cannot read ends the archive for it without a word, or changes what
-//! it takes the name to be. So every field that any of them looks at has to be well-formed.
+//! An unpacker that cannot read a field silently stops there, or sees another name. So every field
+//! that any of them looks at has to be well-formed.
 
 use runseal_core::formats::archive::FaultKind;
 
 use super::{BLOCK, Stop, stop};
 use crate::scan::shown;
 
-/// Which writer's layout a header has.
+/// The layout of a header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Layout {
-    /// POSIX: the last part of the block is the beginning of a long name.
+    /// POSIX: the end of the block is the first part of a long name.
     Ustar,
-    /// GNU: the same place is used for other things.
+    /// GNU: the end of the block has other fields.
     Gnu,
-    /// Before POSIX: nothing there.
+    /// Before POSIX: the end of the block is empty.
     V7,
 }
 
-/// A header block whose fields can be read in one way only.
+/// A header block whose fields have only one reading.
 #[derive(Debug)]
 pub(super) struct Header<'a> {
     block: &'a [u8; BLOCK],
@@ -36,13 +36,13 @@ pub(super) struct HeaderFault {
 }
 
 impl HeaderFault {
-    /// The fault, placed behind the entry `last` where the header has no name worth giving.
+    /// Reports the fault at the header's name, or at `last`, the entry before it, if it has none.
     pub(super) fn into_stop(self, last: Option<String>) -> Stop {
         stop(self.kind, self.name.or(last), self.message)
     }
 }
 
-/// The numbers that are no size: name, place, and whether the field may be empty.
+/// The numeric fields other than the size: name, range, and whether it may be empty.
 const NUMBERS: [(&str, std::ops::Range<usize>, bool); 7] = [
     ("mode", 100..108, false),
     ("owner", 108..116, true),
@@ -73,12 +73,12 @@ impl<'a> Header<'a> {
             [0, 0, 0, 0, 0, 0, 0, 0] => Layout::V7,
             _ => {
                 return Err(fault(
-                    "the header has a magic that unpackers disagree on".to_owned(),
+                    "the header has a magic number that unpackers disagree on".to_owned(),
                 ));
             }
         };
         if field(block, 0..100).len() < 100 - trailing_zeros(&block[..100]) {
-            let message = "the name's field holds more behind the name, which some unpackers read";
+            let message = "the name field has bytes after the name, which some unpackers read";
             return Err(fault(message.to_owned()));
         }
         check_end(block, layout).map_err(|message| fault(message.to_owned()))?;
@@ -89,11 +89,11 @@ impl<'a> Header<'a> {
             let is_known = parse_number(&block[range.clone()]).is_some();
             let is_negative = may_be_empty && block[range.start] == 0xff;
             if !(is_known || is_negative || may_be_empty && is_empty) {
-                return Err(fault(format!("the header's {what} is no number")));
+                return Err(fault(format!("the header's {what} is not a number")));
             }
         }
         let size = parse_number(&block[124..136])
-            .ok_or_else(|| fault("the header's size is no number".to_owned()))?;
+            .ok_or_else(|| fault("the header's size is not a number".to_owned()))?;
         Ok(Self {
             block,
             layout,
@@ -121,14 +121,14 @@ impl<'a> Header<'a> {
         self.size
     }
 
-    /// Whether the field for a link's target holds anything.
+    /// Whether the field for a link's target is not empty.
     pub(super) fn has_link_name(&self) -> bool {
         self.block[157..257].iter().any(|byte| *byte != 0)
     }
 
-    /// Checks the name of a header that describes another entry, or whose entry is named by such a
-    /// header. Writers cut these names off where the field ends, and may put anything before them that
-    /// a path can hold. A packed stream is none of that.
+    /// Checks the name in a header that describes another entry, or whose entry is named by another
+    /// header. Writers truncate these names to the field, and may put any path in front. The start
+    /// of a packed stream does not look like that.
     pub(super) fn check_unused_name(&self) -> Result<(), &'static str> {
         let name = self.name();
         let is_text = |segment: &[u8]| match str::from_utf8(segment) {
@@ -136,12 +136,13 @@ impl<'a> Header<'a> {
             Err(error) => error.error_len().is_none(),
         };
         if name.iter().any(u8::is_ascii_control) || !name.split(|byte| *byte == b'/').all(is_text) {
-            return Err("behind this entry, a header has a name of its own that is no text");
+            return Err("after this entry, a header has a name that is not text");
         }
         let is_extended = matches!(self.kind(), b'L' | b'K' | b'x' | b'g');
-        match is_extended && self.has_link_name() {
-            true => Err("behind this entry, a header that describes the next one names a target"),
-            false => Ok(()),
+        if is_extended && self.has_link_name() {
+            Err("after this entry, a header that describes the next one has a target")
+        } else {
+            Ok(())
         }
     }
 }
@@ -150,37 +151,39 @@ fn trailing_zeros(bytes: &[u8]) -> usize {
     bytes.iter().rev().take_while(|byte| **byte == 0).count()
 }
 
-/// The text of a field, which ends at NUL.
+/// Returns the text of a field, up to NUL.
 fn field(block: &[u8; BLOCK], range: std::ops::Range<usize>) -> &[u8] {
     let field = &block[range];
     let end = field.iter().position(|b| *b == 0).unwrap_or(field.len());
     &field[..end]
 }
 
-/// Behind the device numbers stands the beginning of a long name (ustar), times and a map of
-/// sparse files (GNU), or two times behind a shorter beginning (star). Some unpackers read a
-/// beginning of a name whatever the layout.
+/// Checks what follows the device numbers: the first part of a long name (ustar), times and a map
+/// of sparse files (GNU), or a shorter first part and two times (star). Some unpackers read a first
+/// part of a name whatever the layout.
 fn check_end(block: &[u8; BLOCK], layout: Layout) -> Result<(), &'static str> {
     let prefix = match layout {
         Layout::Ustar => field(block, 345..500).len(),
         Layout::Gnu | Layout::V7 => 0,
     };
     if block[345 + prefix..].iter().any(|byte| *byte != 0) {
-        return Err("the end of the header holds what some unpackers take for a part of the name");
+        return Err(
+            "the end of the header has bytes that some unpackers take for a part of the name",
+        );
     }
     Ok(())
 }
 
-/// Whether the block holds the sum of its own bytes, as unsigned numbers.
+/// Whether the block's checksum is the sum of its bytes as unsigned numbers.
 pub(crate) fn has_checksum(block: &[u8; BLOCK]) -> bool {
     let sum = |bytes: &[u8]| bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>();
-    // The field itself counts as blanks.
+    // The checksum field itself counts as blanks.
     let sum = sum(&block[..148]) + 8 * u64::from(b' ') + sum(&block[156..]);
     parse_number(&block[148..156]) == Some(sum)
 }
 
-/// Octal digits and then nothing but NUL and blanks; or GNU's binary form, of which every
-/// unpacker reads numbers of 63 bits alike.
+/// Parses octal digits followed by nothing but NUL and blanks, or GNU's binary form up to 63 bits,
+/// which every unpacker reads alike.
 fn parse_number(field: &[u8]) -> Option<u64> {
     if field[0] == 0x80 {
         let (zeros, number) = field.split_at(field.len().saturating_sub(8).max(1));
@@ -200,7 +203,7 @@ fn parse_number(field: &[u8]) -> Option<u64> {
     if digits.is_empty() || rest.iter().any(|byte| !b" \0".contains(byte)) {
         return None;
     }
-    // Twelve digits at the most: 36 bits.
+    // At most twelve digits: 36 bits.
     Some(
         digits
             .iter()
@@ -213,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_one_reading() {
+    fn number_is_parsed_only_if_it_has_one_reading() {
         for (field, number) in [
             (b"00000000012\0".as_slice(), Some(10)),
             (b"000000000012", Some(10)),

@@ -1,9 +1,9 @@
-//! Reads a tar, ustar or GNU or pax, as it goes by.
+//! Reads a tar (ustar, GNU or pax) as a stream.
 //!
 //! Written here because every length in a header has to be bounded before it is believed, and
-//! because what unpackers read in different ways has to be named instead of being smoothed over:
-//! content behind a folder's header hides entries from one of them, of two headers that name the
-//! next entry one takes the first and another the last, and so on. Reading stops at such a place.
+//! because what unpackers read in different ways has to be reported, not smoothed over: content
+//! after a folder's header hides entries from one of them; of two headers that name the next entry,
+//! one takes the first and another the last; and so on. Reading stops at such a place.
 
 mod extended;
 mod header;
@@ -14,7 +14,7 @@ use runseal_core::formats::archive::{ArchiveFault, FaultKind};
 use runseal_core::source::EntryKind;
 
 use crate::container::fill;
-use crate::foreign::kind_beside_tar;
+use crate::foreign::sniff_not_tar;
 use crate::scan::{Room, Scan, shown};
 use extended::Extended;
 use header::Header;
@@ -26,9 +26,9 @@ const BLOCK: usize = 512;
 /// Why reading ended before the archive did.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// Something about the archive.
+    /// A fault of the archive.
     Fault(ArchiveFault),
-    /// Reading failed; where.
+    /// Reading failed, at this entry if any.
     Read(io::Error, Option<String>),
 }
 
@@ -52,7 +52,7 @@ fn ambiguous(path: Option<String>, message: impl Into<String>) -> Stop {
 pub(crate) fn scan_tar(reader: &mut dyn Read, scan: &mut Scan<'_>) -> Result<(), Stop> {
     let mut extended = Extended::default();
     let mut is_first = true;
-    // The last name, so that damage has a place. Turned into text only when it is needed.
+    // The last name, to say where damage is. Turned into text only when needed.
     let mut last: Vec<u8> = Vec::new();
     let place = |last: &[u8]| (!last.is_empty()).then(|| shown(last));
     loop {
@@ -60,18 +60,18 @@ pub(crate) fn scan_tar(reader: &mut dyn Read, scan: &mut Scan<'_>) -> Result<(),
         match fill(reader, &mut block).map_err(|error| Stop::Read(error, place(&last)))? {
             BLOCK => {}
             0 => {
-                let message = "it breaks off: the mark of its end is missing";
+                let message = "it is cut off: the end mark is missing";
                 return Err(damaged(None, message));
             }
-            _ => return Err(damaged(place(&last), "it breaks off behind this entry")),
+            _ => return Err(damaged(place(&last), "it is cut off after this entry")),
         }
         if block.iter().all(|byte| *byte == 0) {
             return scan_end(reader, &extended);
         }
         if std::mem::take(&mut is_first)
-            && let Some(kind) = kind_beside_tar(&block)
+            && let Some(kind) = sniff_not_tar(&block)
         {
-            let message = format!("it begins like {kind}, for which some unpackers take it");
+            let message = format!("it begins like {kind}, and some unpackers take it for one");
             return Err(ambiguous(None, message));
         }
         let header = Header::new(&block).map_err(|fault| fault.into_stop(place(&last)))?;
@@ -94,8 +94,8 @@ pub(crate) fn scan_tar(reader: &mut dyn Read, scan: &mut Scan<'_>) -> Result<(),
             ambiguous(Some(shown(&name)), message)
         })?;
         if is_decomposed {
-            let message = "the name is in a pax header and not in composed form (NFC), into which \
-                           bsdtar brings it; pack it with --format=gnu";
+            let message = "the name is in a pax header and not in composed form (NFC), to which \
+                           bsdtar converts it; pack it with --format=gnu";
             scan.fault(FaultKind::Name, Some(shown(&name)), message);
         }
         scan_entry(&header, &name, reader, scan)?;
@@ -103,7 +103,7 @@ pub(crate) fn scan_tar(reader: &mut dyn Read, scan: &mut Scan<'_>) -> Result<(),
     }
 }
 
-/// Reads one entry with the padding behind it.
+/// Reads one entry and the padding after it.
 fn scan_entry(
     header: &Header<'_>,
     name: &[u8],
@@ -115,16 +115,16 @@ fn scan_entry(
     let is_link = matches!(header.kind(), b'1' | b'2');
     if !matches!(header.kind(), b'0' | b'\0') && size > 0 {
         let message = format!(
-            "an entry that is no file states {size} bytes of content: some unpackers skip them, \
+            "an entry that is not a file states {size} bytes of content: some unpackers skip them, \
              some read entries in them"
         );
         return Err(ambiguous(at(), message));
     }
-    // Python goes by the header's own name, also where another header gives the entry its name.
+    // Python goes by the name in this header, even if another header names the entry.
     let is_old_folder = header.kind() == 0 && header.name().ends_with(b"/");
     match header.kind() {
         b'0' | b'\0' if name.ends_with(b"/") || is_old_folder => {
-            let message = "a file whose name ends with `/`: some unpackers make it a folder";
+            let message = "a file name ends with `/`: some unpackers make it a folder";
             return Err(ambiguous(at(), message));
         }
         b'0' | b'\0' => {
@@ -135,12 +135,12 @@ fn scan_entry(
             let padding = size.next_multiple_of(BLOCK as u64) - size;
             let skipped = skip(reader, padding).map_err(|error| Stop::Read(error, at()))?;
             if read.bytes < size || skipped < padding {
-                return Err(damaged(at(), "it breaks off in the middle of this entry"));
+                return Err(damaged(at(), "it is cut off in this entry"));
             }
         }
         b'5' => scan.add_folder(name),
         b'1' => {
-            let message = "a hard link has no content of its own; it was not followed";
+            let message = "a hard link has no content; it was not followed";
             scan.fault(FaultKind::Link, at(), message);
         }
         b'2' => scan.add_other(name, EntryKind::Symlink),
@@ -156,13 +156,13 @@ fn scan_entry(
         }
     }
     if !is_link && header.has_link_name() {
-        let message = "an entry that is no link names a target";
+        let message = "an entry that is not a link has a target";
         return Err(ambiguous(at(), message));
     }
     Ok(())
 }
 
-/// Behind the first empty block there must be a second, and nothing but empty ones.
+/// Checks that the first empty block is followed by a second, and by nothing but empty blocks.
 fn scan_end(reader: &mut dyn Read, extended: &Extended) -> Result<(), Stop> {
     if !extended.is_empty() {
         let message = "a header at the end describes an entry that does not follow";
@@ -173,7 +173,7 @@ fn scan_end(reader: &mut dyn Read, extended: &Extended) -> Result<(), Stop> {
     loop {
         let filled = fill(reader, &mut buffer).map_err(|error| Stop::Read(error, None))?;
         if buffer[..filled].iter().any(|byte| *byte != 0) {
-            let message = "there is more behind the mark of its end: some unpackers go on there";
+            let message = "there are bytes after the end mark: some unpackers continue there";
             return Err(ambiguous(None, message));
         }
         total += filled;
@@ -182,13 +182,13 @@ fn scan_end(reader: &mut dyn Read, extended: &Extended) -> Result<(), Stop> {
         }
     }
     if total < BLOCK || !total.is_multiple_of(BLOCK) {
-        let message = "it breaks off: the mark of its end is two empty blocks";
+        let message = "it is cut off: the end mark is two empty blocks";
         return Err(damaged(None, message));
     }
     Ok(())
 }
 
-/// Reads `count` bytes away, at most one block; gives those that were there.
+/// Skips `count` bytes, at most one block; returns how many there were.
 fn skip(reader: &mut dyn Read, count: u64) -> io::Result<u64> {
     let mut block = [0; BLOCK];
     let count = usize::try_from(count).unwrap_or(BLOCK).min(BLOCK);

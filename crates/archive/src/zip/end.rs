@@ -8,7 +8,7 @@ const RECORD: usize = 22;
 const LOCATOR: u64 = 20;
 const LARGE_RECORD: u64 = 56;
 
-/// Where the list is, by a record that agrees with where it stands itself.
+/// Where the list of entries is, as checked against where the end record is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     pub(super) list_start: u64,
@@ -16,7 +16,7 @@ pub(super) struct End {
     pub(super) count: u64,
 }
 
-/// Finds the one end record. The list ends where it begins, and it ends with the archive.
+/// Finds the one end record. It begins where the list ends, and ends with the archive.
 pub(super) fn find_end<R: Read + Seek>(file: &mut R, size: u64) -> Result<End, Failure> {
     let tail_length = size.min((RECORD + usize::from(u16::MAX)) as u64);
     let tail_start = size - tail_length;
@@ -26,16 +26,16 @@ pub(super) fn find_end<R: Read + Seek>(file: &mut R, size: u64) -> Result<End, F
     let at = (0..(tail.len() + 1).saturating_sub(RECORD))
         .rev()
         .find(|at| tail[*at..].starts_with(b"PK\x05\x06"))
-        .ok_or_else(|| damaged("it breaks off: the list of its entries is missing"))?;
+        .ok_or_else(|| damaged("it is cut off: the list of its entries is missing"))?;
     let record = &tail[at..];
     let comment = &record[RECORD..];
     if usize::from(u16_at(record, 20)) != comment.len() {
-        let message = "behind the end of the list there are more or fewer bytes than it says; \
+        let message = "the comment after the end of the list does not have the stated length; \
                        unpackers disagree on where the end is";
         return Err(ambiguous(None, message));
     }
     if has_end_mark(comment) {
-        let message = "the comment holds the mark of another end";
+        let message = "the comment contains another end mark";
         return Err(ambiguous(None, message));
     }
     let record_start = tail_start + at as u64;
@@ -43,15 +43,15 @@ pub(super) fn find_end<R: Read + Seek>(file: &mut R, size: u64) -> Result<End, F
     combine(record, record_start, large)
 }
 
-/// The record for large archives, where there is one: its own start and what it says.
+/// The record for large archives: where it begins and what it says.
 #[derive(Debug, Clone, Copy)]
 struct LargeRecord {
     start: u64,
     end: End,
 }
 
-/// Unpackers find this record by its locator, which stands directly before the end record; some
-/// use it wherever it is, some only where the end record has no room.
+/// Reads the record for large archives, if there is one. Unpackers find it by its locator, directly
+/// before the end record; some always use it, some only if a number does not fit the end record.
 fn read_large_record<R: Read + Seek>(
     file: &mut R,
     record_start: u64,
@@ -69,10 +69,10 @@ fn read_large_record<R: Read + Seek>(
     let start = locator_start.checked_sub(LARGE_RECORD);
     let start = start.filter(|start| *start == u64_at(&locator, 8));
     let start = start.ok_or_else(|| {
-        refuse("the record for large archives does not stand directly before its locator")
+        refuse("the record for large archives is not directly before its locator")
     })?;
     if u32_at(&locator, 4) != 0 || u32_at(&locator, 16) != 1 {
-        return Err(refuse("it is one of several parts"));
+        return Err(refuse("it is one part of several"));
     }
     let mut large = [0; LARGE_RECORD as usize];
     file.seek(SeekFrom::Start(start))?;
@@ -84,7 +84,7 @@ fn read_large_record<R: Read + Seek>(
         || u32_at(&large, 20) != 0
         || u64_at(&large, 24) != u64_at(&large, 32)
     {
-        return Err(refuse("it is one of several parts"));
+        return Err(refuse("it is one part of several"));
     }
     let end = End {
         count: u64_at(&large, 32),
@@ -94,11 +94,11 @@ fn read_large_record<R: Read + Seek>(
     Ok(Some(LargeRecord { start, end }))
 }
 
-/// What both records say, which must be the same.
+/// Combines both records, which must agree.
 fn combine(record: &[u8], record_start: u64, large: Option<LargeRecord>) -> Result<End, Failure> {
     let refuse = |message: &str| ambiguous(None, message);
     if u16_at(record, 4) != 0 || u16_at(record, 6) != 0 || u16_at(record, 8) != u16_at(record, 10) {
-        return Err(refuse("it is one of several parts"));
+        return Err(refuse("it is one part of several"));
     }
     let small = End {
         count: u64::from(u16_at(record, 10)),
@@ -121,15 +121,15 @@ fn combine(record: &[u8], record_start: u64, large: Option<LargeRecord>) -> Resu
             small == actual || (small == full && actual >= full)
         };
         if !is_needed || !pairs.iter().all(agrees) {
-            let message = "there is a record for large archives that is not needed or says \
-                           something else than the end record";
+            let message = "there is a record for large archives that is not needed or disagrees \
+                           with the end record";
             return Err(refuse(message));
         }
     }
     if end.list_start.checked_add(end.list_length) != Some(list_end) {
         return Err(damaged(
-            "the list of its entries is not where it should be; something was put before or \
-             behind it",
+            "the list of its entries is not where it should be; bytes were added before or \
+             after it",
         ));
     }
     Ok(end)

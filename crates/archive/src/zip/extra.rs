@@ -1,4 +1,4 @@
-//! Extra fields, in the list and before a file.
+//! Extra fields, in the list and in local headers.
 
 use super::{u16_at, u64_at};
 
@@ -11,9 +11,8 @@ pub(super) struct Extra<'a> {
 
 const LARGE: u16 = 0x0001;
 
-/// Fields that say nothing about names or content: times and owners, hints to other programs.
-/// Those that do, such as another name (0x7075) or another mode (0x756e), are refused, and so are
-/// those that nobody knows.
+/// Fields that affect neither names nor content: times, owners, hints to other programs. Fields
+/// that do, such as another name (0x7075) or mode (0x756e), are refused, and so are unknown ones.
 const HARMLESS: [u16; 9] = [
     0x000a, // NTFS times
     0x4453, // NTFS access list
@@ -27,7 +26,7 @@ const HARMLESS: [u16; 9] = [
 ];
 
 impl<'a> Extra<'a> {
-    /// Reads the fields, each of which may occur once and which fill the bytes exactly.
+    /// Parses the fields. Each may occur once, and they must fill the bytes exactly.
     pub(super) fn parse(mut bytes: &'a [u8]) -> Result<Self, &'static str> {
         let mut extra = Self::default();
         let mut ids = Vec::new();
@@ -41,7 +40,7 @@ impl<'a> Extra<'a> {
                 .ok_or("its extra fields are broken")?;
             bytes = &bytes[4 + length..];
             if ids.contains(&id) {
-                return Err("an extra field is given twice");
+                return Err("duplicate extra field");
             }
             ids.push(id);
             match id {
@@ -53,29 +52,30 @@ impl<'a> Extra<'a> {
                     );
                 }
                 id if HARMLESS.contains(&id) => {}
-                _ => return Err("it has an extra field that is not read"),
+                _ => return Err("it has an unknown extra field"),
             }
         }
         Ok(extra)
     }
 }
 
-/// Puts sizes that do not fit 32 bits where they are wanting, in their order. There must be as
-/// many as are wanting.
+/// Replaces the values that do not fit 32 bits by those in the field, in order. There must be
+/// exactly as many.
 pub(super) fn apply_large(
     field: Option<&[u8]>,
-    wanting: Vec<&mut u64>,
+    missing: Vec<&mut u64>,
 ) -> Result<(), &'static str> {
     let Some(field) = field else {
-        return match wanting.is_empty() {
-            true => Ok(()),
-            false => Err("a size is said to stand in an extra field, which is not there"),
+        return if missing.is_empty() {
+            Ok(())
+        } else {
+            Err("a size refers to an extra field, which is missing")
         };
     };
-    if wanting.is_empty() || field.len() != 8 * wanting.len() {
-        return Err("an extra field gives sizes that are not asked for, or fewer than are");
+    if missing.is_empty() || field.len() != 8 * missing.len() {
+        return Err("an extra field has more or fewer sizes than needed");
     }
-    for (at, value) in wanting.into_iter().enumerate() {
+    for (at, value) in missing.into_iter().enumerate() {
         *value = u64_at(field, 8 * at);
     }
     Ok(())

@@ -14,9 +14,9 @@ use crate::scan::{Scan, shown};
 
 const FIXED: usize = 46;
 
-/// Flags that are read: how hard it was compressed, a descriptor behind the data, names in UTF-8.
+/// The flags read here: compression level, a descriptor after the data, names in UTF-8.
 const KNOWN_FLAGS: u16 = 0x0806 | DESCRIPTOR;
-/// Sizes and checksum stand behind the data.
+/// Sizes and checksum are after the data.
 pub(super) const DESCRIPTOR: u16 = 0x0008;
 const UTF8: u16 = 0x0800;
 /// Encrypted, strongly encrypted, list encrypted.
@@ -44,7 +44,7 @@ impl Listed {
     }
 }
 
-/// The whole list, its names in one piece.
+/// The whole list, with all names in one buffer.
 #[derive(Debug, Default)]
 pub(super) struct List {
     names: Vec<u8>,
@@ -64,14 +64,14 @@ impl List {
         self.entries.sort_by_key(|entry| entry.offset);
     }
 
-    /// What the entries are said to unpack to.
+    /// The sum of the stated unpacked sizes.
     pub(super) fn unpacked_bytes(&self) -> u64 {
         let sizes = self.entries.iter().map(|entry| entry.unpacked);
         sizes.fold(0, u64::saturating_add)
     }
 }
 
-/// Reads the list, which must have as many entries and bytes as its end says.
+/// Reads the list, which must have as many entries and bytes as the end record says.
 pub(super) fn read_list<R: Read + Seek>(
     file: &mut R,
     end: &End,
@@ -88,17 +88,16 @@ pub(super) fn read_list<R: Read + Seek>(
     let mut list = List::default();
     while bytes.limit() > 0 {
         if list.entries.len() as u64 >= end.count {
-            let message = "the list has more entries than its end says";
+            let message = "the list has more entries than the end record says";
             return Err(ambiguous(None, message));
         }
         read_listed(&mut bytes, &mut list, scan)?;
     }
-    match list.entries.len() as u64 == end.count {
-        true => Ok(list),
-        false => Err(ambiguous(
-            None,
-            "the list has fewer entries than its end says",
-        )),
+    if list.entries.len() as u64 == end.count {
+        Ok(list)
+    } else {
+        let message = "the list has fewer entries than the end record says";
+        Err(ambiguous(None, message))
     }
 }
 
@@ -120,7 +119,7 @@ fn read_listed(bytes: &mut impl Read, list: &mut List, scan: &mut Scan<'_>) -> R
     }
     let refuse = |message: &str| ambiguous(Some(shown(name)), message);
     if has_end_mark(&variable) {
-        return Err(refuse("its part of the list holds the mark of an end"));
+        return Err(refuse("its part of the list contains an end mark"));
     }
     let mut entry = Listed {
         name_start: list.names.len(),
@@ -137,18 +136,18 @@ fn read_listed(bytes: &mut impl Read, list: &mut List, scan: &mut Scan<'_>) -> R
     let extra = Extra::parse(extra).map_err(refuse)?;
     let large = u64::from(u32::MAX);
     let values = [&mut entry.unpacked, &mut entry.packed, &mut entry.offset];
-    let wanting = values.into_iter().filter(|value| **value == large);
-    extra::apply_large(extra.large, wanting.collect()).map_err(refuse)?;
+    let missing = values.into_iter().filter(|value| **value == large);
+    extra::apply_large(extra.large, missing.collect()).map_err(refuse)?;
     if u16_at(&fixed, 34) != 0 {
-        return Err(refuse("it begins in another part of several"));
+        return Err(refuse("it begins in another part of the archive"));
     }
     check_version(u16_at(&fixed, 6)).map_err(refuse)?;
     if !entry.is_encrypted() && entry.flags & !KNOWN_FLAGS != 0 {
-        return Err(refuse("it has flags that are not read"));
+        return Err(refuse("it has unknown flags"));
     }
     entry.kind = kind_of(name, u16_at(&fixed, 4), u32_at(&fixed, 38)).map_err(refuse)?;
     if let Some((kind, message)) = name_fault(name, entry.flags) {
-        // The entry is read on, so that what else is wrong with it is named.
+        // The entry is still read, to report whatever else is wrong with it.
         scan.fault(kind, Some(shown(name)), message);
     }
     list.names.extend_from_slice(name);
@@ -156,7 +155,7 @@ fn read_listed(bytes: &mut impl Read, list: &mut List, scan: &mut Scan<'_>) -> R
     Ok(())
 }
 
-/// What unpackers of zips make of a name that would mean the same in a tar.
+/// Returns the fault of a name that only unpackers of zips disagree on.
 fn name_fault(name: &[u8], flags: u16) -> Option<(FaultKind, &'static str)> {
     let is_version = |segment: &[u8]| {
         let digits = segment
@@ -184,28 +183,28 @@ fn name_fault(name: &[u8], flags: u16) -> Option<(FaultKind, &'static str)> {
         return Some((FaultKind::Ambiguous, message));
     }
     let is_composed = str::from_utf8(name).is_ok_and(is_composed);
-    let message = "the name is not in composed form (NFC), into which some unpackers bring it";
+    let message = "the name is not in composed form (NFC), to which some unpackers convert it";
     (!is_composed).then_some((FaultKind::Name, message))
 }
 
-/// Unpackers pass over entries that say they need a later version of the format.
+/// Checks the version needed: unpackers skip entries that ask for a later one.
 pub(super) fn check_version(needed: u16) -> Result<(), &'static str> {
     match needed & 0xff {
         0..=45 => Ok(()),
-        _ => Err("it says that a later version of the format is needed to read it"),
+        _ => Err("it asks for a later version of the format"),
     }
 }
 
-/// What an entry is. Some unpackers go by the end of its name, some by the mode of Unix or the
-/// attributes of DOS, each depending on the system that the entry says it is from; so these have
-/// to agree, whatever system that is. A link is one by any of them.
+/// Returns the kind of an entry. Some unpackers go by the end of its name, some by Unix mode or DOS
+/// attributes, depending on the system that the entry says it is from. So all of them have to
+/// agree, whatever the system. It is a link if any of them says so.
 fn kind_of(name: &[u8], made_by: u16, attributes: u32) -> Result<EntryKind, &'static str> {
     const DOS_FOLDER: u32 = 0x10;
     // A label, a device, a reparse point.
     const DOS_STRANGE: u32 = 0x448;
     // DOS, Unix, NTFS, VFAT, macOS.
     if !matches!(made_by >> 8, 0 | 3 | 10 | 14 | 19) {
-        return Err("it is from a system whose attributes unpackers read differently");
+        return Err("it is from a system whose attributes unpackers disagree on");
     }
     let by_mode = match (attributes >> 16) & 0o170_000 {
         0o120_000 => return Ok(EntryKind::Symlink),
@@ -227,8 +226,9 @@ fn kind_of(name: &[u8], made_by: u16, attributes: u32) -> Result<EntryKind, &'st
     {
         return Err("its name and its attributes disagree on whether it is a folder");
     }
-    Ok(match is_folder {
-        true => EntryKind::Directory,
-        false => EntryKind::File,
+    Ok(if is_folder {
+        EntryKind::Directory
+    } else {
+        EntryKind::File
     })
 }

@@ -1,4 +1,4 @@
-//! One entry where its bytes are: the header before them, the bytes, the descriptor behind.
+//! One entry in place: the local header, the bytes, and the descriptor after them.
 
 use std::io::{self, BufReader, Read, Seek};
 
@@ -15,15 +15,15 @@ use crate::scan::{Scan, shown};
 const FIXED: usize = 30;
 const FULL: u32 = u32::MAX;
 
-/// What stands before an entry's bytes.
+/// What the header before an entry's bytes says.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Local {
     pub(super) data_start: u64,
-    /// Whether its sizes have 64 bits, so that those of a descriptor have them, too.
+    /// Whether sizes have 64 bits, in this header and in the descriptor.
     has_large: bool,
 }
 
-/// Reads the header at an entry's offset, where `file` stands, and compares it with the list.
+/// Reads the header at an entry's offset and compares it with the list. `file` must be at it.
 pub(super) fn read_local<R: Read + Seek>(
     file: &mut BufReader<R>,
     entry: &Listed,
@@ -35,7 +35,7 @@ pub(super) fn read_local<R: Read + Seek>(
         failure(
             FaultKind::Damaged,
             path(),
-            "its bytes lie outside of the archive",
+            "its bytes are outside the archive",
         )
     };
     let mut fixed = [0; FIXED];
@@ -65,7 +65,7 @@ pub(super) fn read_local<R: Read + Seek>(
     let said = (u16_at(&fixed, 6), u16_at(&fixed, 8), u32_at(&fixed, 10));
     if said != (entry.flags, entry.method, entry.time) {
         return Err(refuse(
-            "its flags, method or time are others in the list than before the file",
+            "its flags, method or time in the list and before the file disagree",
         ));
     }
     let sizes = [22, 18].map(|at| u32_at(&fixed, at));
@@ -77,8 +77,8 @@ pub(super) fn read_local<R: Read + Seek>(
     })
 }
 
-/// Checksum and sizes must be those of the list. Where a descriptor follows, each may be zero
-/// instead, because it was not known yet.
+/// Checks that checksum and sizes are those of the list. If a descriptor follows, each may be zero,
+/// because it was not known yet.
 fn check_sizes(
     entry: &Listed,
     crc: u32,
@@ -88,22 +88,23 @@ fn check_sizes(
     let is_late = entry.flags & DESCRIPTOR != 0;
     let agrees = |said: u64, listed: u64| said == listed || (is_late && said == 0);
     if !agrees(u64::from(crc), u64::from(entry.crc)) {
-        return Err("its checksum is another one in the list than before the file");
+        return Err("its checksums in the list and before the file disagree");
     }
     let said = match large {
         None => sizes.map(u64::from),
         Some(field) if sizes == [FULL, FULL] && field.len() == 16 => {
             [u64_at(field, 0), u64_at(field, 8)]
         }
-        Some(_) => return Err("an extra field gives sizes that are not asked for"),
+        Some(_) => return Err("an extra field has sizes that are not needed"),
     };
-    match agrees(said[0], entry.unpacked) && agrees(said[1], entry.packed) {
-        true => Ok(()),
-        false => Err("its sizes are others in the list than before the file"),
+    if agrees(said[0], entry.unpacked) && agrees(said[1], entry.packed) {
+        Ok(())
+    } else {
+        Err("its sizes in the list and before the file disagree")
     }
 }
 
-/// Reads an entry's bytes, at which `file` stands.
+/// Reads an entry's bytes. `file` must be at them.
 pub(super) fn read_data<R: Read + Seek>(
     file: &mut BufReader<R>,
     entry: &Listed,
@@ -130,16 +131,16 @@ pub(super) fn read_data<R: Read + Seek>(
         }
     }
     let mut packed = file.take(entry.packed);
-    // One byte more than stated shows that there is more.
+    // One byte more than stated, to notice if there is more.
     let most = entry.unpacked.saturating_add(1);
     let (bytes, crc, is_used_up) = match entry.method {
         0 => {
             if entry.packed != entry.unpacked {
-                return Err(refuse("it is stored as it is and has two sizes"));
+                return Err(refuse("it is stored uncompressed but has two sizes"));
             }
             if entry.flags & DESCRIPTOR != 0 && entry.packed > 0 {
                 return Err(refuse(
-                    "it is stored as it is and its size stands behind it, so that it cannot be \
+                    "it is stored uncompressed and its size is after it, so it cannot be \
                      read as a stream",
                 ));
             }
@@ -165,15 +166,16 @@ pub(super) fn read_data<R: Read + Seek>(
         return Err(damaged(message));
     }
     if crc != entry.crc {
-        return Err(damaged("its checksum does not hold".to_owned()));
+        return Err(damaged("wrong checksum".to_owned()));
     }
-    match is_used_up {
-        true => Ok(()),
-        false => Err(refuse("there are more packed bytes behind its end")),
+    if is_used_up {
+        Ok(())
+    } else {
+        Err(refuse("there are packed bytes after its end"))
     }
 }
 
-/// Reads what stands behind the bytes, at which `file` stands; gives its length.
+/// Reads the descriptor after the bytes; returns its length. `file` must be at it.
 pub(super) fn read_descriptor<R: Read + Seek>(
     file: &mut BufReader<R>,
     entry: &Listed,
@@ -190,21 +192,23 @@ pub(super) fn read_descriptor<R: Read + Seek>(
     let mut bytes = [0; 24];
     let bytes = &mut bytes[..length];
     if start + length as u64 > list_start {
-        return Err(refuse("the description behind its bytes is missing"));
+        return Err(refuse("the descriptor after its bytes is missing"));
     }
     file.read_exact(bytes)?;
-    let sizes = match local.has_large {
-        true => [8, 16].map(|at| u64_at(bytes, at)),
-        false => [8, 12].map(|at| u64::from(u32_at(bytes, at))),
+    let sizes = if local.has_large {
+        [8, 16].map(|at| u64_at(bytes, at))
+    } else {
+        [8, 12].map(|at| u64::from(u32_at(bytes, at)))
     };
     let agrees = bytes.starts_with(b"PK\x07\x08")
         && u32_at(bytes, 4) == entry.crc
         && sizes == [entry.packed, entry.unpacked];
-    match agrees {
-        true => Ok(length as u64),
-        false => Err(refuse(
-            "the description behind its bytes is missing or says something else than the list",
-        )),
+    if agrees {
+        Ok(length as u64)
+    } else {
+        Err(refuse(
+            "the descriptor after its bytes is missing or disagrees with the list",
+        ))
     }
 }
 

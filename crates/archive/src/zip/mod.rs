@@ -1,9 +1,9 @@
 //! Reads a zip in the order of its bytes.
 //!
-//! A zip says everything twice: before each file, and in the list at its end. Unpackers believe
-//! one or the other, look for the list in different ways, and pass over bytes that neither
-//! mentions. So here the bytes are covered without a gap: entry by entry, then the list, then its
-//! end; and what is said twice must agree.
+//! A zip says everything twice: before each file, and in the list at its end. Unpackers believe one
+//! or the other, look for the list in different ways, and skip bytes that neither mentions. So the
+//! bytes are covered here without a gap: entry by entry, then the list, then its end; and what is
+//! said twice must agree.
 
 mod end;
 mod extra;
@@ -19,7 +19,7 @@ use crate::scan::{Room, Scan, shown};
 use crate::tar::has_checksum;
 use list::Listed;
 
-/// What ends the reading of a zip or of one entry.
+/// What ends the reading of a zip or an entry.
 #[derive(Debug)]
 enum Failure {
     Fault(ArchiveFault),
@@ -40,7 +40,7 @@ fn failure(kind: FaultKind, path: Option<String>, message: impl Into<String>) ->
     })
 }
 
-/// A failure of the archive as a whole.
+/// Damage of the archive as a whole.
 fn damaged(message: impl Into<String>) -> Failure {
     failure(FaultKind::Damaged, None, message)
 }
@@ -97,7 +97,7 @@ fn gap(path: Option<String>, bytes: u64, before: &str) -> Failure {
     ambiguous(path, message)
 }
 
-/// An entry begins where the one before ended.
+/// Checks that an entry begins where the one before it ended.
 fn check_begin(entry: &Listed, name: &[u8], reached: u64) -> Result<(), Failure> {
     if entry.offset < reached {
         let message = "it shares bytes with another entry";
@@ -109,8 +109,8 @@ fn check_begin(entry: &Listed, name: &[u8], reached: u64) -> Result<(), Failure>
     }
 }
 
-/// Reads one entry; gives the place behind it. What is wrong with its content is noted, and
-/// reading goes on; where it ends must be known.
+/// Reads one entry; returns the offset after it. Faults in its content are noted, and reading
+/// continues; but its end must be known.
 fn scan_entry<R: Read + Seek>(
     file: &mut BufReader<R>,
     entry: &Listed,
@@ -128,15 +128,15 @@ fn scan_entry<R: Read + Seek>(
             _ => scan.stop(error, Some(shown(name)))?,
         },
     }
-    // Mostly it is there already; then this stays within the buffer.
+    // Usually at `data_end` already, and this stays within the buffer.
     let position = file.stream_position()?;
     file.seek_relative(data_end.wrapping_sub(position).cast_signed())?;
     let descriptor = local::read_descriptor(file, entry, name, &local, list_start)?;
     Ok(data_end + descriptor)
 }
 
-/// Some unpackers look for other formats first: a tar's header in the first block, a disc's
-/// descriptor in the seventeenth sector.
+/// Checks for other formats that some unpackers look for first: a tar's header in the first block,
+/// a disc's descriptor in the seventeenth sector.
 fn check_is_zip_only<R: Read + Seek>(file: &mut BufReader<R>, size: u64) -> Result<(), Failure> {
     const DISC: u64 = (32 << 10) + 1;
     if size >= 512 {
@@ -144,7 +144,7 @@ fn check_is_zip_only<R: Read + Seek>(file: &mut BufReader<R>, size: u64) -> Resu
         file.seek(SeekFrom::Start(0))?;
         file.read_exact(&mut block)?;
         if has_checksum(&block) || &block[257..262] == b"ustar" {
-            return Err(ambiguous(None, "it can be read as a tar, too"));
+            return Err(ambiguous(None, "it can also be read as a tar"));
         }
     }
     if size >= DISC + 5 {
@@ -152,7 +152,7 @@ fn check_is_zip_only<R: Read + Seek>(file: &mut BufReader<R>, size: u64) -> Resu
         file.seek(SeekFrom::Start(DISC))?;
         file.read_exact(&mut mark)?;
         if &mark == b"CD001" {
-            return Err(ambiguous(None, "it can be read as a disc image, too"));
+            return Err(ambiguous(None, "it can also be read as a disc image"));
         }
     }
     Ok(())
@@ -170,7 +170,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
 }
 
-/// Whether bytes hold a mark by which unpackers look for the end of the list.
+/// Whether bytes contain a mark by which unpackers find the end of the list.
 fn has_end_mark(bytes: &[u8]) -> bool {
     let is_mark = |window: &[u8]| matches!(window, b"PK\x05\x06" | b"PK\x06\x06" | b"PK\x06\x07");
     bytes.windows(4).any(is_mark)

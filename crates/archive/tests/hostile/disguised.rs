@@ -1,5 +1,5 @@
-//! Tars that other readers take for something else: their first bytes are those of another format, or
-//! a header's own name is not the name of its entry.
+//! Tars that other readers take for something else: they begin like another format, or the name in
+//! a header is not the name of its entry.
 
 use super::Cases;
 use super::streams::{gz, zst};
@@ -8,7 +8,7 @@ use super::tars::{entry, file, long, patched, pax, pax_record, tar};
 /// A whole bzip2 stream of a tar in which `bundle.json` says `evil`.
 const BZIP2: &str = "425a68393141592653590aaf39e20000215b80c98040014500020056358b00002820005450681a00d0f506453f5434d36a3407a75229da0454681a99a21806bd7224c221e35b384c9c4c5b99ba274003975fc5dc914e142402abce7880";
 
-/// The beginning of an lzma stream, as it would stand behind a file's name `]`.
+/// The beginning of an lzma stream, for a file whose name begins with `]`.
 const LZMA: &str = "5d00000004ffffffffffffffff00329d89565e4c7c4acc4b4bab9cd91409ceb944aadae23a9b3f249944e3934aaa33899aa6637af2ff58edffffe3093e80";
 
 fn decode(hex: &str) -> Vec<u8> {
@@ -16,7 +16,7 @@ fn decode(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(digits).collect()
 }
 
-/// How other formats begin that unpackers look for before they look for a tar.
+/// The beginnings of formats that unpackers look for before a tar.
 fn beginnings() -> Vec<(&'static str, Vec<u8>)> {
     let plain: [(&str, &[u8]); 20] = [
         ("xz", b"\xfd7zXZ\0\x00\x04"),
@@ -50,7 +50,7 @@ fn beginnings() -> Vec<(&'static str, Vec<u8>)> {
     plain.chain(streams).collect()
 }
 
-/// Adds a tar as it is and in each wrapping.
+/// Adds a tar plain and compressed in each way.
 fn add_wrapped(cases: &mut Cases, name: &str, bytes: &[u8]) {
     cases.add(name, "tar", bytes.to_vec());
     cases.add(name, "tar.gz", gz(bytes, 0, b""));
@@ -94,7 +94,7 @@ pub fn add_hostile(cases: &mut Cases) {
     );
     let mut add = |name: &str, entries: &[Vec<u8>]| cases.add(name, "tar", tar(entries));
     add(
-        "more behind the NUL of a name",
+        "more after the NUL of a name",
         &[good(), entry(b"y\0../../z", b'0', b"x")],
     );
     add(
@@ -117,10 +117,10 @@ pub fn add_hostile(cases: &mut Cases) {
         add("a target in an extended header", &[header, good()]);
     }
     add(
-        "a target behind a NUL",
+        "a target after a NUL",
         &[patched(good(), &[(158, b"target")])],
     );
-    // The type NUL and a name that ends with `/`: a folder for Python, whatever its name becomes.
+    // Type NUL and a name that ends with `/` make it a folder for Python, whatever its final name.
     let folder = |content: &[u8]| entry(b"y/", 0, content);
     let hidden = file("bundle.json", "[]");
     add(
@@ -152,7 +152,7 @@ pub fn add_unusual(cases: &mut Cases) {
         "names that begin almost like other formats",
         &[file("BZhang.txt", "x"), file("begin here.md", "x"), good()],
     );
-    // Writers cut the names of headers off in the middle of a character.
+    // Writers cut off the names of headers in the middle of a character.
     let cut = format!("PaxHeaders/{}", "\u{e9}".repeat(60));
     add(
         "a header whose name was cut off",

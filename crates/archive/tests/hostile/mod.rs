@@ -1,11 +1,11 @@
-//! Archives made byte by byte: writers refuse most of what is in here.
+//! Archives made byte by byte: writers refuse to make most of these.
 
 pub mod disguised;
 pub mod streams;
 pub mod tars;
 pub mod zips;
 
-/// One archive, with the ending its name needs.
+/// One archive, with the ending that its file name needs.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// What is odd about it.
@@ -30,7 +30,7 @@ impl Cases {
     }
 }
 
-/// Archives that unpackers read in different ways, or that mean harm: none may be accepted.
+/// Archives that unpackers read in different ways, or that are malicious: none may be accepted.
 pub fn hostile() -> Vec<Case> {
     let mut cases = Cases::default();
     tars::add_hostile(&mut cases);
@@ -40,7 +40,7 @@ pub fn hostile() -> Vec<Case> {
     cases.0
 }
 
-/// Archives that are unusual and have one reading: all are accepted.
+/// Archives that are unusual but have only one reading: all are accepted.
 pub fn unusual() -> Vec<Case> {
     let mut cases = Cases::default();
     tars::add_unusual(&mut cases);
@@ -50,7 +50,7 @@ pub fn unusual() -> Vec<Case> {
     cases.0
 }
 
-/// Numbers that look random and are the same on every machine.
+/// Pseudo-random numbers that are the same on every machine.
 #[derive(Debug)]
 pub struct Dice(u64);
 

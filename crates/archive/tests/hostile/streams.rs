@@ -31,7 +31,7 @@ pub fn zst(bytes: &[u8]) -> Vec<u8> {
     ruzstd::encoding::compress_to_vec(bytes, level)
 }
 
-/// A frame of blocks that are stored as they are: descriptor, window, size, blocks, no checksum.
+/// A frame of uncompressed blocks: descriptor, window, size, blocks, no checksum.
 pub fn stored_frame(head: &[u8], bytes: &[u8]) -> Vec<u8> {
     let mut frame = [&[0x28, 0xb5, 0x2f, 0xfd], head].concat();
     let mut blocks = bytes.chunks(100_000).peekable();
@@ -59,7 +59,7 @@ pub fn add_hostile(cases: &mut Cases) {
         "a tar in two members",
         &[&gz(&inner[..700], 0, b""), &gz(&inner[700..], 0, b"")],
     );
-    add("an empty member behind", &[&plain, &gz(b"", 0, b"")]);
+    add("an empty member after", &[&plain, &gz(b"", 0, b"")]);
     add("an empty member in front", &[&gz(b"", 0, b""), &plain]);
     add("a tail", &[&plain, b"tail"]);
     add("a tail of zeros", &[&plain, &[0; 512]]);
@@ -67,7 +67,7 @@ pub fn add_hostile(cases: &mut Cases) {
         "a tail that begins like a member",
         &[&plain, &[0x1f, 0x8b, 0x08]],
     );
-    add("a zip behind", &[&plain, b"PK\x05\x06", &[0; 18]]);
+    add("a zip after", &[&plain, b"PK\x05\x06", &[0; 18]]);
     add("reserved flags", &[&gz(&inner, 0x20, b"")]);
     add("a checksum of the header", &[&gz(&inner, 2, b"\0\0")]);
     add("a name without an end", &[&gz(&inner, 8, b"x")[..12]]);
@@ -101,7 +101,7 @@ pub fn add_hostile(cases: &mut Cases) {
         &[&zst(&inner[..700]), &zst(&inner[700..])],
     );
     add("a frame to skip in front", &[&skippable(b"hidden"), &plain]);
-    add("a frame to skip behind", &[&plain, &skippable(b"hidden")]);
+    add("a frame to skip after", &[&plain, &skippable(b"hidden")]);
     add("a tail", &[&plain, b"tail"]);
     add("a tail of zeros", &[&plain, &[0; 8]]);
     add("half a frame", &[&plain[..plain.len() / 2]]);

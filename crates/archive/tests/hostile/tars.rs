@@ -1,8 +1,8 @@
-//! Tars by hand.
+//! Handmade tars.
 
 use super::Cases;
 
-/// A sealed header block.
+/// A header block with a right checksum.
 pub fn header(name: &[u8], kind: u8, size: u64) -> Vec<u8> {
     let mut block = vec![0; 512];
     block[..name.len()].copy_from_slice(name);
@@ -18,14 +18,14 @@ pub fn header(name: &[u8], kind: u8, size: u64) -> Vec<u8> {
     block
 }
 
-/// Puts the checksum right.
+/// Sets the checksum.
 pub fn seal(block: &mut [u8]) {
     block[148..156].copy_from_slice(b"        ");
     let sum: u32 = block[..512].iter().map(|byte| u32::from(*byte)).sum();
     block[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }
 
-/// The same with the checksum over signed bytes.
+/// Sets the checksum over signed bytes.
 fn seal_signed(block: &mut [u8]) {
     block[148..156].copy_from_slice(b"        ");
     let sum: i32 = block[..512]
@@ -47,7 +47,7 @@ pub fn file(name: &str, content: &str) -> Vec<u8> {
     entry(name.as_bytes(), b'0', content.as_bytes())
 }
 
-/// The entry with other bytes in its header, sealed again.
+/// The entry with other bytes in its header, and a right checksum.
 pub fn patched(mut entry: Vec<u8>, patches: &[(usize, &[u8])]) -> Vec<u8> {
     for (at, bytes) in patches {
         entry[*at..*at + bytes.len()].copy_from_slice(bytes);
@@ -106,7 +106,7 @@ pub fn add_hostile(cases: &mut Cases) {
     let mut add = |name: &str, entries: &[Vec<u8>]| cases.add(name, "tar", tar(entries));
     let good = || file("good.json", "{}");
     let hidden = || file("hidden.json", "[]");
-    // Content of what is no file, in which entries hide.
+    // Entries hidden in the content of something that is not a file.
     for (kind, what) in [
         (b'5', "folder"),
         (b'1', "hard link"),
@@ -256,7 +256,7 @@ pub fn add_hostile(cases: &mut Cases) {
         ("length with a zero", b"010 path=a\n"),
         ("no newline", b"9 path=ab"),
         ("no equals sign", b"9 pathab\n"),
-        ("NUL behind", b"10 path=a\n\0\0"),
+        ("NUL after", b"10 path=a\n\0\0"),
         ("blank in front", b" 10 path=a\n"),
         ("empty key", b"6 =ab\n"),
         ("blank in the key", b"11 pa th=a\n"),
@@ -276,23 +276,23 @@ pub fn add_hostile(cases: &mut Cases) {
     );
     let long_prefix = [b'p'; 155];
     add(
-        "star times behind a prefix",
+        "star times after a prefix",
         &[patched(
             good(),
             &[(345, b"p"), (476, b"14617464321 14617464321 ")],
         )],
     );
     add(
-        "tail behind a full prefix",
+        "tail after a full prefix",
         &[patched(good(), &[(345, &long_prefix), (508, b"tar\0")])],
     );
     let (mode, owner, group, size, time) = (100, 108, 116, 124, 136);
     for (what, at, text) in [
-        ("mode that is no number", mode, b"abcdefg\0".as_slice()),
+        ("mode that is not a number", mode, b"abcdefg\0".as_slice()),
         ("mode that is empty", mode, b"\0\0\0\0\0\0\0\0"),
-        ("owner that is no number", owner, b"-000001\0"),
-        ("group that is no number", group, b"0x00000\0"),
-        ("time that is no number", time, b"9999999999\0\0"),
+        ("owner that is not a number", owner, b"-000001\0"),
+        ("group that is not a number", group, b"0x00000\0"),
+        ("time that is not a number", time, b"9999999999\0\0"),
         ("time in base 64", time, b"+AAAAAAAAAA\0"),
         ("size with blanks in front", size, b"          2\0"),
         ("size with a tail", size, b"2\x000000000000"),
@@ -316,7 +316,7 @@ pub fn add_hostile(cases: &mut Cases) {
             size,
             b"\x81\0\0\0\0\0\0\0\0\0\0\x02",
         ),
-        ("device that is no number", 329, b"zzzzzzz\0"),
+        ("device that is not a number", 329, b"zzzzzzz\0"),
     ] {
         add(
             what,
@@ -351,7 +351,10 @@ pub fn add_hostile(cases: &mut Cases) {
     ] {
         add(&format!("named {name:?}"), &[file(name, "x")]);
     }
-    add("a name that is no UTF-8", &[entry(b"\xff\xfe", b'0', b"x")]);
+    add(
+        "a name that is not UTF-8",
+        &[entry(b"\xff\xfe", b'0', b"x")],
+    );
     add("an empty name", &[file("", "x")]);
     add("a file named as the root", &[file("./", "x")]);
     add("a file named .", &[file(".", "x")]);
@@ -405,11 +408,11 @@ pub fn add_hostile(cases: &mut Cases) {
     raw("two tars", bytes(&[&tar(&[good()]), &tar(&[hidden()])]));
     raw("a tail", bytes(&[&tar(&[good()]), b"tail"]));
     raw(
-        "a tail that is no block",
+        "a tail that is not a block",
         bytes(&[&tar(&[good()]), &[0; 100]]),
     );
     raw(
-        "a tail far behind",
+        "a tail far after the end",
         bytes(&[&tar(&[good()]), &[0; 100_000], b"x"]),
     );
     raw(
@@ -503,7 +506,7 @@ pub fn add_unusual(cases: &mut Cases) {
         ],
     );
     add(
-        "a folder behind its file",
+        "a folder after its file",
         &[file("a/b", "x"), entry(b"a/", b'5', b"")],
     );
     let size = |text: &[u8]| patched(good(), &[(124, text)]);
@@ -516,7 +519,7 @@ pub fn add_unusual(cases: &mut Cases) {
         &[size(b"000000000002"), good_two()],
     );
     add(
-        "size with a blank behind",
+        "size with a blank after",
         &[size(b"00000000002 "), good_two()],
     );
     add(
@@ -533,7 +536,7 @@ pub fn add_unusual(cases: &mut Cases) {
     );
     let named: Vec<_> = NAMES.iter().map(|name| file(name, name)).collect();
     add("odd names", &named);
-    add("many zeros behind", &[good(), vec![0; 20 * 512]]);
+    add("many zeros after", &[good(), vec![0; 20 * 512]]);
     add("empty file", &[file("a", "")]);
     add(
         "a file of whole blocks",
@@ -541,7 +544,7 @@ pub fn add_unusual(cases: &mut Cases) {
     );
     add("a name that is not composed", &[file("e\u{301}", "x")]);
     add(
-        "a name with a number behind a semicolon",
+        "a name with a number after a semicolon",
         &[file("a;1", "x")],
     );
     add(

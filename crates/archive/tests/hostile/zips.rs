@@ -1,4 +1,4 @@
-//! Zips by hand: everything that is said twice can be made to differ.
+//! Handmade zips: everything that is said twice can be made to differ.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use flate2::write::DeflateEncoder;
 use super::Cases;
 use super::tars::NAMES;
 
-/// What is said about an entry, before it or in the list.
+/// What a header says about an entry, before it or in the list.
 #[derive(Debug, Clone)]
 pub struct Said {
     pub made_by: u16,
@@ -24,17 +24,17 @@ pub struct Said {
     pub comment: Vec<u8>,
     pub disk: u16,
     pub attributes: u32,
-    /// Where the entry begins, if not where it does.
+    /// Where the entry begins, if that is to be wrong.
     pub offset: Option<u32>,
 }
 
-/// An entry: bytes before it, its header, its bytes, what stands behind them, its line of the list.
+/// An entry: bytes before it, its header, its bytes, what follows them, its line of the list.
 #[derive(Debug, Clone)]
 pub struct Part {
     pub before: Vec<u8>,
     pub local: Said,
     pub data: Vec<u8>,
-    pub behind: Vec<u8>,
+    pub after: Vec<u8>,
     pub listed: Option<Said>,
 }
 
@@ -44,7 +44,7 @@ pub struct Zip {
     pub parts: Vec<Part>,
     /// Between the last entry and the list.
     pub gap: Vec<u8>,
-    /// Behind the list's entries, counted as a part of it.
+    /// After the list's entries, counted as a part of it.
     pub list_tail: Vec<u8>,
     /// Between the list and its end record.
     pub before_end: Vec<u8>,
@@ -55,7 +55,7 @@ pub struct Zip {
     pub list_start: Option<u32>,
     pub comment_length: Option<u16>,
     pub comment: Vec<u8>,
-    pub behind: Vec<u8>,
+    pub after: Vec<u8>,
     /// The order of the list, if not that of the entries.
     pub order: Vec<usize>,
 }
@@ -72,7 +72,7 @@ fn deflate(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A file that is stored as it is.
+/// An uncompressed file.
 pub fn part(name: &str, content: &str) -> Part {
     let size = u32::try_from(content.len()).unwrap();
     let said = Said {
@@ -95,13 +95,13 @@ pub fn part(name: &str, content: &str) -> Part {
         before: Vec::new(),
         local: said.clone(),
         data: content.as_bytes().to_vec(),
-        behind: Vec::new(),
+        after: Vec::new(),
         listed: Some(said),
     }
 }
 
 impl Part {
-    /// Says the same in both places.
+    /// Changes what both headers say.
     pub fn both(mut self, change: impl Fn(&mut Said)) -> Self {
         change(&mut self.local);
         self.listed.as_mut().map(change);
@@ -127,11 +127,11 @@ impl Part {
         })
     }
 
-    /// With its sizes behind its bytes, as in a stream.
+    /// Puts its sizes after its bytes, as in a stream.
     pub fn streamed(mut self) -> Self {
         let said = self.local.clone();
         let numbers = [said.crc, said.packed, said.unpacked].map(u32::to_le_bytes);
-        self.behind = [b"PK\x07\x08".as_slice(), &numbers.concat()].concat();
+        self.after = [b"PK\x07\x08".as_slice(), &numbers.concat()].concat();
         self.both(|said| said.flags |= 8).local(|said| {
             said.crc = 0;
             said.packed = 0;
@@ -194,7 +194,7 @@ fn end_bytes(count: u16, length: u32, start: u32) -> Vec<u8> {
     bytes
 }
 
-/// The record for large archives and its locator. It stands at `start`.
+/// The record for large archives, which is at `start`, and its locator.
 fn large_end(count: u64, length: u64, list_start: u64, start: u64) -> Vec<u8> {
     let mut bytes = b"PK\x06\x06".to_vec();
     bytes.extend(44u64.to_le_bytes());
@@ -220,7 +220,7 @@ impl Zip {
         }
     }
 
-    /// The bytes before the list, and the list.
+    /// The bytes before the list, the list, and its number of entries.
     fn body(&self) -> (Vec<u8>, Vec<u8>, usize) {
         let mut bytes = Vec::new();
         let mut lines = Vec::new();
@@ -230,12 +230,13 @@ impl Zip {
             lines.push(part.listed.as_ref().map(|said| listed_bytes(said, offset)));
             bytes.extend(local_bytes(&part.local));
             bytes.extend(&part.data);
-            bytes.extend(&part.behind);
+            bytes.extend(&part.after);
         }
         bytes.extend(&self.gap);
-        let order: Vec<usize> = match self.order.is_empty() {
-            true => (0..lines.len()).collect(),
-            false => self.order.clone(),
+        let order: Vec<usize> = if self.order.is_empty() {
+            (0..lines.len()).collect()
+        } else {
+            self.order.clone()
         };
         let lines: Vec<_> = order.iter().filter_map(|at| lines[*at].clone()).collect();
         let list = [lines.concat(), self.list_tail.clone()].concat();
@@ -258,7 +259,7 @@ impl Zip {
         let comment = u16::try_from(self.comment.len()).unwrap();
         bytes.extend(self.comment_length.unwrap_or(comment).to_le_bytes());
         bytes.extend(&self.comment);
-        bytes.extend(&self.behind);
+        bytes.extend(&self.after);
         bytes
     }
 }
@@ -393,7 +394,7 @@ fn add_hostile_ends(cases: &mut Cases) {
         },
     );
     add(
-        "a signature behind the list",
+        "a signature after the list",
         Zip {
             list_tail: b"PK\x05\x05\x02\0ab".to_vec(),
             ..base()
@@ -421,23 +422,23 @@ fn add_hostile_ends(cases: &mut Cases) {
         },
     );
     add(
-        "bytes behind the end",
+        "bytes after the end",
         Zip {
-            behind: b"x".to_vec(),
+            after: b"x".to_vec(),
             ..base()
         },
     );
     add(
-        "zeros behind the end",
+        "zeros after the end",
         Zip {
-            behind: vec![0; 512],
+            after: vec![0; 512],
             ..base()
         },
     );
     add(
-        "another zip behind the end",
+        "another zip after the end",
         Zip {
-            behind: Zip::of(&[hidden()]).bytes(),
+            after: Zip::of(&[hidden()]).bytes(),
             ..base()
         },
     );
@@ -605,7 +606,7 @@ fn add_hostile_entries(cases: &mut Cases) {
     quoted.list_tail = listed_bytes(&within.listed.unwrap(), at);
     quoted.count = Some(2);
     add(
-        "an offset behind the archive",
+        "an offset after the archive",
         &[good().listed(|said| said.offset = Some(5000))],
     );
     add(
@@ -683,7 +684,7 @@ fn add_hostile_entries(cases: &mut Cases) {
         "no descriptor",
         &[
             Part {
-                behind: Vec::new(),
+                after: Vec::new(),
                 ..streamed()
             },
             hidden(),
@@ -693,13 +694,13 @@ fn add_hostile_entries(cases: &mut Cases) {
         "a descriptor without its mark",
         &[{
             let mut bare = streamed();
-            bare.behind.drain(..4);
+            bare.after.drain(..4);
             bare
         }],
     );
     for at in [4, 8, 12] {
         let mut wrong = streamed();
-        wrong.behind[at] ^= 1;
+        wrong.after[at] ^= 1;
         add(&format!("a descriptor with a wrong byte {at}"), &[wrong]);
     }
     add(
@@ -707,8 +708,8 @@ fn add_hostile_entries(cases: &mut Cases) {
         &[{
             let mut wide = streamed();
             let said = wide.listed.clone().unwrap();
-            wide.behind.truncate(8);
-            wide.behind.extend(
+            wide.after.truncate(8);
+            wide.after.extend(
                 [said.packed, said.unpacked]
                     .map(|n| u64::from(n).to_le_bytes())
                     .concat(),
@@ -717,11 +718,11 @@ fn add_hostile_entries(cases: &mut Cases) {
         }],
     );
     add(
-        "bytes behind a descriptor",
+        "bytes after a descriptor",
         &[
             {
                 let mut more = streamed();
-                more.behind.push(0);
+                more.after.push(0);
                 more
             },
             hidden(),
@@ -958,7 +959,7 @@ fn add_hostile_names(cases: &mut Cases) {
         add(&format!("named {name:?}"), &[part(name, "x")]);
     }
     add(
-        "a name that is no UTF-8 and said to be",
+        "a name that is not UTF-8 and said to be",
         &[part("x", "1").both(|said| {
             said.name = vec![0xff];
             said.flags = 0x800;
@@ -1066,7 +1067,7 @@ pub fn add_unusual(cases: &mut Cases) {
         base(&[folder("a/"), folder("a/b/"), part("a/b/c", "x")]),
     );
     add(
-        "a folder behind its file",
+        "a folder after its file",
         base(&[part("a/b", "x"), folder("a/")]),
     );
     add(
@@ -1133,12 +1134,12 @@ pub fn add_unusual(cases: &mut Cases) {
         })]),
     );
     add(
-        "large sizes behind the file",
+        "large sizes after the file",
         base(&[{
             let mut wide = good().deflated().streamed();
             let said = wide.listed.clone().unwrap();
-            wide.behind.truncate(8);
-            wide.behind.extend(
+            wide.after.truncate(8);
+            wide.after.extend(
                 [said.packed, said.unpacked]
                     .map(|n| u64::from(n).to_le_bytes())
                     .concat(),

@@ -1,4 +1,4 @@
-//! Archives that common tools write of one folder.
+//! Archives of one folder, written by common tools.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::hostile::Case;
 use crate::unpackers::{Tree, read_tree};
 
-/// What each tool is called with, in the folder that is packed; `$out` is the archive.
+/// Name, ending and script of each tool. It runs in the folder to pack; `$out` is the archive.
 const COMMANDS: [(&str, &str, &str); 32] = [
     ("GNU tar, gnu", "tar", "tar --format=gnu -cf $out ."),
     ("GNU tar, pax", "tar", "tar --format=pax -cf $out ."),
@@ -99,7 +99,7 @@ const COMMANDS: [(&str, &str, &str); 32] = [
     ),
 ];
 
-/// A folder as people pack them: long names, an empty file, text, bytes that do not pack.
+/// Makes a typical folder: long names, an empty file, text, bytes that do not compress.
 fn make_folder(folder: &Path) {
     let deep = folder
         .join("a-long-name-of-a-folder-".repeat(4))
@@ -114,7 +114,7 @@ fn make_folder(folder: &Path) {
     fs::write(folder.join("noise.bin"), noise).unwrap();
 }
 
-/// The archives of all tools that are there, and what was packed.
+/// Returns the archives of all installed tools, and what was packed.
 pub fn cases(is_required: bool) -> (Vec<Case>, Tree) {
     let place = tempfile::tempdir().unwrap();
     let folder = place.path().join("folder");

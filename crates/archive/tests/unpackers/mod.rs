@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What stands at a path: the bytes of a file, or what else it is.
+/// What is at a path: the bytes of a file, or what else it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     File(Vec<u8>),
@@ -16,7 +16,7 @@ pub enum Node {
 /// Everything below a folder, by name.
 pub type Tree = BTreeMap<Vec<u8>, Node>;
 
-/// An unpacker, with the program that must be there.
+/// An unpacker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unpacker {
     Unzip,
@@ -60,7 +60,7 @@ impl Unpacker {
         }
     }
 
-    pub fn is_there(self) -> bool {
+    pub fn is_installed(self) -> bool {
         let found = Command::new(self.program())
             .arg(if self == Unzip { "-v" } else { "--help" })
             .stdin(Stdio::null())
@@ -70,7 +70,7 @@ impl Unpacker {
         found.is_ok()
     }
 
-    /// Unpacks `archive` into the empty folder `target`; whether the program was content.
+    /// Unpacks `archive` into the empty folder `target`; returns whether the program succeeded.
     pub fn unpack(self, archive: &Path, ending: &str, target: &Path) -> bool {
         let shell = |script: &str| {
             let mut command = Command::new("sh");
@@ -111,7 +111,7 @@ impl Unpacker {
     }
 }
 
-/// What a folder holds.
+/// Reads everything below a folder.
 pub fn read_tree(folder: &Path) -> Tree {
     use std::os::unix::ffi::OsStrExt;
     let mut tree = Tree::new();

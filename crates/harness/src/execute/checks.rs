@@ -9,8 +9,8 @@ use runseal_sandbox::SandboxError;
 use super::{Executor, LARGEST_FILE, Status, Step, TestOutcome, violation};
 
 impl Executor<'_> {
-    /// A validation names what it checks: `exists:`, `absent:`, `utf8:` or `json:` and a path. A
-    /// path alone must exist, and contain JSON if its name says so.
+    /// Runs a validation, which names what it checks: `exists:`, `absent:`, `utf8:` or `json:` and
+    /// a path. A path alone must exist, and contain JSON if its name says so.
     pub(super) fn do_validate(&self, target: &str) -> Step {
         let (what, path) = match target.split_once(':') {
             Some((what @ ("exists" | "absent" | "utf8" | "json"), path)) => (what, path),
@@ -47,7 +47,7 @@ impl Executor<'_> {
         }
     }
 
-    /// A test action names one of the proposal's tests, which runs now.
+    /// Runs the test of the proposal that a test action names.
     pub(super) fn do_named_test(&mut self, id: &str) -> Result<Step, SandboxError> {
         let proposal = self.proposal;
         let Some(test) = proposal.tests.iter().find(|test| test.id == id) else {

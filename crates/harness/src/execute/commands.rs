@@ -64,7 +64,7 @@ impl Executor<'_> {
         Ok(step)
     }
 
-    /// How to run the command, and for how long at most.
+    /// Builds the sandbox's specification for a command with `left` time.
     fn plan_command(&self, words: Vec<String>, left: Duration) -> Result<Spec, SandboxError> {
         let mut spec = Spec::new(words, self.tree.path());
         spec.current_dir = PathBuf::from(INSIDE_WORK).join("out");
@@ -82,7 +82,7 @@ impl Executor<'_> {
                 host: model.folder().to_owned(),
                 inside: "/model".into(),
             });
-            // Without namespaces nothing is mounted, so the socket is at its place on the host.
+            // Without namespaces nothing is mounted, so the socket has its path on the host.
             let socket = match self.sandbox.isolation() {
                 Isolation::Full => "/model/socket".to_owned(),
                 Isolation::Landlock | Isolation::None => {
@@ -104,8 +104,8 @@ impl Executor<'_> {
         Ok(spec)
     }
 
-    /// Makes a program visible that the policy itself names and that is outside the sandbox's PATH,
-    /// such as a toolchain in a home folder: only that program and what it needs, read-only.
+    /// Makes a program visible that the policy names and that is not on the sandbox's PATH, such as
+    /// a toolchain in a home folder: only that program and what it needs, read-only.
     fn show_toolchain(&self, program: &OsStr, spec: &mut Spec) {
         let Some(name) = program.to_str().filter(|name| !name.contains('/')) else {
             return;

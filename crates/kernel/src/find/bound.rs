@@ -1,4 +1,4 @@
-//! Bounds of one quantity that exclude each other: *at most 25 seconds* and *at least 40 seconds*.
+//! Bounds on one quantity that exclude each other: *at most 25 seconds* and *at least 40 seconds*.
 
 use super::Source;
 use super::pairs::{Pairs, Statements};
@@ -6,17 +6,17 @@ use super::statement::{Statement, content_key, count_in};
 use crate::rules::{Class, Dimension, Matcher, RuleSet};
 use crate::text::token::{TokenKind, key_of};
 
-/// What a number says of the quantity.
+/// How a number bounds a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     AtMost,
     AtLeast,
     Exactly,
-    /// A number without a word that bounds it.
+    /// A number without a bounding word.
     Plain,
 }
 
-/// A number with what it bounds.
+/// A number and what it bounds.
 #[derive(Clone, Copy, Debug)]
 struct Bound {
     side: Side,
@@ -75,7 +75,8 @@ fn exclude(a: Bound, b: Bound) -> bool {
     }
 }
 
-/// Whether two statements are about the same quantity in the same case. Numbers that nothing bounds have to share more.
+/// Whether two statements are about the same quantity in the same case. Numbers without a bounding
+/// word have to share more words.
 fn same_quantity(rules: &RuleSet, one: &Statement, other: &Statement, a: Bound, b: Bound) -> bool {
     if (one.classes | other.classes) & (Class::EXCEPTION | Class::RATE) != 0 {
         return false;
@@ -94,7 +95,7 @@ fn same_quantity(rules: &RuleSet, one: &Statement, other: &Statement, a: Bound, 
         .iter()
         .filter(|bound| bound.side == Side::Plain)
         .count();
-    // A time that nothing bounds is often a rhythm or an age.
+    // A time without a bounding word is often an interval or an age.
     let unit = matches!(a.of, Measured::Unit(dimension) if Some(dimension) != rules.lexicon.unit(key_of(b"s")).map(|unit| unit.dimension));
     let enough = match plain {
         0 => same_subject && shared >= 1 || shared >= 2 && shared * 2 >= fewer,
@@ -129,7 +130,7 @@ fn read_bounds(rules: &RuleSet, source: &Source<'_>, statement: &Statement) -> V
     out
 }
 
-/// The number of a token, and the unit that is written with it: `64KB`, `$500`, `04:00`.
+/// Returns the number of a token, and the unit that is written with it: `64KB`, `$500`, `04:00`.
 fn number_at(
     rules: &RuleSet,
     source: &Source<'_>,
@@ -177,11 +178,11 @@ fn currency_before(rules: &RuleSet, source: &Source<'_>, i: usize) -> Option<cra
         .flatten()
 }
 
-/// Words between a word such as *least* and its number.
+/// The most words from a word such as *least* to its number.
 const SIDE_REACH: usize = 5;
 
-/// Which side the words before the number give; a denial in the same clause turns it round. A number by itself counts
-/// things, and only *exactly* another number excludes it.
+/// Returns the side that the words before the number state; a denial in the same clause reverses
+/// it.
 fn side_of(source: &Source<'_>, body: &[usize], at: usize) -> Side {
     let clause = body[..at]
         .iter()

@@ -1,7 +1,7 @@
 //! Blanks in brackets: `[insert name]`, `{db_name}`, `<your region>`, `%SOURCE%`.
 //!
-//! Brackets have many other uses. What belongs to a longer name or path, stands in quotes, is explained in the text, or
-//! is spelled like an option, a type or an element of markup is no blank.
+//! Brackets have many other uses. Brackets are not a blank if they are part of a longer name or
+//! path, are in quotes, are explained in the text, or are spelled like an option, a type or markup.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,14 @@ use super::{Finding, MAX_PER_TEXT, Source};
 use crate::rules::{Class, Matcher, Rule, RuleSet};
 use crate::text::token::{TokenKind, key_of};
 
-/// Bytes that a blank may hold.
+/// The most bytes in a blank.
 const LONGEST: usize = 60;
 const WHERE: u64 = key_of(b"where");
-/// Words that a blank may hold.
+/// The most words in a blank.
 const MOST_WORDS: usize = 6;
 
-/// Names that the intent gives a meaning to: those in brackets, and single letters with how often they occur.
+/// Names that the intent gives a meaning to: names in brackets, and single letters with their
+/// number of uses.
 #[derive(Default)]
 pub(super) struct KnownNames {
     names: BTreeSet<String>,
@@ -39,7 +40,7 @@ impl KnownNames {
         known
     }
 
-    /// A letter that occurs again is a name that the text gives meaning to.
+    /// Whether a single letter occurs more than once, which makes it a name.
     pub fn is_letter_used_again(&self, word: &str) -> bool {
         single_letter(word)
             .is_some_and(|letter| self.letters.get(&letter).is_some_and(|uses| *uses > 1))
@@ -57,11 +58,11 @@ fn single_letter(word: &str) -> Option<char> {
 struct Blank<'t> {
     open: char,
     inside: &'t str,
-    /// Tokens from the opening to the closing bracket.
+    /// The token after the closing bracket.
     to: usize,
-    /// Whether it is a part of a longer name, path or expression.
+    /// Whether it is part of a longer name, path or expression.
     is_attached: bool,
-    /// Whether the text goes on to say what it is.
+    /// Whether the text says what it is.
     is_defined: bool,
 }
 
@@ -86,8 +87,8 @@ fn read_blank<'t>(source: &Source<'t>, at: usize) -> Option<Blank<'t>> {
         .find(|i| text.tokens[*i].start as usize >= end)
         .unwrap_or(text.tokens.len());
     let before = text.raw[..token.start as usize].chars().next_back();
-    let behind = after.chars().next();
-    // The host of an address is a blank, whatever follows it.
+    let next_char = after.chars().next();
+    // The host of an address can be a blank, whatever follows it.
     let is_host = text.raw[..token.start as usize].ends_with("://");
     let glued =
         |c: Option<char>, signs: &str| c.is_some_and(|c| c.is_alphanumeric() || signs.contains(c));
@@ -101,13 +102,13 @@ fn read_blank<'t>(source: &Source<'t>, at: usize) -> Option<Blank<'t>> {
         to,
         is_attached: !is_host
             && (glued(before, "$/\\_-#&'`]}[{<%@.~*|=")
-                || glued(behind, "/\\_([{<`=*|")
-                || behind == Some(':') && open == '['
+                || glued(next_char, "/\\_([{<`=*|")
+                || next_char == Some(':') && open == '['
                 || open != '%'
-                    && matches!(behind, Some('.' | '-' | ':' | '@'))
+                    && matches!(next_char, Some('.' | '-' | ':' | '@'))
                     && after[1..].starts_with(|c: char| c.is_alphanumeric() || "<{[".contains(c))
-                || behind == Some('}')
-                || behind == Some(']')),
+                || next_char == Some('}')
+                || next_char == Some(']')),
         is_defined: next_word.is_some() && source.classes[to] & Class::VERB != 0
             || at > 0 && text.tokens[at - 1].key == WHERE,
     })
@@ -136,7 +137,7 @@ pub(super) fn find(
                         && last.quote(0) != source.place(at, blank.to).quote
                 });
             if several {
-                // Two different names in angle brackets are markup or a grammar.
+                // Two different names in angle brackets make it markup or a grammar.
                 angle_names += 1;
             }
             let free = !blank.is_attached
@@ -164,8 +165,8 @@ pub(super) fn find(
     }
 }
 
-/// Whether the inside asks to be filled in. `words` begin a request (`insert`), the first group are nouns that name a value,
-/// the second are words before which a noun is due, the third never make a blank.
+/// Whether the inside asks to be filled in. `words` begin a request (`insert`), the first group are
+/// nouns for a value, the second are words that need a noun next, the third never make a blank.
 fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> bool {
     let inside = blank.inside.trim();
     let plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '_' | '-' | '\'' | ',' | '/');
@@ -210,15 +211,15 @@ fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> b
     let asked = keys.first().is_some_and(|key| rule.words.has(*key))
         || keys.last().is_some_and(|key| group(0, key));
     if blank.open != '[' {
-        return asked || at_own_word(source, at);
+        return asked || begins_word(source, at);
     }
     let lower = inside.bytes().all(|b| b.is_ascii_lowercase() || b == b' ');
     let noun_due = at > 0 && group(1, &source.text.tokens[at - 1].key);
     asked || lower && words.len() <= 4 && words.iter().all(|word| word.len() > 2) && noun_due
 }
 
-/// Whether white space or an opening sign stands before the bracket.
-fn at_own_word(source: &Source<'_>, at: usize) -> bool {
+/// Whether white space or an opening sign precedes the bracket.
+fn begins_word(source: &Source<'_>, at: usize) -> bool {
     let token = source.text.tokens[at];
     token.spaced
         || at == 0

@@ -1,4 +1,4 @@
-//! Choices left open: hedges, alternatives, questions. The sentence is what is asked about.
+//! Open choices: hedges, alternatives, questions. A finding is about the whole sentence.
 
 use super::{Finding, MAX_PER_TEXT, Origin, Source, is_lifted};
 use crate::rules::{Class, Matcher, Rule, RuleSet, Severity};
@@ -6,7 +6,7 @@ use crate::text::token::{Sentence, TokenKind, key_of};
 
 const OR: u64 = key_of(b"or");
 const EITHER: u64 = key_of(b"either");
-/// Words that an option of a list may have.
+/// The most words in an option.
 const OPTION_WORDS: usize = 8;
 
 pub(super) fn find(rules: &'static RuleSet, source: &Source<'_>, out: &mut Vec<Finding>) {
@@ -66,7 +66,7 @@ fn find_hedge(
     }
 }
 
-/// A capital inside the sentence makes a name of a word: the type `Maybe`.
+/// Whether a word is a name, by a capital inside the sentence: the type `Maybe`.
 fn is_name(source: &Source<'_>, sentence: Sentence, at: usize) -> bool {
     let word = source.text.word(at).as_bytes();
     let begins = (sentence.from..at).all(|i| source.text.tokens[i].kind == TokenKind::Sign)
@@ -74,7 +74,7 @@ fn is_name(source: &Source<'_>, sentence: Sentence, at: usize) -> bool {
     !begins && word.len() > 1 && word[0].is_ascii_uppercase() && word[1].is_ascii_lowercase()
 }
 
-/// The rule that asks goes before one that only notes; else the first one stays.
+/// Prefers a rule that asks to one that only notes; else keeps the first.
 fn consider(
     best: &mut Option<(&'static Rule, usize, Vec<String>)>,
     rule: &'static Rule,
@@ -89,8 +89,9 @@ fn consider(
     }
 }
 
-/// The names around an `or` that stand in one of the rule's sets, where the clause ends behind the last of them, nothing is
-/// offered, denied or conditional, and one of the rule's patterns leads up to them.
+/// Returns the names around an `or` that are in one of the rule's groups. The clause must end after
+/// the last of them, nothing may be permitted, denied or conditional, and one of the rule's
+/// patterns must lead up to them.
 fn alternatives(
     rule: &'static Rule,
     source: &Source<'_>,
@@ -147,7 +148,7 @@ fn alternatives(
     led.then(|| tidy(options))
 }
 
-/// The options of `either A or B` and `A or B or C` behind a label, where both are short.
+/// Returns the options of `either A or B`, or of `A or B or C` after a label, if all are short.
 fn either_options(source: &Source<'_>, sentence: Sentence) -> Vec<String> {
     let text = &source.text;
     let start = (sentence.from..sentence.to)
@@ -183,7 +184,7 @@ fn either_options(source: &Source<'_>, sentence: Sentence) -> Vec<String> {
     tidy(options)
 }
 
-/// Two or more different options, else none.
+/// Sorts options and removes duplicates; returns none if fewer than two are left.
 fn tidy(mut options: Vec<String>) -> Vec<String> {
     options.sort();
     options.dedup();
@@ -193,7 +194,7 @@ fn tidy(mut options: Vec<String>) -> Vec<String> {
     options
 }
 
-/// A constraint that asks. The goal may be a polite request.
+/// Finds a constraint that is a question. A goal may be a polite request.
 fn find_question(
     rule: &'static Rule,
     source: &Source<'_>,

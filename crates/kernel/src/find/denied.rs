@@ -1,10 +1,10 @@
-//! One statement denies what another one of the same subject says.
+//! One statement denies what another about the same subject says.
 
 use super::pairs::{Pairs, Statements};
 use super::statement::{Denial, Statement, all_in, count_in};
 use crate::rules::{Class, Matcher, RuleSet};
 
-/// Shared words of denial, subject and condition below which nothing is asked.
+/// The fewest shared words of denial, subject and condition for a finding.
 const LEAST_SHARED: usize = 3;
 
 pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out: &mut Pairs) {
@@ -20,8 +20,9 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
     }
 }
 
-/// Whether `other` asserts what `one` denies: every denied word stands in the other without being denied there, the
-/// subjects agree, and neither holds in a case that the other does not speak of.
+/// Whether `other` asserts what `one` denies: it has all denied words (of five or more, one may be
+/// missing) and denies nothing, the subjects agree, and neither applies to a case that the other
+/// does not mention.
 fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     if (one.classes | other.classes) & (Class::EXCEPTION | Class::ONLY) != 0
         || !other.denials.is_empty()
@@ -36,10 +37,10 @@ fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     {
         return false;
     }
-    if are_apart(&one.subject, &other.subject) {
+    if are_different(&one.subject, &other.subject) {
         return false;
     }
-    // Three words or more, denied and asserted, are about one thing whoever does it.
+    // Three or more words that are both denied and asserted are about one thing, whoever does it.
     if denial.keys.len() >= LEAST_SHARED && covered == denial.keys.len() {
         return true;
     }
@@ -60,13 +61,15 @@ fn denies(one: &Statement, denial: &Denial, other: &Statement) -> bool {
         || covered + subject >= 2 && (!outside.is_empty() || denial.is_universal)
 }
 
-/// Whether two subjects share a word and each has one of its own: *badges for speakers*, *badges for exhibitors*.
-fn are_apart(one: &[u64], other: &[u64]) -> bool {
+/// Whether two subjects share a word but differ in others: *badges for speakers*, *badges for
+/// exhibitors*.
+fn are_different(one: &[u64], other: &[u64]) -> bool {
     let shared = count_in(one, other);
     shared > 0 && shared < one.len() && shared < other.len()
 }
 
-/// Whether both hold in the same case; what is denied without exception, or asserted of all, holds in every case.
+/// Whether both apply to the same case. A universal denial, or an assertion of all, applies to
+/// every case.
 fn same_case(one: &Statement, denial: &Denial, other: &Statement) -> bool {
     let inside = |condition: &[u64], of: &Statement| {
         condition.iter().all(|key| {

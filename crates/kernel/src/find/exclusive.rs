@@ -1,4 +1,4 @@
-//! "Only" against another: *only registered customers can buy* and *guests can buy*.
+//! "Only" one may, and another may too: *only registered customers can buy* and *guests can buy*.
 
 use super::Source;
 use super::pairs::{Pairs, Statements};
@@ -8,10 +8,10 @@ use crate::text::token::key_of;
 
 const BY: u64 = key_of(b"by");
 const TO: u64 = key_of(b"to");
-/// Words that name somebody.
+/// The most words that name an actor.
 const ACTOR_WORDS: usize = 5;
 
-/// Who alone may do something, and what.
+/// Who alone may do what.
 struct Claim {
     actor: Keys,
     act: Keys,
@@ -44,7 +44,7 @@ fn content_keys(source: &Source<'_>, tokens: &[usize]) -> Keys {
     sorted(keys.collect())
 }
 
-/// *Only X can do Y*, *Y can only be done by X*, *X only can do Y*.
+/// Reads *only X can do Y*, *Y can only be done by X* and *X only can do Y*.
 fn read_claim(source: &Source<'_>, statement: &Statement) -> Option<Claim> {
     let body = &statement.body;
     let only = body
@@ -70,7 +70,7 @@ fn read_claim(source: &Source<'_>, statement: &Statement) -> Option<Claim> {
     (!actor.is_empty() && act.len() >= 2).then_some(Claim { actor, act })
 }
 
-/// Whether the other statement lets somebody else do the whole of it.
+/// Whether the other statement lets someone else do all of it.
 fn is_other_actor(source: &Source<'_>, one: &Statement, claim: &Claim, other: &Statement) -> bool {
     if other.classes & (Class::ONLY | Class::EXCEPTION) != 0
         || !other.denials.is_empty()
@@ -83,7 +83,7 @@ fn is_other_actor(source: &Source<'_>, one: &Statement, claim: &Claim, other: &S
     !actor.is_empty() && count_in(&actor, &claim.actor) == 0 && count_in(&actor, &claim.act) == 0
 }
 
-/// Who acts: the subject of a permission, who is let or enabled to, or who it is done by.
+/// Returns who acts: the subject of a permission, who is allowed to, or who it is done by.
 fn actor_of(source: &Source<'_>, statement: &Statement, act: &Keys) -> Keys {
     let body = &statement.body;
     let does = |i: usize| content_key(source, i).is_some_and(|key| act.binary_search(&key).is_ok());

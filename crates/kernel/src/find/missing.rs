@@ -1,35 +1,35 @@
-//! What an intent names, and what its profile asks for that nobody named.
+//! What an intent names, and what its profile requires that is not named.
 
 use super::{Finding, Origin, Place, Source, clip};
 use crate::context::DECIDED;
 use crate::rules::{Matcher, RuleSet};
 use crate::text::token::TokenKind;
 
-/// What an intent must name: elements, and below how many words they are asked for.
+/// What an intent must name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wanted {
-    /// Positions in the rule set's elements.
+    /// Indexes into the rule set's elements.
     pub elements: Vec<usize>,
-    /// Asked for only where goal and constraints have fewer words.
+    /// Applies only if goal and constraints have fewer words.
     pub below_words: Option<usize>,
 }
 
 /// What an intent names, in numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Naming {
-    /// How many of all elements are named.
+    /// The number of elements that are named.
     pub elements: usize,
-    /// Constraints that name something concrete: a number, code, or a name.
+    /// The number of constraints that name something concrete: a number, code, or a name.
     pub concrete: usize,
-    /// Constraints that speak of a result.
+    /// The number of constraints that mention a result.
     pub outputs: usize,
-    /// Words of goal and constraints.
+    /// The number of words in goal and constraints.
     pub words: usize,
 }
 
-/// The element whose words tell a result.
+/// The element for results.
 const OUTPUT: &str = "output";
-/// The longest goal quoted in the question.
+/// The most bytes of the goal in the quote.
 const GOAL_QUOTE: usize = 120;
 
 pub(super) fn find(
@@ -107,7 +107,8 @@ pub(super) fn find(
     naming
 }
 
-/// A number, code in backticks, or a word with a capital or a digit inside the sentence.
+/// Whether it has a number, code in backticks, or a word with a capital or digit, the first letter
+/// of the text aside.
 fn is_concrete(source: &Source<'_>) -> bool {
     let text = &source.text;
     text.tokens

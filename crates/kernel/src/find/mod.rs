@@ -1,9 +1,9 @@
-//! Findings: matchers read the texts of an intent, each by the data of its rules.
+//! Findings: matchers search the texts of an intent, each with the data of its rules.
 //!
-//! Matchers of one text (`words`, `bracket`, `choice`) look at sentences; matchers of pairs (`denied`, `bound`,
-//! `exclusive`, `opposite`) look at statements that share a rare word, never at all pairs. Everything is close to
-//! linear in the length of the intent. A finding quotes the text that it is about, so that it can be answered, waived or
-//! doubted without looking anything up.
+//! Matchers of one text (`words`, `bracket`, `choice`) look at sentences; matchers of pairs
+//! (`denied`, `bound`, `exclusive`, `opposite`) look at statements that share a rare word, never at
+//! all pairs. Everything is close to linear in the length of the intent. A finding quotes the text
+//! that it is about, so that it can be answered, waived or doubted without looking anything up.
 
 mod bound;
 mod bracket;
@@ -23,12 +23,12 @@ use crate::text::token::{Sentence, Text, TokenKind};
 
 pub(crate) use missing::{Naming, Wanted};
 
-/// Where a text stands in the intent.
+/// Which text of an intent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// The goal.
     Goal,
-    /// The constraint with this 0-based number, in normalized order.
+    /// The constraint with this index, in normalized order.
     Constraint(usize),
 }
 
@@ -41,29 +41,29 @@ pub struct Place {
     pub start: usize,
     /// One past the last byte.
     pub end: usize,
-    /// The words of the span on one line; long ones are clipped.
+    /// The words of the span on one line, clipped if long.
     pub quote: String,
 }
 
-/// One reason to ask, or to remark.
+/// One reason for a question or a remark.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule that found it.
     pub rule: &'static Rule,
-    /// What it is about: one place; two for a contradiction.
+    /// The place that it is about; two for a contradiction.
     pub places: Vec<Place>,
-    /// What surrounds the first place: the whole text where it is short, else the sentence.
+    /// The context of the first place: the whole text if it is short, else the sentence.
     pub sentence: Place,
-    /// Answers that the text itself offers, in its order.
+    /// Answers that the text or the assessor offers.
     pub options: Vec<String>,
-    /// What the profile misses.
+    /// The elements of the profile that are not named.
     pub missing: Vec<&'static str>,
-    /// What an assessor said; rules have their message in their data.
+    /// The message of an assessor; `None` for a rule, whose data has it.
     pub message: Option<String>,
 }
 
 impl Finding {
-    /// A finding at one place or more, the first of which is its surroundings too.
+    /// Makes a finding at one or more places; the first one is also its context.
     pub(crate) fn new(rule: &'static Rule, places: Vec<Place>) -> Self {
         let (options, missing) = (Vec::new(), Vec::new());
         let sentence = places[0].clone();
@@ -77,7 +77,7 @@ impl Finding {
         }
     }
 
-    /// What kind of thing it is.
+    /// The kind of its rule.
     pub fn kind(&self) -> Kind {
         self.rule.kind
     }
@@ -87,16 +87,16 @@ impl Finding {
         self.rule.severity == Severity::Ask
     }
 
-    /// The quote of a place.
+    /// Returns the quote of a place, by index.
     pub fn quote(&self, at: usize) -> &str {
         self.places.get(at).map_or("", |place| place.quote.as_str())
     }
 }
 
-/// Findings that one text can give: more would fill the memory and ask no better.
+/// The most findings in one text: more would take memory and help no one.
 const MAX_PER_TEXT: usize = 200;
 
-/// Longest quotation, in bytes.
+/// The longest quotation, in bytes.
 pub(crate) const QUOTE_LIMIT: usize = 300;
 
 /// Clips `text[start..end]` to [`QUOTE_LIMIT`] around `focus`, on character boundaries and on one line.
@@ -115,13 +115,13 @@ pub(crate) fn clip(text: &str, start: usize, end: usize, focus: usize) -> String
     one_line(&text[from..to])
 }
 
-/// A text of the intent with what is known of its words.
+/// A text of the intent, with what is known about its words.
 pub(crate) struct Source<'t> {
     pub origin: Origin,
     pub text: Text<'t>,
-    /// Classes of each token.
+    /// The classes of each token.
     pub classes: Vec<u32>,
-    /// The key under which each token is compared.
+    /// The key to compare each token by.
     pub canonical: Vec<u64>,
 }
 
@@ -146,7 +146,7 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The place of the tokens `from..to`.
+    /// Returns the place of the tokens `from..to`.
     pub fn place(&self, from: usize, to: usize) -> Place {
         let (start, end) = self.text.span(from, to);
         self.place_of(start, end, start)
@@ -161,7 +161,7 @@ impl<'t> Source<'t> {
         }
     }
 
-    /// The whole text where it is short, else the sentence, clipped around `at`.
+    /// Returns the whole text if it is short, else the sentence, clipped around `at`.
     pub fn around(&self, sentence: Sentence, at: usize) -> Place {
         let raw = self.text.raw;
         if raw.len() <= QUOTE_LIMIT {
@@ -176,7 +176,7 @@ impl<'t> Source<'t> {
         self.place_of(start, end.max(start), focus)
     }
 
-    /// A finding about the tokens `from..to`.
+    /// Makes a finding about the tokens `from..to`.
     pub fn finding(
         &self,
         rule: &'static Rule,
@@ -189,14 +189,14 @@ impl<'t> Source<'t> {
         finding
     }
 
-    /// Whether any word of the sentence is of one of the classes.
+    /// Whether any word of the sentence has one of the classes.
     pub fn has_class(&self, sentence: Sentence, class: u32) -> bool {
         let mut classes = self.classes[sentence.from..sentence.to].iter();
         classes.any(|own| own & class != 0)
     }
 }
 
-/// Whether the rule's exceptions lift a finding about the tokens `from..to`.
+/// Whether the rule's exceptions cancel a finding about the tokens `from..to`.
 pub(crate) fn is_lifted(
     rule: &Rule,
     source: &Source<'_>,
@@ -214,8 +214,8 @@ pub(crate) fn is_lifted(
             .any(|pattern| pattern.find_in(text, sentence).is_some())
 }
 
-/// Looks for everything that the rules know, apart from what assessors found: findings text by text, then pairs, then the
-/// gap; and what the intent names.
+/// Finds everything that the rules describe, except what assessors found: text by text, then pairs,
+/// then the gap. Also returns what the intent names.
 pub(crate) fn find_all(
     goal: &str,
     constraints: &[String],
@@ -235,7 +235,7 @@ pub(crate) fn find_all(
         words::find(rules, source, &known, &mut own);
         bracket::find(rules, source, &known, &mut own);
         choice::find(rules, source, &mut own);
-        keep_apart(&mut own);
+        remove_overlaps(&mut own);
         findings.append(&mut own);
     }
     pairs::find(rules, &sources[1..], &mut findings);
@@ -243,9 +243,9 @@ pub(crate) fn find_all(
     (findings, naming)
 }
 
-/// Of findings that overlap, the one of the earlier rule stays; a sentence leaves at most one choice open, and none where
-/// the same words are a placeholder.
-fn keep_apart(findings: &mut Vec<Finding>) {
+/// Keeps one of several findings that overlap: by severity, then kind, then position. So a sentence
+/// leaves at most one choice open, and none if the same words are a placeholder.
+fn remove_overlaps(findings: &mut Vec<Finding>) {
     let start = |finding: &Finding| finding.places.first().map_or(0, |place| place.start);
     findings.sort_by_cached_key(|finding| {
         let rule = finding.rule;

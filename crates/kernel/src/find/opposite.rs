@@ -14,7 +14,7 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
                 .filter(|(word, _)| statement.keys.binary_search(word).is_ok())
             {
                 let found = statements
-                    .holding(number, *opposite)
+                    .with_word(number, *opposite)
                     .find(|(_, other)| opposes(statement, *word, other, *opposite));
                 if let Some((other, _)) = found {
                     out.add(statements, rule, number, other);
@@ -24,7 +24,7 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
     }
 }
 
-/// `required/optional`: both stems, from the left to the right side.
+/// Parses pairs such as `required/optional` into the keys of both words.
 fn read_sides(rules: &RuleSet, words: &[String]) -> Vec<(u64, u64)> {
     let canonical = |word: &str| rules.lexicon.look_up(word, key_of(word.as_bytes())).1;
     words
@@ -34,7 +34,7 @@ fn read_sides(rules: &RuleSet, words: &[String]) -> Vec<(u64, u64)> {
         .collect()
 }
 
-/// Whether two statements differ in the opposite words and in little else.
+/// Whether two statements differ in the opposite words and little else.
 fn opposes(one: &Statement, word: u64, other: &Statement, opposite: u64) -> bool {
     let blocking = Class::PERMISSION | Class::EXCEPTION;
     if (one.classes | other.classes) & blocking != 0

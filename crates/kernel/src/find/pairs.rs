@@ -1,4 +1,4 @@
-//! Pairs of statements: each is compared with those that share its rarest words, and never with all others.
+//! Pairs of statements: each is compared only with those that share its rarest words.
 
 use std::collections::BTreeSet;
 
@@ -6,17 +6,17 @@ use super::statement::{Statement, read};
 use super::{Finding, Source};
 use crate::rules::{Rule, RuleSet};
 
-/// How many statements one is compared with for a rule, at most; enough for lists that people write, and a bound on
-/// those that nobody did.
+/// The most statements that one is compared with per rule: enough for lists that people write, and
+/// a bound on generated ones.
 const MOST_CANDIDATES: usize = 32;
-/// Contradictions that are told for one intent.
+/// The most contradictions in one intent.
 const MOST_FOUND: usize = 200;
 
-/// The statements of all constraints, found by their words.
+/// The statements of all constraints, indexed by word.
 pub(super) struct Statements<'s, 't> {
     pub sources: &'s [Source<'t>],
     pub all: Vec<Statement>,
-    /// Word and statement, sorted.
+    /// Pairs of word and statement, sorted.
     postings: Vec<(u64, u32)>,
 }
 
@@ -39,14 +39,14 @@ impl<'s, 't> Statements<'s, 't> {
         }
     }
 
-    /// The statements that hold a word.
+    /// Returns the postings of a word.
     fn with(&self, key: u64) -> &[(u64, u32)] {
         let from = self.postings.partition_point(|(own, _)| *own < key);
         let to = from + self.postings[from..].partition_point(|(own, _)| *own == key);
         &self.postings[from..to]
     }
 
-    /// Statements of other constraints in a list of postings.
+    /// Returns the statements of other constraints in a list of postings.
     fn others<'a>(
         &'a self,
         statement: usize,
@@ -61,7 +61,8 @@ impl<'s, 't> Statements<'s, 't> {
             .filter(move |(_, other)| other.has_labels_of(own))
     }
 
-    /// Statements of other constraints that share the rarest of these words that is shared at all.
+    /// Returns the statements of other constraints that share the rarest of these words. Words that
+    /// only one statement has are ignored.
     pub fn candidates(
         &self,
         statement: usize,
@@ -77,12 +78,16 @@ impl<'s, 't> Statements<'s, 't> {
         )
     }
 
-    /// Statements of other constraints that hold a word.
-    pub fn holding(&self, statement: usize, key: u64) -> impl Iterator<Item = (usize, &Statement)> {
+    /// Returns the statements of other constraints that have a word.
+    pub fn with_word(
+        &self,
+        statement: usize,
+        key: u64,
+    ) -> impl Iterator<Item = (usize, &Statement)> {
         self.others(statement, self.with(key))
     }
 
-    /// The finding that two statements contradict each other; places in the order of the constraints.
+    /// Makes the finding that two statements contradict each other; places are in order.
     pub fn finding(&self, rule: &'static Rule, one: usize, other: usize) -> Finding {
         let place = |number: usize| {
             let statement = &self.all[number];
@@ -94,7 +99,7 @@ impl<'s, 't> Statements<'s, 't> {
     }
 }
 
-/// Pairs that were found, each pair of constraints once.
+/// The findings so far, one per pair of constraints.
 pub(super) struct Pairs {
     seen: BTreeSet<(usize, usize)>,
     pub findings: Vec<Finding>,

@@ -1,13 +1,14 @@
-//! Statements: a sentence taken apart as far as comparing two of them needs.
+//! Statements: sentences taken apart as far as needed to compare two of them.
 //!
-//! A statement has a subject, a predicate, the condition under which it holds, what it denies, and its bounds. Purposes
-//! (*so that …*), reasons and examples assert nothing and are left out. Words are compared by [`Source::canonical`].
+//! A statement has a subject, a predicate, the condition under which it applies, and what it
+//! denies. Purposes (*so that …*), reasons and examples assert nothing and are left out. Words are
+//! compared by [`Source::canonical`].
 
 use super::Source;
 use crate::rules::Class;
 use crate::text::token::{Sentence, TokenKind, key_of};
 
-/// Words that carry no content of their own.
+/// The classes of words without content.
 const EMPTY: u32 = Class::STOP
     | Class::GENERIC
     | Class::VERB
@@ -26,7 +27,7 @@ const EMPTY: u32 = Class::STOP
     | Class::LEADING
     | Class::ARTICLE;
 
-/// A sorted set of words.
+/// A sorted set of word keys.
 pub(super) type Keys = Vec<u64>;
 
 /// What a statement denies.
@@ -34,30 +35,30 @@ pub(super) type Keys = Vec<u64>;
 pub(super) struct Denial {
     /// The denied words.
     pub keys: Keys,
-    /// Whether no exception is left: *never*, *nothing*, *in any way*.
+    /// Whether it allows no exception: *never*, *nothing*, *in any way*.
     pub is_universal: bool,
 }
 
 /// A sentence taken apart.
 #[derive(Debug, Default)]
 pub(super) struct Statement {
-    /// Position of its source.
+    /// The index of its source.
     pub source: usize,
     pub sentence: Sentence,
     /// All content words that it asserts or denies.
     pub keys: Keys,
     pub subject: Keys,
-    /// Numbers and letters that tell one thing of a kind from another: *zone 2*, *plan B*, *queue q1*.
+    /// Numbers and letters that distinguish things of a kind: *zone 2*, *plan B*, *queue q1*.
     pub labels: Keys,
-    /// Content words behind the verb.
+    /// Content words after the verb.
     pub predicate: Keys,
     pub condition: Keys,
     pub denials: Vec<Denial>,
     /// The first verb, as a token.
     pub verb: Option<usize>,
-    /// Classes of all of its words.
+    /// The classes of all of its words.
     pub classes: u32,
-    /// Tokens of what it says, without preface, purpose and condition.
+    /// The tokens without preface, purpose and condition.
     pub body: Vec<usize>,
 }
 
@@ -74,10 +75,10 @@ const ANY: u64 = key_of(b"any");
 const WAY: u64 = key_of(b"way");
 const COMMA: u64 = key_of(b",");
 const COLON: u64 = key_of(b":");
-/// Words before a colon that still make a heading.
+/// The most tokens before a colon for them to be a heading.
 const HEADING: usize = 6;
 
-/// Takes a sentence apart; `None` where it says nothing to compare.
+/// Takes a sentence apart; `None` if there is nothing to compare.
 pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Option<Statement> {
     let mut statement = Statement {
         source: number,
@@ -152,9 +153,9 @@ pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Op
     (!statement.keys.is_empty()).then_some(statement)
 }
 
-/// A number, a capital letter or a word with a digit behind a noun, before the verb.
+/// Collects numbers, capital letters and words with a digit that follow a noun, before the verb.
 fn read_labels(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
-    // Without a verb, a number may be what is asked for: *retry 5 times*.
+    // Without a verb, a number may be the requirement itself: *retry 5 times*.
     let verb = statement.verb.unwrap_or(usize::MAX);
     for pair in body.windows(2).take_while(|pair| pair[1] < verb) {
         let (token, word) = (source.text.tokens[pair[1]], source.text.word(pair[1]));
@@ -167,7 +168,7 @@ fn read_labels(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
     }
 }
 
-/// The number of a list item says nothing: `(2)`, `3)`.
+/// Removes the number of a list item, which says nothing: `(2)`, `3)`.
 fn skip_enumerator(source: &Source<'_>, body: &mut Vec<usize>) {
     let number = body
         .iter()
@@ -182,12 +183,12 @@ fn skip_enumerator(source: &Source<'_>, body: &mut Vec<usize>) {
     }
 }
 
-/// *before 05:00*, *after 30 days* bound a quantity.
+/// Whether a number follows: *before 05:00* and *after 30 days* are bounds, not conditions.
 fn before_number(source: &Source<'_>, i: usize, end: usize) -> bool {
     (i + 1..end.min(i + 3)).any(|j| source.text.tokens[j].kind == TokenKind::Number)
 }
 
-/// The key of a token that carries content.
+/// Returns the key of a token that has content.
 pub(super) fn content_key(source: &Source<'_>, i: usize) -> Option<u64> {
     let token = source.text.tokens[i];
     (token.kind != TokenKind::Sign && source.classes[i] & EMPTY == 0).then(|| source.canonical[i])
@@ -197,8 +198,8 @@ fn push_content(source: &Source<'_>, range: std::ops::Range<usize>, out: &mut Ke
     out.extend(range.filter_map(|i| content_key(source, i)));
 }
 
-/// Where a condition that begins at `at` ends: at a comma, or, for a leading one without a comma, before the noun phrase
-/// of the first modal verb.
+/// Returns the end of the condition that begins at `at`: a comma, or, for a leading one without a
+/// comma, the noun phrase before the last verb.
 fn condition_end(source: &Source<'_>, at: usize, end: usize, leads: bool) -> usize {
     let comma = (at..end).find(|&i| matches!(source.text.word(i), "," | ")" | "—" | "–"));
     if let Some(comma) = comma {
@@ -217,8 +218,9 @@ fn condition_end(source: &Source<'_>, at: usize, end: usize, leads: bool) -> usi
         .unwrap_or(verb)
 }
 
-/// *not* and *never* deny up to the end of the clause; *no* and *without* the words up to the next verb or preposition; a
-/// subject *nothing* or *nobody*, and *no* before the verb, deny the whole.
+/// Collects denials. *not* and *never* deny up to the end of the clause; *no* and *without* up to
+/// the next verb or preposition; *nothing* or *nobody* as the subject, and *no* before the verb,
+/// deny everything.
 fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
     let class = |i: usize| source.classes[i];
     let universal = body
@@ -226,7 +228,7 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
         .any(|&i| class(i) & Class::UNIVERSAL != 0 || is_at_all(source, i));
     for (at, &i) in body.iter().enumerate() {
         let denies = class(i) & (Class::NEGATION | Class::NO | Class::PREVENTS) != 0;
-        // What is denied of some only ("tests that do not set it") is not denied.
+        // A denial about only some ("tests that do not set it") does not count.
         let relative = body[at.saturating_sub(3)..at]
             .iter()
             .any(|&j| class(j) & Class::RELATIVE != 0);
@@ -257,14 +259,14 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
     }
 }
 
-/// *at all*, *in any way*: no exception is left.
+/// Whether the words allow no exception: *at all*, *in any way*.
 fn is_at_all(source: &Source<'_>, i: usize) -> bool {
     let key = |i: usize| source.text.tokens[i].key;
     i > 0 && (key(i) == ALL && key(i - 1) == AT || key(i) == WAY && key(i - 1) == ANY)
 }
 
 impl Statement {
-    /// Whether both are about one thing of a kind: *zone 1* and *zone 2* are never compared.
+    /// Whether both may be about the same thing: *zone 1* and *zone 2* are never compared.
     pub fn has_labels_of(&self, other: &Self) -> bool {
         self.labels == other.labels
             || self.labels.is_empty() && all_in(&other.labels, &self.keys)
@@ -272,14 +274,14 @@ impl Statement {
     }
 }
 
-/// As a set.
+/// Sorts keys and removes duplicates.
 pub(super) fn sorted(mut keys: Keys) -> Keys {
     keys.sort_unstable();
     keys.dedup();
     keys
 }
 
-/// How many keys of `some` are in `of`; both sorted.
+/// Counts the keys of `some` that are in `of`, which must be sorted.
 pub(super) fn count_in(some: &[u64], of: &[u64]) -> usize {
     some.iter()
         .filter(|key| of.binary_search(key).is_ok())

@@ -1,4 +1,4 @@
-//! Markers, masks and phrases: words that stand where a value belongs, or that put it off.
+//! Markers, masks and phrases: words in place of a value, or that put it off.
 
 use super::bracket::KnownNames;
 use super::{Finding, MAX_PER_TEXT, Source, is_lifted};
@@ -60,7 +60,7 @@ fn match_rule(
             }
             (mask, mask + 1)
         }
-        // Hedges and alternatives are read with their sentence, in `choice`.
+        // `choice` handles hedges and alternatives, which need their sentence.
         _ => return None,
     };
     let quoted = source.text.tokens[at..end].iter().all(|token| token.quoted);
@@ -70,7 +70,7 @@ fn match_rule(
     Some(source.finding(rule, sentence, at, end))
 }
 
-/// `XXXX XXXX 1234`: how a number is shown.
+/// Whether the mask is part of a number's format: `XXXX XXXX 1234`.
 fn is_group_of_masks(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
     let is_part = |i: usize| {
         i < source.text.tokens.len()
@@ -81,7 +81,7 @@ fn is_group_of_masks(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
         || at > 0 && is_part(at - 1) && source.text.tokens[at - 1].kind != TokenKind::Number
 }
 
-/// Whether the token, or a part of it between dots or hyphens, is one of the rule's words as written.
+/// Whether the token, or a part of it between dots or hyphens, is one of the rule's words.
 fn is_marker(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
     let token = source.text.tokens[at];
     let word = source.text.word(at);
@@ -103,8 +103,8 @@ fn is_marker(rule: &Rule, source: &Source<'_>, at: usize) -> bool {
         .any(|known| is_written_as(word, known))
 }
 
-/// A run of signs at least as long as the word. Question marks that belong to a name or an expression are a pattern or an
-/// operator.
+/// Whether the token is a run of signs at least as long as the word. Question marks in a name or an
+/// expression are a pattern or an operator.
 fn is_sign_run(source: &Source<'_>, at: usize, known: &str) -> bool {
     let (text, word) = (&source.text, source.text.word(at));
     if !word.starts_with(known) {
@@ -123,8 +123,9 @@ fn is_sign_run(source: &Source<'_>, at: usize, known: &str) -> bool {
     }
 }
 
-/// `YOUR_*` and `*_HERE` stand for names that begin or end so; `XXX` for three or more of the letter. Masks of a number of
-/// several groups, and parts of a file's name, are a format.
+/// Whether a word is written like a known one. `YOUR_*` and `*_HERE` match names that begin or end
+/// so; `XXX` matches three or more of the letter. Masks of several groups, and parts of a file
+/// name, are a format.
 fn is_written_as(word: &str, known: &str) -> bool {
     let shouts = |known: &str| {
         known.bytes().any(|b| b.is_ascii_lowercase())

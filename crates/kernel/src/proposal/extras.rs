@@ -7,11 +7,11 @@
 //! ```
 //!
 //! Files are created first, then commands run, then files are modified and deleted, then
-//! validations and tests are done; within each of these in the order given.
+//! validations and tests are done; each in the order given.
 //!
 //! A file's op is create (default), modify or delete. A command is a text, or an object with type
-//! execute_command (default), validate or test, and required. A test has type, target, expected
-//! ("0" for a command and "true" for a file that exists, where not given), name and required.
+//! execute_command (default), validate or test, and required. A test has type, target, expected (by
+//! default "0" for a command and "true" for a file that exists), name and required.
 
 use runseal_core::canon::Value;
 use runseal_core::digest::ContentHash;
@@ -23,7 +23,7 @@ use super::{ActionKind, Draft, TestDraft, TestKind};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("context.proposal.{place}: {message}")]
 pub struct ExtrasError {
-    /// Where, below `context.proposal`.
+    /// The place below `context.proposal`.
     pub place: String,
     /// What is wrong.
     pub message: &'static str,
@@ -46,7 +46,10 @@ pub(super) fn add_extras(
     };
     for key in members.keys() {
         if !matches!(key.as_str(), Some("files" | "commands" | "tests")) {
-            return Err(error(key.to_lossy(), "files, commands and tests are known"));
+            return Err(error(
+                key.to_lossy(),
+                "unknown member: expected files, commands or tests",
+            ));
         }
     }
     let mut added = Vec::new();
@@ -56,8 +59,8 @@ pub(super) fn add_extras(
     for (at, command) in list(extras, "commands")?.iter().enumerate() {
         added.push(parse_command(command, &format!("commands[{at}]"))?);
     }
-    // A plan begins with an empty folder and names each file once, so what it modifies or deletes
-    // is what its commands made, and what it validates is what is there at the end.
+    // A plan begins with an empty folder and names each file once. So what it modifies or deletes
+    // was made by its commands, and what it validates is what exists at the end.
     added.sort_by_key(|draft| match draft.kind {
         ActionKind::CreateFile => 0,
         ActionKind::ExecuteCommand => 1,
@@ -113,7 +116,7 @@ fn parse_file(file: &Value, place: &str) -> Result<Draft, ExtrasError> {
     if content.is_some() == (kind == ActionKind::DeleteFile) {
         return Err(error(
             format!("{place}.content"),
-            "create and modify need it, delete has none",
+            "required by create and modify, not allowed for delete",
         ));
     }
     Ok(Draft {

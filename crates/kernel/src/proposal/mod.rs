@@ -1,7 +1,7 @@
-//! Proposals (document 003): what a bundle says should be done, and how to see that it was.
+//! Proposals (document 003): what to do for a bundle, and how to test that it was done.
 //!
-//! [`generate_proposal`] makes one, [`Proposal::parse`] takes one that was verified apart, and
-//! [`make_patch`] gives its file operations. Pure: the same bundle gives the same bytes.
+//! [`generate_proposal`] makes one, [`Proposal::parse`] parses one that was verified before, and
+//! [`make_patch`] returns its file operations. Pure: the same bundle makes the same bytes.
 
 mod extras;
 mod parse;
@@ -18,13 +18,13 @@ use runseal_core::ids::{ActionId, ProposalId};
 pub use extras::ExtrasError;
 pub use patch::make_patch;
 
-/// A proposal below this confidence needs a person's approval.
+/// A proposal with less confidence than this needs a person's approval.
 pub const APPROVAL_BELOW: u8 = 70;
 
 /// What an action does (003 §3.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ActionKind {
-    /// Makes a file that must not exist.
+    /// Creates a file that must not exist.
     CreateFile,
     /// Replaces the content of a file that must exist.
     ModifyFile,
@@ -32,7 +32,7 @@ pub enum ActionKind {
     DeleteFile,
     /// Runs a command.
     ExecuteCommand,
-    /// Looks at a file.
+    /// Checks a file.
     Validate,
     /// Runs one of the proposal's tests.
     Test,
@@ -73,20 +73,20 @@ impl ActionKind {
         }
     }
 
-    /// Whether it works on a file of the plan.
+    /// Whether it creates, modifies or deletes a file.
     pub const fn is_file_operation(self) -> bool {
         matches!(self, Self::CreateFile | Self::ModifyFile | Self::DeleteFile)
     }
 }
 
-/// What a test looks at (003 §3.6).
+/// What a test checks (003 §3.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TestKind {
     /// A file's hash.
     HashMatch,
     /// A command's exit code.
     CommandSuccess,
-    /// Whether a file is there.
+    /// Whether a file exists.
     FileExists,
     /// A file's content.
     ContentMatch,
@@ -121,9 +121,9 @@ pub struct Action {
     pub kind: ActionKind,
     /// A path or a command.
     pub target: String,
-    /// What to write.
+    /// The content to write.
     pub content: Option<String>,
-    /// The hash that the file has afterwards.
+    /// The hash of the file afterwards.
     pub expected_hash: Option<String>,
     /// Whether the plan fails without it.
     pub required: bool,
@@ -134,26 +134,26 @@ pub struct Action {
 pub struct Test {
     /// Its id.
     pub id: String,
-    /// What it looks at.
+    /// What it checks.
     pub kind: TestKind,
     /// A path or a command.
     pub target: String,
-    /// What should be there.
+    /// The expected result.
     pub expected: String,
     /// Whether the plan fails without it.
     pub required: bool,
 }
 
-/// A proposal, with its document.
+/// A proposal and its document.
 #[derive(Debug, Clone)]
 pub struct Proposal {
     /// Its id.
     pub id: ProposalId,
-    /// Actions in order.
+    /// The actions, in order.
     pub actions: Vec<Action>,
-    /// Tests in order.
+    /// The tests, in order.
     pub tests: Vec<Test>,
-    /// Whether a person must agree.
+    /// Whether a person must approve it.
     pub requires_approval: bool,
     value: Value,
     hash: ContentHash,
@@ -171,7 +171,7 @@ impl Proposal {
     }
 }
 
-/// Why no proposal could be made or taken.
+/// Why a proposal could not be made or parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProposalError {
     /// Something has no canonical form.
@@ -180,12 +180,12 @@ pub enum ProposalError {
     /// The intent's additions are malformed.
     #[error(transparent)]
     Extras(#[from] ExtrasError),
-    /// A document that was not verified before.
-    #[error("the document is no valid proposal")]
+    /// The document was not verified before, and is not valid.
+    #[error("the document is not a valid proposal")]
     Invalid,
 }
 
-/// An action before it has an id and an order.
+/// An action without id and order.
 #[derive(Debug, Clone)]
 struct Draft {
     kind: ActionKind,
@@ -195,7 +195,7 @@ struct Draft {
     description: String,
 }
 
-/// A test before it has an id.
+/// A test without id.
 #[derive(Debug, Clone)]
 struct TestDraft {
     kind: TestKind,
@@ -205,8 +205,9 @@ struct TestDraft {
     required: bool,
 }
 
-/// The proposal of a valid bundle: a file for each output and a test of its hash. `extras` is the
-/// member `proposal` of the intent's context, which may add files, commands and tests.
+/// Generates the proposal of a valid bundle: a file for each output and a test of its hash.
+/// `extras` is the member `proposal` of the intent's context, which may add files, commands and
+/// tests.
 pub fn generate_proposal(
     bundle: Node<'_>,
     extras: Option<&Value>,
@@ -293,8 +294,8 @@ fn summarize(actions: &[Value], tests: &[Value], goal: &str) -> String {
     format!("{actions} and {tests} for: {goal}")
 }
 
-/// Gives actions their order and ids: of content, target and type, and of order too for all that
-/// would collide (rulings).
+/// Numbers actions and derives their ids from content, target and type, and also from the order if
+/// they would collide (rulings).
 fn number_actions(drafts: Vec<Draft>) -> Result<Vec<Value>, NoCanonicalForm> {
     let identity = |draft: &Draft| {
         let mut content = Value::object([
@@ -342,7 +343,7 @@ fn number_actions(drafts: Vec<Draft>) -> Result<Vec<Value>, NoCanonicalForm> {
     Ok(actions)
 }
 
-/// Gives tests ids of what they look at, and sorts them. The same test twice is one test.
+/// Derives the ids of tests from what they check, and sorts them. Duplicate tests are merged.
 fn name_tests(drafts: Vec<TestDraft>) -> Result<Vec<Value>, NoCanonicalForm> {
     let mut tests = BTreeMap::new();
     for draft in drafts {

@@ -1,5 +1,5 @@
-//! A proposal out of its document. The document was verified before; what is still wrong here is
-//! refused without telling where, because the verifier did.
+//! Parses a proposal from its document. The document was verified before, so an error here does not
+//! say where: the verifier did.
 
 use runseal_core::canon::{Node, Value};
 use runseal_core::formats::proposal::compute_proposal_hash;
@@ -8,7 +8,7 @@ use runseal_core::ids::{ActionId, ProposalId};
 use super::{Action, ActionKind, Proposal, ProposalError, Test, TestKind};
 
 impl Proposal {
-    /// Takes a proposal that was verified; an error where it was not.
+    /// Parses a proposal that was verified before; fails if it is not valid.
     pub fn parse(root: Node<'_>) -> Result<Proposal, ProposalError> {
         Self::from_value(root.to_value())
     }

@@ -5,15 +5,15 @@ use runseal_core::digest::ContentHash;
 
 use super::Proposal;
 
-/// The patch set of a proposal. It is valid where no file is the target of two actions.
+/// Makes the patch set of a proposal. It is valid if no file is the target of two actions.
 pub fn make_patch(proposal: &Proposal) -> Value {
     let mut files: Vec<_> = proposal
         .actions
         .iter()
         .filter(|action| action.kind.is_file_operation())
         .collect();
-    // Every file is there once, so the order of the operations means nothing and the paths'
-    // order is the canonical one.
+    // Every file occurs once, so the order of the operations does not matter; sorted by path is the
+    // canonical one.
     files.sort_by(|a, b| compare_utf16(&a.target, &b.target));
     let mut total = 0;
     let operations: Vec<Value> = files

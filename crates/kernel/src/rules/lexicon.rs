@@ -1,5 +1,5 @@
-//! What the kernel knows of words: which classes they belong to, which of them say the same, and units of quantities.
-//! The lists stand in `rules/words.toml`.
+//! What the kernel knows about words: their classes, which of them mean the same, and units of
+//! quantities. The lists are in `rules/words.toml`.
 
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ macro_rules! classes {
 }
 
 classes! {
-    /// Tells nothing about the subject.
+    /// Says nothing about the subject.
     STOP = 0, "stop";
-    /// Names the whole product or anybody: no subject of its own.
+    /// Names the whole product or anyone: not a subject.
     GENERIC = 1, "generic";
     /// `shall`, `is`, `has`: ends the subject.
     VERB = 2, "verb";
@@ -33,19 +33,19 @@ classes! {
     PREVENTS = 4, "prevents";
     /// Denies the noun phrase that follows: `no`, `without`.
     NO = 5, "no";
-    /// Leaves no exception.
+    /// Allows no exception.
     UNIVERSAL = 6, "universal";
     /// Begins a condition.
     CONDITION = 7, "condition";
-    /// Makes an exception, or speaks of the others.
+    /// Makes an exception, or refers to the others.
     EXCEPTION = 8, "exception";
     /// Offers instead of demanding.
     PERMISSION = 9, "permission";
     /// `only`.
     ONLY = 10, "only";
-    /// Begins a purpose or a reason, which asserts nothing.
+    /// Begins a purpose or reason, which asserts nothing.
     PURPOSE = 11, "purpose";
-    /// Number word before it is an upper bound.
+    /// An upper bound.
     UPPER = 12, "upper";
     /// A lower bound.
     LOWER = 13, "lower";
@@ -53,21 +53,21 @@ classes! {
     EXACT = 14, "exact";
     /// A rate or a share, not an amount: `per`, `each`.
     RATE = 15, "rate";
-    /// A preposition that, at the beginning, says in which case the sentence holds.
+    /// A preposition that, at the beginning of a sentence, says when it applies.
     LEADING = 16, "leading";
     /// Begins a noun phrase.
     ARTICLE = 17, "article";
-    /// Ends the reach of a negation.
+    /// Ends what a negation denies.
     BREAK = 18, "break";
-    /// Speaks of some only: *own*, *different*.
+    /// Refers to only some: *own*, *different*.
     LIMITS = 19, "limits";
-    /// Asserts of all cases.
+    /// Asserts something for all cases.
     ALWAYS = 20, "always";
     /// Begins a clause about a noun.
     RELATIVE = 21, "relative";
 }
 
-/// What is measured: the number is the position in the unit table.
+/// What is measured: an index into the unit table.
 pub(crate) type Dimension = u8;
 
 /// A unit of a quantity.
@@ -81,11 +81,11 @@ pub(crate) struct Unit {
 #[serde(deny_unknown_fields)]
 pub(super) struct RawWords {
     classes: BTreeMap<String, String>,
-    /// Each a list of words that say the same, the first one leading.
+    /// Lists of words that mean the same; the first one represents them.
     same: Vec<String>,
     /// Number words.
     numbers: BTreeMap<String, f64>,
-    /// Dimension to unit words and factors.
+    /// Units and their factors, by dimension.
     units: BTreeMap<String, BTreeMap<String, f64>>,
 }
 
@@ -95,7 +95,7 @@ struct Entry {
     canonical: Option<u64>,
 }
 
-/// The words with what is known of them.
+/// What is known about words.
 pub(crate) struct Lexicon {
     entries: Keyed<Entry>,
     numbers: Keyed<f64>,
@@ -131,7 +131,7 @@ impl Lexicon {
                 for key in [key_of(word.as_bytes()), stem_key(word)] {
                     let entry = entries.entry(key).or_default();
                     if entry.canonical.is_some_and(|known| Some(known) != head) {
-                        return Err(format!("`{word}` stands in two groups"));
+                        return Err(format!("`{word}` is in two groups"));
                     }
                     entry.canonical = head;
                 }
@@ -159,7 +159,7 @@ impl Lexicon {
         Ok(())
     }
 
-    /// The classes of a lower-case word, and the key under which it is compared.
+    /// Returns the classes of a lower-case word, and the key to compare it by.
     pub fn look_up(&self, word: &str, key: u64) -> (u32, u64) {
         if let Some(entry) = self.entries.find(key) {
             return (

@@ -1,8 +1,10 @@
-//! The rules: data files under `rules/`, compiled into the program and read once, when the kernel is first used.
+//! The rules: data files under `rules/`, compiled into the program and read when the kernel is
+//! first used.
 //!
-//! A rule has an id, a kind, a severity, the name of the matcher that reads it, the words and patterns that the matcher
-//! needs, what is told to people, and texts that it must and must not flag. Nothing in the matchers knows a rule by name.
-//! [`RuleSet::digest`] is over the bytes of all files, so that a bundle can say which rules made it.
+//! A rule has an id, a kind, a severity, the name of its matcher, the words and patterns that the
+//! matcher needs, its texts for people, and examples that it must and must not flag. No matcher
+//! knows a rule by name. [`RuleSet::digest`] covers the bytes of all files, so that a bundle can
+//! say which rules made it.
 
 mod lexicon;
 pub(crate) mod pattern;
@@ -20,11 +22,11 @@ pub(crate) use lexicon::{Class, Dimension, Lexicon, Unit};
 use pattern::Pattern;
 pub use profile::{DEFAULT_PROFILE, Element, Profile};
 
-/// The version of how the kernel reads intents. It is part of every bundle's hash, so it changes when the kernel gives
-/// another bundle for the same intent and rules, and not with each release of the program.
+/// The version of how the kernel reads intents. It is part of every bundle's hash, so it changes
+/// only if the kernel makes another bundle from the same intent and rules, not with each release.
 const KERNEL_VERSION: &str = "0.1.0";
 
-/// The files, in the order in which they are digested.
+/// The data files, in the order of the digest.
 const FILES: [(&str, &str); 6] = [
     (
         "placeholders.toml",
@@ -40,15 +42,15 @@ const FILES: [(&str, &str); 6] = [
     ("words.toml", include_str!("../../rules/words.toml")),
 ];
 
-/// What kind of thing a rule finds, in the order in which questions prefer them.
+/// What a rule finds, in the order in which questions are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Two constraints that cannot both hold (C).
+    /// Two constraints that contradict each other (C).
     Contradiction,
-    /// A value that nobody gave, or a reference to something outside (P).
+    /// A missing value, or a reference to something outside (P).
     Placeholder,
-    /// Something the profile asks for and nobody named (G).
+    /// Something that the profile requires and that is not named (G).
     Gap,
     /// A choice left open (H).
     Choice,
@@ -83,7 +85,7 @@ impl Kind {
         }
     }
 
-    /// Reads a name or a letter, in any letter case.
+    /// Parses a name or a letter, in any letter case.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| {
             text.eq_ignore_ascii_case(kind.name())
@@ -99,9 +101,9 @@ impl Kind {
 pub enum Severity {
     /// It becomes a question; the bundle is incomplete until it is answered.
     Ask,
-    /// It is listed for people and programs, and blocks nothing.
+    /// It is listed for people and programs, but blocks nothing.
     Note,
-    /// The rule is kept, but not looked for.
+    /// The rule is disabled.
     Off,
 }
 
@@ -116,39 +118,39 @@ impl Severity {
     }
 }
 
-/// The piece of code that reads a rule's data.
+/// The code that reads a rule's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Matcher {
-    /// Words that stand for a missing value, as written.
+    /// Words for a missing value, as written.
     Marker,
     /// Blanks in brackets.
     Bracket,
-    /// Letters and signs where digits or a name belong.
+    /// Letters and signs in place of digits or a name.
     Mask,
     /// Patterns of words.
     Phrase,
-    /// Patterns of words, of which the whole sentence is quoted and options are offered.
+    /// Patterns of words; the finding quotes the whole sentence and offers options.
     Hedge,
     /// Two members of one set joined by `or`.
     Alternative,
     /// A sentence that ends in a question mark.
     Question,
-    /// Elements of the profile that nobody named.
+    /// Elements of the profile that are not named.
     Missing,
-    /// One statement denies what another one says.
+    /// One statement denies what another says.
     Denied,
     /// Bounds of one quantity that exclude each other.
     Bound,
-    /// "Only" against another.
+    /// "Only" one may do something, and another may too.
     Exclusive,
     /// Opposite words about one subject.
     Opposite,
-    /// No text is searched: the finding comes from elsewhere.
+    /// No text is searched: an assessor gives the finding.
     Given,
 }
 
-/// A rule as its data file has it.
+/// A rule, as in its data file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -156,28 +158,29 @@ pub struct Rule {
     pub id: String,
     /// What it finds.
     pub kind: Kind,
-    /// What a finding does.
+    /// What a finding of it does.
     pub severity: Severity,
-    /// The piece of code that reads it.
+    /// The code that reads it.
     pub matcher: Matcher,
-    /// One line about it.
+    /// A one-line description.
     pub title: String,
-    /// The question or remark; `{quote}`, `{sentence}` and `{other}` stand for words of the text.
+    /// The question or remark; `{quote}`, `{sentence}` and `{other}` are replaced by words of the
+    /// text.
     pub message: String,
     /// Why the answer matters.
     pub reason: String,
     /// What to do about a finding.
     pub advice: String,
-    /// When it fires and when it does not.
+    /// When it matches and when it does not.
     pub explanation: String,
-    /// Texts that it must flag; ` || ` parts the goal and the constraints.
+    /// Texts that it must flag; ` || ` separates the goal and the constraints.
     pub flags: Vec<String>,
     /// Texts that it must not flag.
     pub passes: Vec<String>,
-    /// Whether an answer can take the place of the quoted words.
+    /// Whether an answer can replace the quoted words.
     #[serde(default)]
     pub(crate) fills: bool,
-    /// The sign that opens the brackets of a bracket rule.
+    /// The opening bracket of a bracket rule.
     pub(crate) bracket: Option<char>,
     /// Words as written.
     #[serde(default)]
@@ -185,24 +188,24 @@ pub struct Rule {
     /// Patterns of words that make a finding.
     #[serde(default)]
     pub(crate) patterns: Vec<Pattern>,
-    /// A match of one of these that overlaps the finding lifts it.
+    /// A match that overlaps the finding cancels it.
     #[serde(default)]
     pub(crate) unless: Vec<Pattern>,
-    /// A match anywhere in the sentence lifts the finding.
+    /// A match anywhere in the sentence cancels the finding.
     #[serde(default)]
     pub(crate) unless_sentence: Vec<Pattern>,
-    /// Groups of words: sets of alternatives, or what a bracket may hold.
+    /// Groups of words: sets of alternatives, or words in brackets.
     #[serde(default)]
     pub(crate) groups: Vec<Words>,
 }
 
-/// A list of words, separated by white space in the data.
+/// A list of words; the data separates them by white space.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "String")]
 pub(crate) struct Words {
     /// As written.
     pub list: Vec<String>,
-    /// In lower case, as numbers, sorted.
+    /// The hashes of the words in lower case, sorted.
     keys: Vec<u64>,
 }
 
@@ -216,52 +219,53 @@ impl From<String> for Words {
 }
 
 impl Words {
-    /// Whether the word is one of them as written.
+    /// Whether the list has the word as written.
     pub fn lists(&self, word: &str) -> bool {
         self.list.iter().any(|known| known == word)
     }
 
-    /// Whether the word with this key is one of them, in any letter case.
+    /// Whether the list has the word with this key, in any letter case.
     pub fn has(&self, key: u64) -> bool {
         self.keys.binary_search(&key).is_ok()
     }
 }
 
-/// Where a pattern of a phrase or hedge rule stands: the rule and the number of the pattern.
+/// The indexes of a rule and of a pattern in it.
 pub(crate) type PatternAt = (u16, u16);
 
-/// All rules with the word lists that they share.
+/// All rules, and the word lists that they share.
 pub struct RuleSet {
-    /// Rules by id.
+    /// The rules, sorted by id.
     pub rules: Vec<Rule>,
-    /// The elements that profiles may ask for.
+    /// The elements that profiles may require.
     pub elements: Vec<Element>,
     /// The profiles.
     pub profiles: Vec<Profile>,
-    /// Over the bytes of all data files.
+    /// The digest of the bytes of all data files.
     pub digest: Digest,
     pub(crate) lexicon: Lexicon,
-    /// First word to the patterns that begin with it.
+    /// From a word to the patterns that begin with it.
     pub(crate) index: Keyed<Vec<PatternAt>>,
-    /// What is wrong with the data; a test makes sure that nothing is.
+    /// What is wrong with the data; a test ensures that nothing is.
     pub(crate) fault: Option<String>,
     version: String,
 }
 
 impl RuleSet {
-    /// Version of the kernel with the first eight hex digits of [`RuleSet::digest`] as SemVer build metadata.
+    /// Returns the version of the kernel, with the first eight hex digits of [`RuleSet::digest`] as
+    /// SemVer build metadata.
     pub fn version(&self) -> &str {
         &self.version
     }
 
-    /// The rule with this id.
+    /// Returns the rule with this id, in any letter case.
     pub fn rule(&self, id: &str) -> Option<&Rule> {
         self.rules
             .iter()
             .find(|rule| rule.id.eq_ignore_ascii_case(id))
     }
 
-    /// The names of the elements that a profile asks for.
+    /// Returns the names of the elements that a profile requires.
     pub fn required<'s>(&'s self, profile: &'s Profile) -> impl Iterator<Item = &'s str> {
         profile
             .requires
@@ -325,13 +329,13 @@ fn index_patterns(rules: &[Rule]) -> Keyed<Vec<PatternAt>> {
     Keyed::new(first.into_iter().collect())
 }
 
-/// The rules that are compiled in.
+/// Returns the compiled-in rules.
 pub fn rule_set() -> &'static RuleSet {
     static RULES: LazyLock<RuleSet> = LazyLock::new(RuleSet::load);
     &RULES
 }
 
-/// The keys of words separated by white space, in lower case.
+/// Returns the keys of words that are separated by white space, in lower case.
 pub(crate) fn keys_of(words: &str) -> Vec<u64> {
     words
         .split_whitespace()

@@ -1,4 +1,4 @@
-//! Patterns of words, as data files write them:
+//! Patterns of words, as written in data files:
 //!
 //! | in a pattern | matches |
 //! |---|---|
@@ -19,14 +19,14 @@ use serde::Deserialize;
 use super::{Words, keys_of};
 use crate::text::token::{Sentence, Text, TokenKind, key_of};
 
-/// Tokens that `...` may leap over.
+/// The most tokens that `...` matches.
 const GAP: usize = 8;
 
 #[derive(Debug, Clone)]
 enum Part {
-    /// One of these words; the second member says whether it may be absent.
+    /// One of these words; the flag says whether it may be absent.
     Word(Vec<u64>, bool),
-    /// One of the words of a named set, until [`Pattern::fill_in`] puts them in.
+    /// One of the words of named sets, or of these words, until [`Pattern::fill_in`] resolves it.
     Sets(Vec<String>, Vec<u64>, bool),
     Any(bool),
     Gap,
@@ -45,7 +45,8 @@ pub(crate) struct Pattern {
 impl TryFrom<String> for Pattern {
     type Error = String;
 
-    /// Reads a pattern. The first part, apart from `<`, must be a word that cannot be absent, or a sign.
+    /// Parses a pattern. The first part, apart from `<`, must be a word that cannot be absent, or a
+    /// sign.
     fn try_from(text: String) -> Result<Self, String> {
         let parts: Vec<Part> = text.split_whitespace().map(parse_part).collect();
         let first = parts.iter().find(|part| !matches!(part, Part::Start));
@@ -59,7 +60,7 @@ impl TryFrom<String> for Pattern {
 }
 
 impl Pattern {
-    /// Puts the words of the sets in.
+    /// Replaces the names of sets by their words.
     pub fn fill_in(&mut self, sets: &BTreeMap<String, Words>) -> Result<(), String> {
         for part in &mut self.parts {
             if let Part::Sets(names, keys, optional) = part {
@@ -77,7 +78,7 @@ impl Pattern {
         Ok(())
     }
 
-    /// The words or the sign that a match begins with.
+    /// Returns the keys of the words, or the sign, that a match begins with.
     pub fn first_keys(&self) -> Vec<u64> {
         match self.parts.iter().find(|part| !matches!(part, Part::Start)) {
             Some(Part::Word(keys, _)) => keys.clone(),
@@ -86,12 +87,12 @@ impl Pattern {
         }
     }
 
-    /// Where a match that begins at token `at` ends.
+    /// Returns the end of the match that begins at token `at`.
     pub fn match_at(&self, text: &Text<'_>, sentence: Sentence, at: usize) -> Option<usize> {
         match_parts(&self.parts, text, sentence, at)
     }
 
-    /// The first match in a sentence.
+    /// Returns the first match in a sentence.
     pub fn find_in(&self, text: &Text<'_>, sentence: Sentence) -> Option<(usize, usize)> {
         (sentence.from..sentence.to).find_map(|at| Some((at, self.match_at(text, sentence, at)?)))
     }
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn pattern_parts_match_what_the_table_says() {
+    fn pattern_parts_match_as_documented() {
         for (pattern, text, expected) in [
             ("to be @set", "It is to be Decided today", "to be Decided"),
             (
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn pattern_malformed_is_refused() {
+    fn malformed_pattern_is_refused() {
         for text in ["", "maybe? not", "* a", "... a"] {
             assert!(Pattern::try_from(text.to_owned()).is_err(), "{text}");
         }

@@ -1,4 +1,4 @@
-//! Profiles: what an intent must name. The elements and the profiles stand in `rules/gaps.toml`.
+//! Profiles: what an intent must name. Elements and profiles are in `rules/gaps.toml`.
 
 use serde::Deserialize;
 
@@ -10,9 +10,9 @@ use super::Words;
 pub struct Element {
     /// Its name in profiles and questions.
     pub name: String,
-    /// What is asked where nobody named it.
+    /// The question if it is not named.
     pub question: String,
-    /// Words of which one is enough to count as named.
+    /// Any one of these words names it.
     pub(crate) words: Words,
 }
 
@@ -21,11 +21,11 @@ pub struct Element {
 pub struct Profile {
     /// Its name in `context.profile`.
     pub name: String,
-    /// One line about it.
+    /// A one-line description.
     pub about: String,
-    /// Positions in [`super::RuleSet::elements`].
+    /// Indexes into [`super::RuleSet::elements`].
     pub(crate) requires: Vec<usize>,
-    /// Asked only where goal and constraints have fewer words; always where there is no number.
+    /// Applies only if goal and constraints have fewer words; `None` for always.
     pub below_words: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The shape of the data files. An unknown member or an unknown name is a fault.
+//! The format of the data files. An unknown member or name is a fault.
 
 use std::collections::BTreeMap;
 
@@ -31,13 +31,13 @@ struct RawProfile {
     below_words: Option<usize>,
 }
 
-/// Adds what stands in one file.
+/// Adds the content of one file.
 pub(super) fn read_file(set: &mut RuleSet, text: &str) -> Result<(), String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     for mut rule in file.rule {
         prepare(&mut rule, &file.sets).map_err(|fault| format!("{}: {fault}", rule.id))?;
         if set.rules.iter().any(|known| known.id == rule.id) {
-            return Err(format!("{}: there are two of it", rule.id));
+            return Err(format!("{}: duplicate id", rule.id));
         }
         set.rules.push(rule);
     }
@@ -64,7 +64,7 @@ pub(super) fn read_file(set: &mut RuleSet, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Fills in the sets that patterns refer to.
+/// Checks a rule, and fills in the sets that its patterns refer to.
 fn prepare(rule: &mut Rule, sets: &BTreeMap<String, Words>) -> Result<(), String> {
     if rule.flags.len() < 2 || rule.passes.len() < 2 {
         return Err("it needs two texts that it flags and two that it does not".to_owned());

@@ -1,12 +1,13 @@
-//! A table from word keys to what is known of the word: built once, asked for every word of every text.
+//! A table from the keys of words to facts about them: built once, looked up for every word of
+//! every text.
 
-/// Open addressing by the key, which is a hash already; a quarter full at most.
+/// Open addressing by the key, which is already a hash; at most a quarter full.
 pub(crate) struct Keyed<T> {
     slots: Vec<Option<(u64, T)>>,
 }
 
 impl<T: Clone> Keyed<T> {
-    /// Of two entries with the same key the first one stays.
+    /// Builds the table; the first of two entries with the same key wins.
     pub(crate) fn new(entries: Vec<(u64, T)>) -> Self {
         let size = (entries.len() * 4).next_power_of_two();
         let mut table = Self {
@@ -24,7 +25,7 @@ impl<T: Clone> Keyed<T> {
         self.slots[self.place(key)].as_ref().map(|(_, value)| value)
     }
 
-    /// Where `key` stands, or the empty slot where it would.
+    /// Returns the slot of `key`, or the empty one to put it in.
     #[inline]
     fn place(&self, key: u64) -> usize {
         let mask = self.slots.len() - 1;

@@ -1,4 +1,5 @@
-//! Text work of the kernel: normalization of what people typed, and the tokens that the matchers read.
+//! Text functions of the kernel: normalization of what people typed, and the tokens that matchers
+//! read.
 //!
 //! Pure string functions; every pass over a text is linear in its length.
 
@@ -13,7 +14,7 @@ pub use normalize::{
     is_ecmascript_space, normalize_constraint, normalize_goal, normalize_text, trim_ecmascript,
 };
 
-/// A text on one line: every run of white space becomes one space.
+/// Returns a text on one line: every run of white space becomes one space.
 pub(crate) fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -25,7 +26,7 @@ pub(crate) fn one_line(text: &str) -> String {
     out
 }
 
-/// Strings as a JSON list.
+/// Returns strings as a JSON array.
 pub(crate) fn strings(list: &[String]) -> Value {
     Value::array(list.iter().map(String::as_str))
 }

@@ -1,14 +1,15 @@
 //! Normalization of intent strings (000 §2.1, §2.5, §4.4; rulings, "Intent").
 //!
-//! Two texts that differ only in a BOM, in line ends, in Unicode composition or in stray white space become the
-//! same string, so that the intent hash does not depend on the editor. Nothing here looks at meaning.
+//! Two texts that differ only in a BOM, line ends, Unicode composition or stray white space become
+//! the same string, so that the intent hash does not depend on the editor. Meaning plays no part.
 
 use runseal_core::space::normalize_newlines;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 pub use runseal_core::space::{is_ecmascript_space, trim_ecmascript};
 
-/// BOM stripped, CRLF and CR to LF, NFC: what every string of an intent gets (000 §4.4).
+/// Strips the BOM, converts CRLF and CR to LF, and composes to NFC, as for every string of an
+/// intent (000 §4.4).
 pub fn normalize_text(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let unix = normalize_newlines(text);
@@ -19,7 +20,7 @@ pub fn normalize_text(text: &str) -> String {
     }
 }
 
-/// A goal: normalized text, trimmed (rulings: "Goal: trim only").
+/// Normalizes a goal: as text, then trimmed (rulings: "Goal: trim only").
 pub fn normalize_goal(text: &str) -> String {
     let text = normalize_text(text);
     let trimmed = trim_ecmascript(&text);
@@ -30,7 +31,8 @@ pub fn normalize_goal(text: &str) -> String {
     }
 }
 
-/// A constraint: normalized text, runs of space and tab as one space, three or more LF as two, then trimmed.
+/// Normalizes a constraint: as text, then runs of space and tab become one space, three or more LF
+/// become two, and the ends are trimmed.
 pub fn normalize_constraint(text: &str) -> String {
     let text = normalize_text(text);
     let mut out = String::with_capacity(text.len());

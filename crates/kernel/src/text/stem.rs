@@ -1,7 +1,8 @@
-//! A small suffix stripper for English, good enough to see that `cached`, `caches` and `caching` are one word.
+//! A small suffix stripper for English, good enough to see that `cached`, `caches` and `caching`
+//! are one word.
 //!
-//! It returns a prefix of the word, so it allocates nothing. It does not try to be a linguist's stemmer: both sides of
-//! every comparison go through it. Irregular forms stand in `rules/words.toml`.
+//! It returns a prefix of the word, so it allocates nothing. It need not be linguistically right:
+//! both sides of every comparison go through it. Irregular forms are in `rules/words.toml`.
 
 fn is_vowel(b: u8) -> bool {
     matches!(b, b'a' | b'e' | b'i' | b'o' | b'u')
@@ -32,7 +33,7 @@ fn singular(word: &str) -> &str {
     }
 }
 
-/// The word without the ending of a verb's form: `caching`, `cached`.
+/// Strips the ending of a verb form: `caching`, `cached`.
 fn without_verb_ending(word: &str) -> &str {
     let n = word.len();
     if n > 5 && word.ends_with("ing") && word.bytes().take(n - 3).any(is_vowel) {
@@ -44,7 +45,7 @@ fn without_verb_ending(word: &str) -> &str {
     }
 }
 
-/// The stem of a lower-case word: a prefix of it.
+/// Returns the stem of a lower-case word: a prefix of it.
 pub(crate) fn stem(word: &str) -> &str {
     let word = word
         .strip_suffix("'s")
@@ -79,7 +80,7 @@ mod tests {
     use super::stem;
 
     #[test]
-    fn stem_forms_of_one_word_are_the_same() {
+    fn forms_of_one_word_have_the_same_stem() {
         let words = "cached caches caching cache|deletion deleted delete deletes|booking bookings booked \
                      books|stopped stops stopping|retries retry retried|confidentiality confidential";
         for forms in words.split('|') {
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn stem_short_and_foreign_words_stay() {
+    fn short_and_foreign_words_are_not_stemmed() {
         for word in ["is", "bus", "status", "é", "", "s", "access"] {
             assert_eq!(stem(word), word);
         }

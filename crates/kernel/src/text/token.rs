@@ -1,12 +1,12 @@
-//! Tokens and sentences: what the matchers read instead of bytes.
+//! Tokens and sentences, which matchers read instead of bytes.
 //!
-//! One pass over the text, linear whatever the text is. A word keeps its inner hyphens, dots and apostrophes; numbers
-//! keep their separators. Text in quotation marks and backticks is marked: what a program prints, or what a text only
-//! mentions, says nothing about what its author has left open.
+//! One pass over the text, linear for any text. A word keeps its inner hyphens, dots and
+//! apostrophes; a number keeps its separators. Text in quotation marks and backticks is marked:
+//! what a program prints, or what a text only mentions, leaves nothing open.
 
 use super::stem::stem;
 
-/// FNV-1a: a word as a number that compares quickly.
+/// Hashes a word with FNV-1a, to compare words quickly.
 pub(crate) const fn key_of(word: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut at = 0;
@@ -22,42 +22,42 @@ pub(crate) fn stem_key(word: &str) -> u64 {
     key_of(stem(word).as_bytes())
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
     /// Begins with a letter.
     Word,
     /// Begins with a digit.
     Number,
-    /// Anything else, one character or a run of the same.
+    /// Anything else: one character, or a run of the same character.
     Sign,
 }
 
-/// A token: bytes of the text and what is known of them.
+/// A token: a span of the text with facts about it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     /// First byte.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,
-    /// The lower-case text as a number.
+    /// The hash of the lower-case text.
     pub key: u64,
     /// Word, number or sign.
     pub kind: TokenKind,
-    /// Whether it stands in quotation marks or backticks.
+    /// Whether it is in quotation marks or backticks.
     pub quoted: bool,
-    /// Whether white space stands before it.
+    /// Whether white space precedes it.
     pub spaced: bool,
 }
 
 impl Token {
-    /// The bytes.
+    /// The range of bytes.
     pub fn span(&self) -> std::ops::Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
-/// A sentence: tokens from `from` up to `to`.
+/// A sentence: the tokens `from..to`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sentence {
     pub from: usize,
@@ -74,17 +74,17 @@ pub(crate) struct Text<'t> {
     pub sentences: Vec<Sentence>,
 }
 
-/// Tokens after which a sentence is cut, so that no text can make a matcher slow.
+/// A sentence is split after this many tokens, so that no text makes a matcher slow.
 pub(crate) const SENTENCE_REACH: usize = 200;
 
-/// Bytes that a quotation may hold before its mark is taken for something else.
+/// The most bytes in a quotation; beyond that, its mark is taken for something else.
 const QUOTE_REACH: usize = 400;
 
 /// Abbreviations whose dot does not end a sentence.
 const ABBREVIATIONS: &str = "|e.g|i.e|eg|ie|etc|vs|cf|approx|incl|no|fig|resp|max|min|";
 
 impl<'t> Text<'t> {
-    /// Reads a text.
+    /// Splits a text into tokens and sentences.
     pub fn new(raw: &'t str) -> Self {
         let lower = raw.to_ascii_lowercase();
         let mut tokens = scan(raw, &lower);
@@ -119,7 +119,7 @@ impl<'t> Text<'t> {
         })
     }
 
-    /// The bytes from the first to the last of these tokens.
+    /// Returns the byte range of the tokens `from..to`.
     pub fn span(&self, from: usize, to: usize) -> (usize, usize) {
         match (self.tokens.get(from), self.tokens.get(to.saturating_sub(1))) {
             (Some(first), Some(last)) if from < to => (first.start as usize, last.end as usize),
@@ -132,7 +132,8 @@ fn is_joiner(c: char) -> bool {
     matches!(c, '-' | '\'' | '’' | '.' | '_')
 }
 
-/// Where the word that begins at `start` ends: letters and digits, and joiners between them.
+/// Returns where the word that begins at `start` ends: letters and digits, with joiners between
+/// them.
 fn word_end(raw: &str, start: usize, numeric: bool) -> usize {
     let mut end = start;
     let mut chars = raw[start..].char_indices().peekable();
@@ -153,7 +154,7 @@ fn word_end(raw: &str, start: usize, numeric: bool) -> usize {
             break;
         }
     }
-    // C++, C#: part of the name.
+    // C++, C#: the signs are part of the name.
     let rest = &raw.as_bytes()[end..];
     let plus = rest.iter().take_while(|b| **b == b'+').count();
     if end - start == 1 && (plus == 2 || rest.first() == Some(&b'#')) {
@@ -195,10 +196,10 @@ fn scan(raw: &str, lower: &str) -> Vec<Token> {
     tokens
 }
 
-/// Marks what stands between a pair of quotation marks or backticks. One pass: a mark closes the open one of its kind,
-/// or, where that is too far away, opens anew.
+/// Marks everything between a pair of quotation marks or backticks, in one pass: a mark closes the
+/// open one of its kind, or opens again if that one is too far away.
 fn mark_quotes(raw: &str, tokens: &mut [Token]) {
-    // Open positions of `"`, backtick, and the marks that come in pairs.
+    // The open `"`, backtick, and marks that come in pairs, by token.
     let mut open: [Option<usize>; 4] = [None; 4];
     for i in 0..tokens.len() {
         let token = tokens[i];
@@ -224,7 +225,7 @@ fn mark_quotes(raw: &str, tokens: &mut [Token]) {
                 tokens[from..=i].iter_mut().for_each(|t| t.quoted = true);
                 open[slot] = None;
             }
-            // An inch mark behind a number opens nothing.
+            // An inch mark after a number opens nothing.
             _ if opens && (token.spaced || i == 0 || tokens[i - 1].kind == TokenKind::Sign) => {
                 open[slot] = Some(i)
             }
@@ -274,14 +275,15 @@ fn is_abbreviation(word: &str) -> bool {
     word.len() <= 6 && ABBREVIATIONS.contains(&format!("|{}|", word.to_ascii_lowercase()))
 }
 
-/// A question mark behind a word, before the end or a capital: not one of a pattern, an expression or a type.
+/// Whether a question mark ends a sentence: after a word, and before the end or a capital. Others
+/// belong to a pattern, an expression or a type.
 fn ends_question(raw: &str, tokens: &[Token], i: usize) -> bool {
-    let behind_word = i > 0
+    let after_word = i > 0
         && !tokens[i].spaced
         && (tokens[i - 1].kind != TokenKind::Sign
             || raw[tokens[i - 1].span()].starts_with([')', '"', '”', '`']));
     let next = tokens.get(i + 1);
-    behind_word
+    after_word
         && next.is_none_or(|n| {
             n.kind == TokenKind::Sign && !raw[n.span()].starts_with(['.', '?'])
                 || n.spaced && raw[n.span()].starts_with(char::is_uppercase)
@@ -300,20 +302,20 @@ mod tests {
     }
 
     #[test]
-    fn scan_codes_names_and_numbers_stay_whole() {
+    fn codes_names_and_numbers_are_single_tokens() {
         let found = words("64KB, 4xx node.js C++ read-only 3,100 04:00 a/b don't ??? ${HOME}");
         let expected = "64kb , 4xx node.js c++ read-only 3,100 04:00 a / b don't ??? $ { home }";
         assert_eq!(found.join(" "), expected);
     }
 
     #[test]
-    fn sentences_abbreviation_and_decimal_do_not_end() {
+    fn abbreviations_and_decimals_do_not_end_a_sentence() {
         assert_eq!(Text::new("A vs. B is 3.5 today. C; d").sentences.len(), 3);
         assert_eq!(Text::new("See (e.g. this) one. Two").sentences.len(), 2);
     }
 
     #[test]
-    fn quotes_inch_mark_opens_nothing() {
+    fn inch_mark_opens_no_quotation() {
         let text = Text::new("a 19\" rack and \"x y\" z `code` “said” out");
         let quoted = (0..text.tokens.len()).filter(|&i| text.tokens[i].quoted);
         let quoted: Vec<&str> = quoted.map(|i| text.word(i)).collect();
@@ -321,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn scan_white_space_of_any_kind_separates() {
+    fn white_space_of_any_kind_separates_tokens() {
         assert_eq!(words("Kosten:\u{a0}TBD"), ["kosten", ":", "tbd"]);
         assert_eq!(words("a\u{2003}b\u{3000}c"), ["a", "b", "c"]);
     }

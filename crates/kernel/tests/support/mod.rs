@@ -1,4 +1,4 @@
-//! What several tests share: the requirement lists that nobody here wrote, and the labelled intents.
+//! What several tests share: requirement lists written by others, and labelled intents.
 
 use runseal_core::canon::{Node, Value};
 use runseal_kernel::question::Question;
@@ -11,7 +11,7 @@ pub struct List {
     pub id: String,
     pub goal: String,
     pub constraints: Vec<String>,
-    /// `CLARIFY` or `BUNDLE`, where it is labelled.
+    /// `CLARIFY` or `BUNDLE`, if it is labelled.
     pub expect: Option<String>,
 }
 
@@ -49,7 +49,7 @@ fn read_lists(name: &str) -> Option<Vec<List>> {
     Some(lists)
 }
 
-/// Requirement lists of public documents.
+/// Requirement lists from public documents.
 pub fn outside_lists() -> Option<Vec<List>> {
     read_lists("kernel/outside/lists.jsonl")
 }
