@@ -59,9 +59,10 @@ pub(super) fn select_match(
             is_selected = true;
         }
     }
-    match is_selected {
-        true => Ok(()),
-        false => Err(RedactError::FitsNothing(text.to_owned())),
+    if is_selected {
+        Ok(())
+    } else {
+        Err(RedactError::FitsNothing(text.to_owned()))
     }
 }
 

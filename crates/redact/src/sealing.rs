@@ -172,13 +172,14 @@ impl<'a> Committing<'a> {
                 return self.add_document(path, FileKind::Lines, value);
             }
             let chunked = read_chunks(&mut bytes.as_slice(), |_| ()).map_err(fail)?;
-            (kind, values, commitment) = match size > LARGE {
-                true => (
+            (kind, values, commitment) = if size > LARGE {
+                (
                     FileKind::Chunks,
                     chunked.chunks.len() as u64,
                     chunked.commit(&key),
-                ),
-                false => (FileKind::Bytes, 1, commit_bytes(&digest, &key.salt())),
+                )
+            } else {
+                (FileKind::Bytes, 1, commit_bytes(&digest, &key.salt()))
             };
         } else if size > LARGE {
             let chunked = read_chunks(&mut open()?, |_| ()).map_err(fail)?;

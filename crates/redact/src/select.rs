@@ -239,9 +239,10 @@ fn select_place(
             is_found = true;
         }
     }
-    match is_found {
-        true => Ok(()),
-        false => Err(RedactError::FitsNothing(text.to_owned())),
+    if is_found {
+        Ok(())
+    } else {
+        Err(RedactError::FitsNothing(text.to_owned()))
     }
 }
 

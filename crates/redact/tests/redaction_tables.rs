@@ -163,16 +163,18 @@ fn every_row_of_every_table_is_withheld_with_what_it_is_of() {
                     continue;
                 }
                 for (path, document) in documents {
-                    let content = match path.ends_with(".jsonl") {
-                        true => [bytes(document.get("k").unwrap()), b"\n".to_vec()].concat(),
-                        false => bytes(&document),
+                    let content = if path.ends_with(".jsonl") {
+                        [bytes(document.get("k").unwrap()), b"\n".to_vec()].concat()
+                    } else {
+                        bytes(&document)
                     };
                     files.insert(path, content);
                 }
                 let cause = cause.replace(".jsonl#/k", ".jsonl#/0");
-                let effect = match effect.contains('#') {
-                    true => effect.replace(".jsonl#/k", ".jsonl#/0"),
-                    false => format.name_in_copies(&effect, &seed()),
+                let effect = if effect.contains('#') {
+                    effect.replace(".jsonl#/k", ".jsonl#/0")
+                } else {
+                    format.name_in_copies(&effect, &seed())
                 };
                 let original = seal(format.format.name(), &files);
                 match plan(&original, DropKind::Place(cause.clone())) {

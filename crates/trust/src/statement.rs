@@ -99,9 +99,10 @@ impl Target {
 
     /// Says which archive it came in. Beside other things that archive does not stand for it.
     pub fn set_archive(&mut self, archive: (String, Digest), is_beside_others: bool) {
-        match is_beside_others {
-            true => self.container = Some(archive.1),
-            false => self.archive = Some(archive),
+        if is_beside_others {
+            self.container = Some(archive.1)
+        } else {
+            self.archive = Some(archive)
         }
     }
 
@@ -297,9 +298,10 @@ impl Statement {
             .commitment()
             .is_some_and(|digest| self.origin(digest).is_some());
         let is_copy = target.target.withheld.is_some();
-        let is_whole = |subject: &&Subject| match is_copy {
-            true => is_of_copy || !names_folder && target.is_archive(subject),
-            false => {
+        let is_whole = |subject: &&Subject| {
+            if is_copy {
+                is_of_copy || !names_folder && target.is_archive(subject)
+            } else {
                 !names_folder
                     || subject.is_folder()
                     || target.is_archive(subject) && self.is_before_folder(subject)

@@ -160,10 +160,11 @@ fn scalar_of(node: Node<'_>) -> Option<Scalar> {
         let is_whole = number.as_integer().is_some();
         let value = number.to_f64();
         // An integer that no double can represent is kept as text rather than rounded.
-        return match is_whole && number.to_exact_i64().is_none() {
-            true => Some(Scalar::Text(number.text().to_owned()))
-                .filter(|_| number.text().len() <= LONGEST_TEXT),
-            false => value.is_finite().then_some(Scalar::Number(value)),
+        return if is_whole && number.to_exact_i64().is_none() {
+            Some(Scalar::Text(number.text().to_owned()))
+                .filter(|_| number.text().len() <= LONGEST_TEXT)
+        } else {
+            value.is_finite().then_some(Scalar::Number(value))
         };
     }
     let text = node.as_str()?;

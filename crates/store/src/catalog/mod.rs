@@ -203,9 +203,10 @@ const LONGEST_TAG: usize = 100;
 /// When it refers to nothing, is ambiguous, or the database fails.
 pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, CatalogError> {
     let is_hex = name.len() >= FEWEST_DIGITS && sql::digest_range(name).is_some();
-    let mut found = match is_hex {
-        true => catalog.digests(name, MOST_LISTED)?,
-        false => Vec::new(),
+    let mut found = if is_hex {
+        catalog.digests(name, MOST_LISTED)?
+    } else {
+        Vec::new()
     };
     let tagged = catalog.tagged(name)?;
     if found.len() > 1 || (!found.is_empty() && !tagged.is_empty()) {
@@ -217,9 +218,10 @@ pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, C
         });
     }
     found.extend(tagged);
-    match found.is_empty() {
-        true => Err(CatalogError::Unknown(name.to_owned())),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(CatalogError::Unknown(name.to_owned()))
+    } else {
+        Ok(found)
     }
 }
 
@@ -264,8 +266,9 @@ pub fn check_tag(tag: &str) -> Result<(), CatalogError> {
         && tag.chars().count() <= LONGEST_TAG
         && tag.trim() == tag
         && !tag.chars().any(char::is_control);
-    match is_tag {
-        true => Ok(()),
-        false => Err(CatalogError::BadTag(tag.escape_debug().to_string())),
+    if is_tag {
+        Ok(())
+    } else {
+        Err(CatalogError::BadTag(tag.escape_debug().to_string()))
     }
 }

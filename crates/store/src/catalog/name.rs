@@ -88,9 +88,10 @@ impl ValueName {
 
     /// Its document.
     pub fn root(&self) -> Root {
-        match self.0.starts_with(Root::Params.name()) {
-            true => Root::Params,
-            false => Root::Metrics,
+        if self.0.starts_with(Root::Params.name()) {
+            Root::Params
+        } else {
+            Root::Metrics
         }
     }
 
@@ -132,9 +133,10 @@ impl fmt::Display for ValueName {
                 && part
                     .chars()
                     .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-            match is_plain {
-                true => write!(f, ".{part}")?,
-                false => write!(f, ".\"{}\"", part.replace('"', "\"\""))?,
+            if is_plain {
+                write!(f, ".{part}")?
+            } else {
+                write!(f, ".\"{}\"", part.replace('"', "\"\""))?
             }
         }
         Ok(())

@@ -148,8 +148,9 @@ fn resolve_sections(
         }
         sections.push(section);
     }
-    match faults.is_empty() {
-        true => Ok(sections),
-        false => Err(PostError::Faults(faults)),
+    if faults.is_empty() {
+        Ok(sections)
+    } else {
+        Err(PostError::Faults(faults))
     }
 }

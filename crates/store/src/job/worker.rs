@@ -294,9 +294,10 @@ fn derive_receipt_id(step: &ClaimedStep) -> Result<ReceiptId, NoCanonicalForm> {
     };
     let derived = digits(None)?;
     let is_derived = step.step_id.as_str() == format!("step_{derived}");
-    let own = match is_derived {
-        true => derived,
-        false => digits(Some(step.step_id.as_str()))?,
+    let own = if is_derived {
+        derived
+    } else {
+        digits(Some(step.step_id.as_str()))?
     };
     Ok(ReceiptId::new(format!("rcpt_{own}")))
 }

@@ -200,9 +200,10 @@ impl OpenLog {
                 let time = i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(1000);
                 let names: Vec<_> = seen.witnesses.iter().map(|(name, _)| &**name).collect();
                 let date = format_utc(time).ok_or("a witness cosigned at a time without a date")?;
-                let doubt = match time > now {
-                    true => ", which is in the future by this machine's clock",
-                    false => "",
+                let doubt = if time > now {
+                    ", which is in the future by this machine's clock"
+                } else {
+                    ""
                 };
                 format!(", as of {date} by {}{doubt}", names.join(", "))
             }

@@ -98,12 +98,13 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// # Errors
     /// When it does not.
     fn check_place(&self, index: u64) -> Result<(), LogError> {
-        match index < self.size() {
-            true => Ok(()),
-            false => Err(LogError::Beyond {
+        if index < self.size() {
+            Ok(())
+        } else {
+            Err(LogError::Beyond {
                 size: self.size(),
                 asked: index,
-            }),
+            })
         }
     }
 }
@@ -166,9 +167,10 @@ pub trait Appender: fmt::Debug {
 /// When it does not, or the log cannot be read.
 pub fn check_kept(log: &dyn Log, note: &SignedNote) -> Result<(), LogError> {
     let kept = Checkpoint::parse(&note.text).map_err(|_| LogError::Damaged("checkpoint"))?;
-    match log.agrees_with(&kept)? {
-        true => Ok(()),
-        false => Err(LogError::Forked(kept.size)),
+    if log.agrees_with(&kept)? {
+        Ok(())
+    } else {
+        Err(LogError::Forked(kept.size))
     }
 }
 
@@ -189,9 +191,10 @@ pub fn add_signatures(note: &mut SignedNote, other: &SignedNote) {
 /// When it cannot.
 pub fn check_entries(entries: &[&[u8]]) -> Result<(), LogError> {
     let is_bad = |entry: &&[u8]| entry.len() > MAX_ENTRY || entry.contains(&b'\n');
-    match entries.iter().any(is_bad) {
-        true => Err(LogError::Entry),
-        false => Ok(()),
+    if entries.iter().any(is_bad) {
+        Err(LogError::Entry)
+    } else {
+        Ok(())
     }
 }
 
@@ -201,9 +204,10 @@ pub fn check_entries(entries: &[&[u8]]) -> Result<(), LogError> {
 /// When it cannot.
 pub fn check_name(origin: &str) -> Result<(), LogError> {
     let is_bad = |c: char| c.is_whitespace() || c.is_control() || c == '+';
-    match origin.is_empty() || origin.contains(is_bad) {
-        true => Err(LogError::Name),
-        false => Ok(()),
+    if origin.is_empty() || origin.contains(is_bad) {
+        Err(LogError::Name)
+    } else {
+        Ok(())
     }
 }
 

@@ -39,9 +39,10 @@ impl FolderAppender {
         }
         let frontier = Frontier::read(&Tree(&log), log.size())?;
         // Do not build on hashes that do not give the root.
-        match frontier.root() == log.state().root {
-            true => Ok(Self { log, frontier }),
-            false => Err(LogError::Damaged(NODES)),
+        if frontier.root() == log.state().root {
+            Ok(Self { log, frontier })
+        } else {
+            Err(LogError::Damaged(NODES))
         }
     }
 

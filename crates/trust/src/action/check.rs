@@ -147,9 +147,10 @@ fn is_digest(text: &str) -> bool {
 }
 
 fn check_previous(text: &str) -> Check {
-    match text == GENESIS || is_digest(text) {
-        true => Ok(()),
-        false => Err(ActionFault::PreviousHash),
+    if text == GENESIS || is_digest(text) {
+        Ok(())
+    } else {
+        Err(ActionFault::PreviousHash)
     }
 }
 
@@ -323,9 +324,10 @@ pub fn check_chain(
         let at = chain.len();
         if let Some(before) = &record.previous {
             if followers.insert(before.clone(), at).is_some() {
-                return Err(match before == GENESIS {
-                    true => ActionFault::DuplicateGenesis,
-                    false => ActionFault::Fork,
+                return Err(if before == GENESIS {
+                    ActionFault::DuplicateGenesis
+                } else {
+                    ActionFault::Fork
                 });
             }
             let is_next = match chain.last() {
@@ -345,14 +347,16 @@ pub fn check_chain(
     };
     if subject != root.hash {
         let is_segment = root.is_break && root.previous.is_none();
-        return Err(match is_segment {
-            true => ActionFault::ForeignIdentifier,
-            false => ActionFault::SubjectNotRoot,
+        return Err(if is_segment {
+            ActionFault::ForeignIdentifier
+        } else {
+            ActionFault::SubjectNotRoot
         });
     }
-    match previous == last.previous {
-        true => Ok(()),
-        false => Err(ActionFault::BrokenLink),
+    if previous == last.previous {
+        Ok(())
+    } else {
+        Err(ActionFault::BrokenLink)
     }
 }
 

@@ -101,9 +101,10 @@ impl Checking<'_> {
         }
         // An envelope of several signatures brings the key of its first signer only.
         let is_only = open.envelope.signatures.len() == 1;
-        match hinted.is_some() || brought.is_some() && is_only {
-            true => Ok(Maker::Broken),
-            false => Ok(Maker::Unknown),
+        if hinted.is_some() || brought.is_some() && is_only {
+            Ok(Maker::Broken)
+        } else {
+            Ok(Maker::Unknown)
         }
     }
 

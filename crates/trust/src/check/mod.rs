@@ -157,9 +157,10 @@ impl<'a> Checking<'a> {
             FoundSignature::Minisign(signature) => self.check_minisign(draft, signature)?,
             FoundSignature::Bundle(bundle) => {
                 draft.note.form = "sigstore";
-                match seen.insert(Digest::of(bundle.text.as_bytes())) {
-                    true => self.check_bundle(draft, bundle)?,
-                    false => return Ok(()),
+                if seen.insert(Digest::of(bundle.text.as_bytes())) {
+                    self.check_bundle(draft, bundle)?
+                } else {
+                    return Ok(());
                 }
             }
             FoundSignature::Envelope(envelope) if envelope.signatures.is_empty() => {
@@ -182,9 +183,10 @@ impl<'a> Checking<'a> {
 
 fn push(checked: &mut Vec<Checked>, one: Checked) -> Result<(), Exhausted> {
     checked.push(one);
-    match checked.len() > MAX_SIGNATURES {
-        true => Err(Exhausted::Signatures),
-        false => Ok(()),
+    if checked.len() > MAX_SIGNATURES {
+        Err(Exhausted::Signatures)
+    } else {
+        Ok(())
     }
 }
 
@@ -287,20 +289,15 @@ pub fn find_statements<'a>(
         let is_own = statement
             .as_ref()
             .is_some_and(|statement| statement.is_primarily_about(&digests, chain));
-        let fault = match is_own {
-            false => Some("the statement is about something else"),
-            true => {
-                let checked = check_signatures(std::slice::from_ref(one), about, known, budget);
-                match checked.first().map(|checked| checked.note.state) {
-                    Some(SignedState::Signed | SignedState::Rejected | SignedState::UnknownKey) => {
-                        None
-                    }
-                    Some(SignedState::OtherSubject) => {
-                        Some("the statement is about something else")
-                    }
-                    _ => Some("the statement's signature does not hold"),
-                }
+        let fault = if is_own {
+            let checked = check_signatures(std::slice::from_ref(one), about, known, budget);
+            match checked.first().map(|checked| checked.note.state) {
+                Some(SignedState::Signed | SignedState::Rejected | SignedState::UnknownKey) => None,
+                Some(SignedState::OtherSubject) => Some("the statement is about something else"),
+                _ => Some("the statement's signature does not hold"),
             }
+        } else {
+            Some("the statement is about something else")
         };
         let names_more = statement.is_some_and(|statement| statement.names_more(&digests, chain));
         statements.push(FoundStatement {

@@ -289,9 +289,10 @@ impl MinisignSignature {
 
     /// What is signed of `plain`: its hash, or with old signatures the bytes themselves.
     pub fn message<'a>(&self, plain: &'a [u8]) -> Cow<'a, [u8]> {
-        match self.is_prehashed {
-            true => Cow::Owned(Blake2b512::digest(plain).to_vec()),
-            false => Cow::Borrowed(plain),
+        if self.is_prehashed {
+            Cow::Owned(Blake2b512::digest(plain).to_vec())
+        } else {
+            Cow::Borrowed(plain)
         }
     }
 

@@ -126,9 +126,10 @@ impl LogEntry {
                 .collect::<Option<_>>()
                 .ok_or_else(|| fail("a subject is no text"))?,
         };
-        match entry.to_bytes()? == bytes {
-            true => Ok(entry),
-            false => Err(fail("it is not stored canonically")),
+        if entry.to_bytes()? == bytes {
+            Ok(entry)
+        } else {
+            Err(fail("it is not stored canonically"))
         }
     }
 }

@@ -127,9 +127,10 @@ impl NoteKey {
         let key = PublicKey::from_ed25519(point)
             .map_err(|_| NoteError::Key("it is no usable ed25519 key"))?;
         let key = Self::new(name, kind, &key)?;
-        match encode_hex(&key.id()) == id {
-            true => Ok(key),
-            false => Err(NoteError::Key("its id is not that of its key and name")),
+        if encode_hex(&key.id()) == id {
+            Ok(key)
+        } else {
+            Err(NoteError::Key("its id is not that of its key and name"))
         }
     }
 

@@ -104,9 +104,10 @@ impl LogPolicy {
                     let named = (*name != "none").then(|| (*name).to_owned());
                     let is_known = named.as_ref().is_none_or(|name| policy.is_member(name));
                     quorum = Some(named);
-                    match is_known {
-                        true => Ok(()),
-                        false => Err(format!("`{name}` is no witness and no group")),
+                    if is_known {
+                        Ok(())
+                    } else {
+                        Err(format!("`{name}` is no witness and no group"))
                     }
                 }
                 ["quorum", ..] => Err("there is one quorum, of one name".to_owned()),
@@ -123,9 +124,10 @@ impl LogPolicy {
         };
         policy.quorum =
             quorum.ok_or_else(|| fail("it names no quorum; `quorum none` asks for none"))?;
-        match policy.logs.is_empty() {
-            true => Err(fail("it names no log")),
-            false => Ok(policy),
+        if policy.logs.is_empty() {
+            Err(fail("it names no log"))
+        } else {
+            Ok(policy)
         }
     }
 

@@ -124,9 +124,10 @@ impl InclusionProof {
             &self.path,
             &checkpoint.root,
         );
-        match holds {
-            true => Ok(checkpoint),
-            false => Err(ProofError::Path),
+        if holds {
+            Ok(checkpoint)
+        } else {
+            Err(ProofError::Path)
         }
     }
 
@@ -193,9 +194,10 @@ impl ConsistencyProof {
         let holds = self.old == old.size
             && old.origin == new.origin
             && verify_consistency((old.size, &old.root), (new.size, &new.root), &self.path);
-        match holds {
-            true => Ok(new),
-            false => Err(ProofError::Path),
+        if holds {
+            Ok(new)
+        } else {
+            Err(ProofError::Path)
         }
     }
 }

@@ -178,12 +178,13 @@ pub fn verify_consistency(
         at >>= 1;
         last >>= 1;
     }
-    let seed = match old.is_power_of_two() {
-        true => *old_root,
-        false => match steps.next() {
+    let seed = if old.is_power_of_two() {
+        *old_root
+    } else {
+        match steps.next() {
             Some(first) => *first,
             None => return false,
-        },
+        }
     };
     let (mut old_hash, mut hash) = (seed, seed);
     for step in steps {

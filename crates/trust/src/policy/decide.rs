@@ -354,9 +354,10 @@ fn counts<'p>(
 fn check_predicate(requirement: &Requirement, signature: &Checked) -> Result<(), NotCounted> {
     let kind = signature.predicate.as_deref();
     let named = &requirement.predicates;
-    let is_accepted = match named.is_empty() {
-        true => kind.is_none_or(|kind| kind == RUN_PREDICATE),
-        false => named.iter().any(|named| named == kind.unwrap_or(PLAIN)),
+    let is_accepted = if named.is_empty() {
+        kind.is_none_or(|kind| kind == RUN_PREDICATE)
+    } else {
+        named.iter().any(|named| named == kind.unwrap_or(PLAIN))
     };
     if is_accepted {
         return Ok(());

@@ -204,13 +204,12 @@ impl Lines<'_> {
     fn meanings(&self, written: &[Spanned<String>]) -> Result<Vec<String>, PolicyError> {
         let meanings = written.iter().map(|meaning| {
             let text = meaning.get_ref();
-            match is_refusal(text) {
-                true => {
-                    let shown = text.escape_debug();
-                    let fault = format!("`{shown}` refuses what is signed and never counts");
-                    Err(PolicyError::new(self.of(meaning), fault))
-                }
-                false => Ok(text.clone()),
+            if is_refusal(text) {
+                let shown = text.escape_debug();
+                let fault = format!("`{shown}` refuses what is signed and never counts");
+                Err(PolicyError::new(self.of(meaning), fault))
+            } else {
+                Ok(text.clone())
             }
         });
         meanings.collect()
@@ -219,12 +218,11 @@ impl Lines<'_> {
     fn predicates(&self, written: &[Spanned<String>]) -> Result<Vec<String>, PolicyError> {
         let predicates = written.iter().map(|kind| {
             let text = kind.get_ref();
-            match text == PLAIN || text.contains("://") {
-                true => Ok(text.clone()),
-                false => {
-                    let fault = format!("expected the URI of a predicate's type, or `{PLAIN}`");
-                    Err(PolicyError::new(self.of(kind), fault))
-                }
+            if text == PLAIN || text.contains("://") {
+                Ok(text.clone())
+            } else {
+                let fault = format!("expected the URI of a predicate's type, or `{PLAIN}`");
+                Err(PolicyError::new(self.of(kind), fault))
             }
         });
         predicates.collect()

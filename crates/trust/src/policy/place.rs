@@ -76,11 +76,12 @@ impl Place {
             format!("{outer}/{inside}"),
             format!("{outer}!/{inside}"),
         ];
-        match spelled.iter().any(|path| matches(pattern, path)) {
-            true => Fit::Unclear(format!(
+        if spelled.iter().any(|path| matches(pattern, path)) {
+            Fit::Unclear(format!(
                 "its name inside an archive fits `{shown}`, and such names choose no rule: unpack it"
-            )),
-            false => Fit::No(String::new()),
+            ))
+        } else {
+            Fit::No(String::new())
         }
     }
 

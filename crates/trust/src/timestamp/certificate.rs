@@ -301,18 +301,20 @@ impl Anchors {
                 }
                 let mut left = Vec::new();
                 for issuer in waiting {
-                    match issuer.may_issue(below) && held.is_issued_by(issuer, budget)? {
-                        true => next.push(issuer),
-                        false => left.push(issuer),
+                    if issuer.may_issue(below) && held.is_issued_by(issuer, budget)? {
+                        next.push(issuer)
+                    } else {
+                        left.push(issuer)
                     }
                 }
                 waiting = left;
             }
             level = next;
         }
-        Err(match saw_expired {
-            true => TimeError::OutsideValidity,
-            false => TimeError::UnknownAuthority(leaf.subject()),
+        Err(if saw_expired {
+            TimeError::OutsideValidity
+        } else {
+            TimeError::UnknownAuthority(leaf.subject())
         })
     }
 }

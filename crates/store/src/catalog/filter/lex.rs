@@ -193,9 +193,10 @@ impl Lexer {
         if let Some(keyword) = keyword {
             return Ok(keyword);
         }
-        let number = match has_quotes {
-            true => None,
-            false => parse_number(&text),
+        let number = if has_quotes {
+            None
+        } else {
+            parse_number(&text)
         };
         if number.is_some_and(f64::is_infinite) {
             return Err(self.fail(start, FilterFault::TooLargeNumber(text)));

@@ -142,12 +142,13 @@ impl<'a> Parser<'a> {
     }
 
     fn refuse_if(&self, is_too_large: bool, token: &Token) -> Result<(), FilterError> {
-        match is_too_large {
-            true => Err(FilterError {
+        if is_too_large {
+            Err(FilterError {
                 column: token.column,
                 fault: FilterFault::TooLarge,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 
@@ -203,12 +204,13 @@ fn check_digest(
     let is_hex = digits
         .bytes()
         .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    match is_hex && (1..=64).contains(&digits.len()) {
-        true => Ok(()),
-        false => Err(FilterError {
+    if is_hex && (1..=64).contains(&digits.len()) {
+        Ok(())
+    } else {
+        Err(FilterError {
             column: value.column,
             fault: FilterFault::NoDigest,
-        }),
+        })
     }
 }
 

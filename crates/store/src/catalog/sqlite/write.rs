@@ -172,9 +172,10 @@ impl Catalog for SqliteCatalog {
         let transaction = self.begin()?;
         let mut added = Added::default();
         for entry in entries {
-            match put_entry(&transaction, entry, existing)? {
-                true => added.added += 1,
-                false => added.known += 1,
+            if put_entry(&transaction, entry, existing)? {
+                added.added += 1
+            } else {
+                added.known += 1
             }
         }
         transaction.commit()?;
