@@ -315,7 +315,7 @@ fn bad_logs_and_checkpoints_are_told_and_nothing_is_written() {
     refused(
         &bench.run(&["log", "init", "new", "--origin", "a b"]),
         2,
-        "no white space",
+        "must not contain white space",
     );
     assert!(!bench.path("new").exists());
     keygen(&bench, "curve", "ecdsa-p256", "pem");

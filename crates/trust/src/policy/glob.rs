@@ -1,10 +1,10 @@
 //! Patterns of selectors: `*` within one segment of a path, `**` across them, `?` one character.
 
-/// Whether `text` fits `pattern` as a whole.
+/// Returns whether `pattern` matches all of `text`.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
-    // Which lengths of the text the pattern so far can end at.
+    // The lengths of the text at which the pattern so far can end.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     let mut at = 0;
@@ -36,7 +36,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn pattern_matches_whole_texts_and_stars_stay_in_a_segment() {
+    fn pattern_matches_whole_text_and_star_stays_in_a_segment() {
         for (pattern, text, expected) in [
             ("run-bundle", "run-bundle", true),
             ("run", "run-bundle", false),
