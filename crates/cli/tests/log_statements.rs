@@ -42,7 +42,7 @@ fn run_beside_somebody_elses_statement_is_not_logged() {
     refused(
         &bench.run(&["verify", "out/r4", "--log", proof]),
         1,
-        "the proof is not of this",
+        "the proof is of something else",
     );
     refused(
         &bench.run(&["log", "verify", proof, "out/r4"]),

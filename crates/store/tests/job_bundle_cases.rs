@@ -8,7 +8,7 @@ use runseal_store::job::verify::verify_job_bundle;
 use runseal_survey::VerifyOptions;
 
 #[test]
-fn cases_of_the_conformance_data_give_their_verdicts() {
+fn conformance_bundles_get_the_expected_verdict() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -75,7 +75,7 @@ fn cases_of_the_conformance_data_give_their_verdicts() {
 }
 
 #[test]
-fn valid_cases_of_the_conformance_data_hold_in_strict_mode() {
+fn valid_conformance_bundles_are_valid_in_strict_mode() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };

@@ -8,7 +8,7 @@ use crate::data::make_bundle;
 use runseal_store::job::verify::verify_job_bundle;
 use runseal_survey::VerifyOptions;
 
-/// The first vector, which is valid, as a folder; and its files.
+/// Returns the first vector, which is valid, as a folder; and its files.
 fn valid_bundle() -> (tempfile::TempDir, Vec<PathBuf>) {
     let cases = read_lines(&runseal_testkit::project_root().join("vectors/job/bundles.jsonl"));
     let case: &Json = cases.iter().find(|case| case["name"] == "valid").unwrap();
@@ -24,7 +24,7 @@ fn valid_bundle() -> (tempfile::TempDir, Vec<PathBuf>) {
 }
 
 #[test]
-fn bundle_with_any_one_bit_changed_does_not_hold() {
+fn bundle_with_any_bit_flipped_is_invalid() {
     let (folder, files) = valid_bundle();
     let holds = || {
         verify_job_bundle(folder.path(), VerifyOptions::default())
@@ -39,7 +39,7 @@ fn bundle_with_any_one_bit_changed_does_not_hold() {
             let mut edited = sealed.clone();
             edited[at] ^= 1 << (at % 8);
             fs::write(file, &edited).unwrap();
-            // White space around the manifest's text is not part of what it says.
+            // White space around the manifest's text is not part of its content.
             let is_blank = at + 1 == sealed.len() && matches!(edited[at], b' ' | b'\t' | b'\r');
             assert!(!holds() || is_blank, "{} at {at}", file.display());
             edits += 1;
@@ -50,7 +50,7 @@ fn bundle_with_any_one_bit_changed_does_not_hold() {
 }
 
 #[test]
-fn bundle_cut_anywhere_or_with_text_added_does_not_hold() {
+fn bundle_cut_or_extended_anywhere_is_invalid() {
     let (folder, files) = valid_bundle();
     let holds = || {
         verify_job_bundle(folder.path(), VerifyOptions::default())
@@ -71,9 +71,9 @@ fn bundle_cut_anywhere_or_with_text_added_does_not_hold() {
     assert!(holds());
 }
 
-/// Its manifest is long enough to be read beside the artifacts.
+/// The manifest is long enough to be read in parallel with the artifacts.
 #[test]
-fn bundle_of_many_artifacts_gets_one_verdict_on_any_number_of_threads() {
+fn bundle_with_many_artifacts_gets_the_same_verdict_with_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     make_bundle(folder, 300, 100);

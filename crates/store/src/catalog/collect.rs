@@ -1,5 +1,5 @@
-//! Makes a catalogue entry from a unit that was judged. Nothing is read here: the bytes are those
-//! that were judged.
+//! Makes a catalogue entry from a judged unit. Nothing is read here: the bytes are those that were
+//! judged.
 
 use std::collections::BTreeMap;
 
@@ -28,8 +28,8 @@ const DEEPEST: usize = 8;
 /// Files whose bytes are needed in addition to those that every unit keeps.
 pub(super) const KEPT: [&str; 2] = ["RUN_INPUT.json", "RUN_OUTPUT.json"];
 
-/// The entry of a valid unit, without its signers. `None` if its content has no digest, because it
-/// contains something other than regular files.
+/// Makes the entry of a valid unit, without its signers. `None` if its content has no digest,
+/// because it contains something other than regular files.
 pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Option<Entry> {
     let covers_all = noted.document.is_some() || noted.files.values().all(Option::is_some);
     if !covers_all || (noted.document.is_none() && noted.files.is_empty()) {
@@ -84,7 +84,7 @@ fn is_kept(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_TEXT && !text.contains('\0')
 }
 
-/// Whether a text is a digest. Digests always differ from run to run, so they say nothing.
+/// Returns whether a text is a digest. Digests differ from run to run, so they say nothing.
 fn is_digest(text: &str) -> bool {
     let digits = text.strip_prefix("sha256:").unwrap_or(text);
     digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -137,7 +137,7 @@ impl Values {
             Kind::Null => return,
             _ => scalar_of(node),
         };
-        // One byte more, so that what is too long is still seen to be.
+        // One byte more, so that a name that is too long is recognized.
         let at = trail.pointer_within(LONGEST_NAME + 1);
         match scalar {
             // What exceeds the limits is counted but not kept.
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(collected(&deep).left_out, 1);
     }
 
-    /// Where every name was put together on the way, this copied 32 GB.
+    /// A version that built every name on the way copied 32 GB here.
     #[test]
     fn values_below_a_long_name_are_left_out_and_counted() {
         let name = "k".repeat(800_000);

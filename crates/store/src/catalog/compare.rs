@@ -11,7 +11,7 @@ pub struct Comparison {
     pub entries: Vec<Entry>,
     /// The rows: fields first, then metrics, then parameters.
     pub rows: Vec<Row>,
-    /// How many rows were left out because all units agree.
+    /// The number of rows left out because all units agree.
     pub same: usize,
 }
 

@@ -40,18 +40,18 @@ pub enum CatalogError {
     #[error("there is no catalogue at `{0}`")]
     Missing(String),
     /// The file is not a catalogue.
-    #[error("`{0}` is no catalogue of runseal")]
+    #[error("`{0}` is not a runseal catalogue")]
     Foreign(PathBuf),
     /// It was made by a later version of this program.
-    #[error("the catalogue has version {found}, and this program knows {known}")]
+    #[error("the catalogue has version {found}, this program supports up to {known}")]
     Newer {
         /// Its version.
         found: i64,
-        /// The newest version that this program knows.
+        /// The newest version that this program supports.
         known: i64,
     },
-    /// Its folder could not be made.
-    #[error("the folder `{path}` cannot be made")]
+    /// Its folder could not be created.
+    #[error("cannot create the folder `{path}`")]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum CatalogError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The system refused the thread that looks for units while others are being added.
-    #[error("no thread could be had to look for units")]
+    #[error("cannot start the thread that looks for units")]
     Thread(#[source] std::io::Error),
     /// A row that this program cannot have written.
     #[error("the catalogue is damaged: {0}")]
@@ -86,7 +86,7 @@ pub enum CatalogError {
         digests: Vec<Digest>,
     },
     /// A text that is not a valid tag.
-    #[error("`{0}` is no tag")]
+    #[error("`{0}` is not a tag")]
     BadTag(String),
 }
 
@@ -114,11 +114,11 @@ pub struct Query {
 pub struct Added {
     /// Units that were new.
     pub added: u64,
-    /// Units that existed already.
+    /// Units that already existed.
     pub known: u64,
 }
 
-/// What to do with a unit that exists already.
+/// What to do with a unit that already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// Keep it, and add the new place.
@@ -257,7 +257,7 @@ pub fn entries_of(
     Ok(entries)
 }
 
-/// Checks that a text is a valid tag: short, on one line, without blanks at its ends.
+/// Checks that a text is a valid tag: short, on one line, without white space at its ends.
 ///
 /// # Errors
 /// When it is not.

@@ -58,7 +58,7 @@ impl ValueName {
         Self(format!("{}{pointer}", root.name()))
     }
 
-    /// Parses what [`as_str`](Self::as_str) returned.
+    /// Parses a name returned by [`as_str`](Self::as_str).
     pub fn parse(text: &str) -> Option<Self> {
         let is_name = Root::ALL.iter().any(|root| {
             let rest = text.strip_prefix(root.name());
@@ -67,7 +67,7 @@ impl ValueName {
         is_name.then(|| Self(text.to_owned()))
     }
 
-    /// The name with these parts, and the same below the member that may be left out.
+    /// Makes the name with these parts, and the same below the member that may be left out.
     pub fn of_parts(root: Root, parts: &[String]) -> [Self; 2] {
         let pointer = |base: String| {
             let pointer = parts
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_is_written_with_dots_and_leaves_out_what_it_may() {
+    fn name_is_written_with_dots_without_its_wrapper() {
         let name = ValueName::new(Root::Metrics, "/outputs/a~1b/0");
         assert_eq!(name.to_string(), "metrics.outputs.\"a/b\".0");
         let mut others = BTreeMap::from([(name.clone(), ())]);

@@ -7,7 +7,7 @@
 use super::sql::{Shape, SqlDialect, SqlText, add_test};
 use super::{Filter, Query};
 
-/// Up to this many runs are sorted by themselves instead of being picked from all runs in order.
+/// Up to this many runs are sorted on their own instead of being picked from all runs in order.
 const FEW: usize = 2000;
 
 /// A set of runs, one bit per run.
@@ -157,7 +157,7 @@ fn runs_of_filter<T: RunTables>(tables: &mut T, filter: &Filter) -> Result<RunSe
             let mut joined: Option<RunSet> = None;
             for part in parts {
                 match &mut joined {
-                    // The intersection is empty already, whatever else is asked.
+                    // The intersection is already empty, whatever else is asked.
                     Some(joined) if joined.count() == 0 => break,
                     Some(joined) => joined.intersect(&runs_of_filter(tables, part)?),
                     None => joined = Some(runs_of_filter(tables, part)?),
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_runs_are_joined_bit_by_bit() {
+    fn run_sets_are_combined_bit_by_bit() {
         let joined = |join: fn(&mut RunSet, &RunSet)| {
             let mut set = RunSet::from_iter([1, 63, 64, 700]);
             join(&mut set, &RunSet::from_iter([2, 64]));

@@ -27,7 +27,7 @@ pub struct Summary {
     pub bundle_id: Digest,
     /// The root hash of its artifacts.
     pub root_hash: Digest,
-    /// How many artifacts it has.
+    /// The number of artifacts.
     pub artifact_count: usize,
 }
 

@@ -54,7 +54,7 @@ pub struct WorkOptions {
     pub workers: usize,
     /// How long a lease lasts.
     pub lease_seconds: f64,
-    /// The name receipts carry; several workers add their number.
+    /// The name in receipts; several workers append their number.
     pub worker_id: String,
 }
 
@@ -93,7 +93,7 @@ pub fn run_workers(
                 Task::begin(scope, move || work(store, tree, options, &name))
             })
             .collect();
-        // A worker without a thread works here, in turn.
+        // A worker for which no thread could be started works here, in turn.
         let ended = workers.into_iter().map(Task::finish);
         ended
             .map(|ended| ended.map_err(|_| WorkError::Lost)?)

@@ -19,7 +19,7 @@ pub struct KeptEntry<'a> {
     pub index: u64,
     /// The bytes of the entry, as they were appended.
     pub entry: &'a [u8],
-    /// Its stored hash; `None` if what is stored cannot belong to this entry.
+    /// Its stored hash; `None` if the stored bytes cannot belong to this entry.
     pub leaf: Option<Digest>,
     /// The stored hashes of the subtrees that it completes, smallest first.
     pub nodes: &'a [Digest],
@@ -27,7 +27,7 @@ pub struct KeptEntry<'a> {
 
 /// A log in the state in which it was opened.
 pub trait Log: fmt::Debug + Send + Sync {
-    /// Name, size and root.
+    /// Returns name, size and root.
     fn state(&self) -> &Checkpoint;
 
     /// The hash of a complete subtree, as defined by [`Nodes::hash`].
@@ -36,7 +36,7 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// When it cannot be read.
     fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError>;
 
-    /// The entry at `index`.
+    /// Returns the entry at `index`.
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
@@ -139,7 +139,7 @@ pub trait Appender: fmt::Debug {
     /// durable, or none counts.
     ///
     /// # Errors
-    /// When one cannot be stored; none is then.
+    /// When one cannot be stored. Then none is.
     fn append(&mut self, entries: &[Vec<u8>]) -> Result<Appended, LogError>;
 
     /// Stores a signed checkpoint of the log's current state. Signing two checkpoints that do not
@@ -185,7 +185,7 @@ pub fn add_signatures(note: &mut SignedNote, other: &SignedNote) {
     }
 }
 
-/// Checks that a log can store these entries: each is one line and not too long.
+/// Checks that a log can store these entries: each must be one line and not too long.
 ///
 /// # Errors
 /// When it cannot.
@@ -211,8 +211,8 @@ pub fn check_name(origin: &str) -> Result<(), LogError> {
     }
 }
 
-/// Which of `entries` the log lacks, in order and deduplicated, and the index of each entry once
-/// these are appended after the first `size`.
+/// Returns which of `entries` the log lacks, in order and deduplicated, and the index of each entry
+/// once these are appended after the first `size`.
 pub fn place_entries(
     entries: &[Vec<u8>],
     size: u64,

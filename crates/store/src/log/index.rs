@@ -1,8 +1,8 @@
 //! Finds entries by their hashes.
 //!
 //! The first query scans `leaves` once, 40 bytes per entry, which takes a twentieth of a second for
-//! a million. A second query builds an index in memory, so that many queries cost little more than
-//! one. The index is of the log as it was opened, and is never stored.
+//! a million. A second query builds an index in memory, so many queries cost little more than one.
+//! The index covers the log as it was opened, and is never stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;

@@ -4,9 +4,9 @@
 //! same tests for every implementation. [`sqlite`] keeps a store in one file for the programs of
 //! one machine; `crates/postgres` keeps it on a server for many machines.
 //!
-//! Guarantees: a claim hands out a lease with a fencing token above every earlier one of the step;
-//! a commit is accepted only under the token that the step still has, together with its one
-//! receipt; leases are measured by the store's clock, never by a worker's.
+//! Guarantees: a claim grants a lease with a fencing token above every earlier one of the step; a
+//! commit is accepted only under the step's current token, together with its one receipt; leases
+//! are measured by the store's clock, never by a worker's.
 
 mod copy;
 mod ids;
@@ -42,15 +42,15 @@ pub use records::{
 pub enum ServerFault {
     /// Nothing answers at its address, or the connection was lost and did not come back in time.
     Unreachable,
-    /// The name or the password is wrong or missing.
+    /// The user name or password is wrong or missing.
     Denied,
-    /// The name may not do this.
+    /// The user may not do this.
     Forbidden,
-    /// The connection cannot be secured as it was asked for.
+    /// The connection cannot be secured as requested.
     Insecure,
     /// Its disk or memory is full.
     Full,
-    /// It kept refusing temporarily: others hold what is needed.
+    /// It kept refusing temporarily, because others hold locks.
     Busy,
     /// Any other failure.
     Failed,
@@ -66,7 +66,7 @@ pub enum StoreError {
     #[error("there is no store in the database at `{0}`")]
     NoStore(String),
     /// Its folder could not be created.
-    #[error("cannot make the folder `{path}`")]
+    #[error("cannot create the folder `{path}`")]
     Folder {
         /// The folder to create the store in.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum StoreError {
     #[error(transparent)]
     Write(#[from] runseal_fs::atomic::WriteError),
     /// The file is an SQLite database, but not a store.
-    #[error("`{path}` is no job store: it has no table `{table}`")]
+    #[error("`{path}` is not a job store: it has no table `{table}`")]
     Foreign {
         /// The path of the store's file.
         path: PathBuf,
@@ -85,11 +85,11 @@ pub enum StoreError {
         table: String,
     },
     /// The file was written by a later version.
-    #[error("the store has schema version {found}, this program knows {known}")]
+    #[error("the store has schema version {found}, this program supports up to {known}")]
     Newer {
-        /// Version in the file.
+        /// The version in the file.
         found: i64,
-        /// Latest version known here.
+        /// The newest version that this program supports.
         known: i64,
     },
     /// A step id of the plan belongs to another job.
@@ -103,7 +103,7 @@ pub enum StoreError {
     /// The target of a copy is not empty.
     #[error("the store to copy to is not empty: it has rows in `{0}`")]
     NotEmpty(&'static str),
-    /// A text that the store cannot store.
+    /// A text that cannot be stored.
     #[error("{what} cannot be stored: {reason}")]
     Unstorable {
         /// What the text is, as a phrase.
@@ -229,7 +229,7 @@ pub trait Store: StoreReader + Send {
     /// This store, for reading.
     fn as_reader(&self) -> &dyn StoreReader;
 
-    /// The most steps that a worker should hold at once.
+    /// Returns the most steps that a worker should hold at once.
     fn largest_share(&self) -> usize;
 
     /// Waits until there may be something to claim, but at most `at_most`.
@@ -283,7 +283,7 @@ pub trait Store: StoreReader + Send {
     /// Removes a symbol; returns whether it existed.
     fn remove_symbol(&mut self, symbol_id: &str) -> Result<bool, StoreError>;
 
-    /// Queues tasks. A task that is queued already stays as it is; one that has ended is queued
+    /// Queues tasks. A task that is already queued stays as it is; a task that has ended is queued
     /// again.
     fn post_tasks(&mut self, tasks: &[NewTask]) -> Result<PostedTasks, StoreError>;
 

@@ -34,7 +34,7 @@ pub(super) struct Word {
     pub(super) parts: Vec<String>,
     /// Whether all of it is quoted.
     pub(super) is_quoted: bool,
-    /// Whether any of it does.
+    /// Whether any of it is quoted.
     pub(super) has_quotes: bool,
 }
 
@@ -132,7 +132,7 @@ impl Lexer {
                     '(' => TokenKind::Open,
                     ')' => TokenKind::Close,
                     '=' => {
-                        // Many languages write `==` for the same.
+                        // Many languages write `==`.
                         self.take_if('=');
                         TokenKind::Comparison(Comparison::Equal)
                     }
@@ -152,7 +152,7 @@ impl Lexer {
         })
     }
 
-    /// A word: adjacent quoted and unquoted parts.
+    /// Reads a word: adjacent quoted and unquoted parts.
     fn word(&mut self) -> Result<TokenKind, FilterError> {
         let start = self.at;
         let begins_quoted = matches!(self.peek(), Some('"' | '\''));
@@ -209,7 +209,7 @@ impl Lexer {
         }))
     }
 
-    /// A quoted part; the quote itself is doubled inside it.
+    /// Reads a quoted part, in which the quote itself is doubled.
     fn quoted(&mut self, quote: char) -> Result<String, FilterError> {
         let start = self.at;
         self.at += 1;
@@ -234,8 +234,8 @@ impl Lexer {
     }
 }
 
-/// A number as people write one; infinite where no double is as large. Words that Rust takes for
-/// numbers, such as `inf`, are words here.
+/// Parses a number as people write it; infinite if it exceeds the range of doubles. Words that Rust
+/// takes for numbers, such as `inf`, remain words.
 fn parse_number(text: &str) -> Option<f64> {
     let digits = text.trim_start_matches(['+', '-']);
     let begins = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');

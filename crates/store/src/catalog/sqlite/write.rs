@@ -37,8 +37,7 @@ impl SqliteCatalog {
             Ok(done)
         });
         if done.is_err() {
-            // The error is reported already; if SQLite has rolled back by itself, this does
-            // nothing.
+            // The error is already reported; if SQLite has already rolled back, this does nothing.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
         done

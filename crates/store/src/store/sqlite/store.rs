@@ -12,8 +12,8 @@ use crate::store::{
     SymbolRecord, Table, TaskEnd, TaskKind, TaskRecord, TaskResult,
 };
 
-/// The most steps that a worker holds at once. They share a file, so no round trips are saved by
-/// more.
+/// The most steps that a worker holds at once. They share a file, so more would save no round
+/// trips.
 const LARGEST_SHARE: usize = 32;
 
 /// Implements reading for both the reader and the store, which contains a reader.

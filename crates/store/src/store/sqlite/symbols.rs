@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::{SqliteReader, SqliteStore};
 use crate::store::{StoreError, SymbolRecord};
 
-/// A store made elsewhere may lack it.
+/// The table of symbols, which a store made elsewhere may lack.
 const TABLE: &str = "symbols";
 
 fn symbol_from_row(row: &Row<'_>) -> rusqlite::Result<SymbolRecord> {
