@@ -105,7 +105,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, R
             }
             match (original.documents.get(path), &file.content) {
                 (Some(document), _) => walk(document, "", &mut |place, value| {
-                    let names_one = match value {
+                    let states_digest = match value {
                         Value::String(text) => tainted.is_in(text.to_lossy().as_bytes()),
                         // A member's name cannot be withheld alone.
                         Value::Object(members) => {
@@ -115,7 +115,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, R
                         _ => false,
                     };
                     let is_known = || known.contains(&(path.clone(), Some(place.to_owned())));
-                    if names_one && !places.covers(path, Some(place)) && !is_known() {
+                    if states_digest && !places.covers(path, Some(place)) && !is_known() {
                         found.push((path.clone(), Some(place.to_owned())));
                     }
                 }),

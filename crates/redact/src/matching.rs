@@ -143,7 +143,7 @@ fn search_windows(
     let mut hit = BTreeSet::new();
     let (mut window, mut first, mut next) = (Vec::new(), 0, 0);
     let mut file = original.source.open(&safe(path)?)?;
-    let mut look = |window: &[u8], first: u64, next: u64| {
+    let mut search = |window: &[u8], first: u64, next: u64| {
         let rest = pattern.replace_all(window, &b" "[..]);
         if is_found(&rest, &|text| pattern.is_match(text)) {
             hit.extend(first..next);
@@ -153,11 +153,11 @@ fn search_windows(
         window.extend_from_slice(piece);
         next += 1;
         if next - first == SPELLED as u64 {
-            look(&window, first, next);
+            search(&window, first, next);
             window.drain(..SPELLED / 2 * CHUNK as usize);
             first += SPELLED as u64 / 2;
         }
     })?;
-    look(&window, first, next);
+    search(&window, first, next);
     Ok(hit)
 }

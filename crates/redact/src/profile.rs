@@ -96,8 +96,11 @@ mod tests {
             ("runseal-redaction = 2\n", "version 2 is unknown"),
             ("", "line 1: "),
         ] {
-            let told = Profile::parse(text).unwrap_err().to_string();
-            assert!(told.starts_with(begins) && !told.contains('\n'), "{told}");
+            let message = Profile::parse(text).unwrap_err().to_string();
+            assert!(
+                message.starts_with(begins) && !message.contains('\n'),
+                "{message}"
+            );
         }
     }
 }

@@ -277,7 +277,7 @@ fn put_at(value: &mut Value, steps: &[&str], member: Value) {
 /// Reads lines of JSON in stored form as an array; `None` if they are not.
 fn read_lines(bytes: &[u8]) -> Option<Value> {
     let value = FileKind::Lines.read(bytes).ok()?;
-    let is_stored_so = FileKind::Lines.write(&value).ok()? == bytes;
-    let can_be = is_stored_so && !has_marker(&value) && find_changed_integer(&value).is_none();
-    can_be.then_some(value)
+    let is_stored_form = FileKind::Lines.write(&value).ok()? == bytes;
+    let is_usable = is_stored_form && !has_marker(&value) && find_changed_integer(&value).is_none();
+    is_usable.then_some(value)
 }

@@ -330,9 +330,9 @@ fn check_digests(files: &Files, copy: &Files, names: &BTreeMap<String, String>, 
             .filter(|_| names.len() < files.len())
         {
             let id = id.split('.').next().unwrap();
-            let is_made_of_it = id.len() == 16;
+            let is_derived_id = id.len() == 16;
             assert!(
-                !is_made_of_it || !text.contains(id),
+                !is_derived_id || !text.contains(id),
                 "case {case}: {path} is named"
             );
         }

@@ -12,14 +12,15 @@ use runseal_fs::survey::{Tally, VerifyOptions, survey_paths};
 use runseal_testkit::{for_each_line, text};
 
 /// Verifies one path. Returns formats and verdicts, without the path.
-fn looked_at(path: &Path, level: Level) -> Vec<(Option<String>, Verdict)> {
+fn verify(path: &Path, level: Level) -> Vec<(Option<String>, Verdict)> {
     let options = VerifyOptions {
         level,
         ..VerifyOptions::default()
     };
     let survey = survey_paths(&[path.to_owned()], options, &Tally::default());
-    let told = |result: &Checked| (result.format.map(|f| f.to_string()), result.verdict.clone());
-    survey.results().iter().map(told).collect()
+    let summarize =
+        |result: &Checked| (result.format.map(|f| f.to_string()), result.verdict.clone());
+    survey.results().iter().map(summarize).collect()
 }
 
 /// Removes findings about names of entries, which a folder may have and an archive must not,
@@ -73,14 +74,14 @@ fn has_unportable_names(folder: &Path) -> bool {
 /// Compares every archive of the folder with the folder. Returns their number.
 fn check_same(name: &str, folder: &Path) -> usize {
     let mut packed = 0;
-    let is_unsteady = has_unportable_names(folder);
+    let is_unportable = has_unportable_names(folder);
     for (level, kinds) in [(Level::Document, KINDS.as_slice()), (Level::Form, &["zip"])] {
-        let expected = looked_at(folder, level);
+        let expected = verify(folder, level);
         for (kind, inner) in kinds.iter().zip(["", "run", "", "run"]) {
             let place = tempfile::tempdir().unwrap();
             if let Some(archive) = pack(folder, place.path(), kind, inner) {
-                let (found, has_name_findings) = without_name_findings(looked_at(&archive, level));
-                assert_eq!(has_name_findings, is_unsteady, "{name} as {kind}");
+                let (found, has_name_findings) = without_name_findings(verify(&archive, level));
+                assert_eq!(has_name_findings, is_unportable, "{name} as {kind}");
                 // A folder of an unknown format may contain what an archive must not.
                 if matches!(expected.as_slice(), [(None, Verdict::NotChecked(_))]) {
                     let is_valid = |(_, verdict): &(_, Verdict)| *verdict == Verdict::Valid;
@@ -152,7 +153,7 @@ fn documents_give_the_same_findings_in_every_archive_and_their_expected_verdict(
             fs::create_dir(&folder).unwrap();
             fs::write(folder.join(format!("{name}.json")), bytes).unwrap();
             let named = text(case, "name").unwrap();
-            let found = looked_at(&folder, Level::Document);
+            let found = verify(&folder, Level::Document);
             let ok = case.get("expect").unwrap().get("ok").unwrap().as_bool();
             let valid = found.iter().all(|(_, verdict)| *verdict == Verdict::Valid);
             assert_eq!(Some(valid), ok, "{named}");
@@ -186,20 +187,20 @@ fn archive_with_too_many_findings_is_judged_up_to_the_limit() {
     let path = folder.path().join("calls.tar");
     let findings_of = |count: usize| {
         pack_wrong_documents(&path, count);
-        let found = looked_at(&path, Level::Document);
-        let told = found.iter().any(|(format, verdict)| {
+        let found = verify(&path, Level::Document);
+        let is_reported = found.iter().any(|(format, verdict)| {
             let Verdict::Invalid { findings, .. } = verdict else {
                 return false;
             };
-            let names_it = |finding: &Finding| {
+            let states_limit = |finding: &Finding| {
                 finding.rule_id == "AR7" && finding.message.contains("more than 100000 findings")
             };
-            format.as_deref() == Some("archive") && findings.iter().any(names_it)
+            format.as_deref() == Some("archive") && findings.iter().any(states_limit)
         });
-        (found.len(), told)
+        (found.len(), is_reported)
     };
-    let (units, told) = findings_of(20);
-    assert_eq!((units, told), (20, false));
-    let (units, told) = findings_of(1000);
-    assert!(told && (100..900).contains(&units), "{units}");
+    let (units, is_reported) = findings_of(20);
+    assert_eq!((units, is_reported), (20, false));
+    let (units, is_reported) = findings_of(1000);
+    assert!(is_reported && (100..900).contains(&units), "{units}");
 }

@@ -21,15 +21,15 @@ fn conformance_bundles_get_the_expected_verdict() {
         let found = verify_job_bundle(&target, VerifyOptions::default());
         let expect = &case["expect"];
         let exit = exit_code(Surface::Format(Format::JobBundle), found.outcome());
-        let mut told = Vec::new();
+        let mut differences = Vec::new();
         if expect["ok"] != found.report.is_valid() {
-            told.push(format!("ok {}", found.report.is_valid()));
+            differences.push(format!("ok {}", found.report.is_valid()));
         }
         if expect["exit"] != exit {
-            told.push(format!("exit {exit}"));
+            differences.push(format!("exit {exit}"));
         }
         if Json::from(found.check()) != expect["check"] {
-            told.push(format!("check {:?}", found.check()));
+            differences.push(format!("check {:?}", found.check()));
         }
         if let Some(facts) = case.get("facts") {
             let summary = found.summary.expect("a valid bundle has a summary");
@@ -53,15 +53,15 @@ fn conformance_bundles_get_the_expected_verdict() {
             checks.sort_unstable();
             checks.dedup();
             if Json::from(checks.clone()) != *faults {
-                told.push(format!("faults {checks:?}, expected {faults}"));
+                differences.push(format!("faults {checks:?}, expected {faults}"));
             }
         }
-        if !told.is_empty() {
+        if !differences.is_empty() {
             let findings = found.report.findings();
             wrong.push(format!(
                 "{}: {} {findings:?}",
                 case["name"],
-                told.join(", ")
+                differences.join(", ")
             ));
         }
     }

@@ -26,12 +26,12 @@ fn valid_bundle() -> (tempfile::TempDir, Vec<PathBuf>) {
 #[test]
 fn bundle_with_any_bit_flipped_is_invalid() {
     let (folder, files) = valid_bundle();
-    let holds = || {
+    let is_valid = || {
         verify_job_bundle(folder.path(), VerifyOptions::default())
             .report
             .is_valid()
     };
-    assert!(holds());
+    assert!(is_valid());
     let mut edits = 0;
     for file in &files {
         let sealed = fs::read(file).unwrap();
@@ -41,18 +41,18 @@ fn bundle_with_any_bit_flipped_is_invalid() {
             fs::write(file, &edited).unwrap();
             // White space around the manifest's text is not part of its content.
             let is_blank = at + 1 == sealed.len() && matches!(edited[at], b' ' | b'\t' | b'\r');
-            assert!(!holds() || is_blank, "{} at {at}", file.display());
+            assert!(!is_valid() || is_blank, "{} at {at}", file.display());
             edits += 1;
         }
         fs::write(file, &sealed).unwrap();
     }
-    assert!(edits > 1000 && holds());
+    assert!(edits > 1000 && is_valid());
 }
 
 #[test]
 fn bundle_cut_or_extended_anywhere_is_invalid() {
     let (folder, files) = valid_bundle();
-    let holds = || {
+    let is_valid = || {
         verify_job_bundle(folder.path(), VerifyOptions::default())
             .report
             .is_valid()
@@ -62,13 +62,13 @@ fn bundle_cut_or_extended_anywhere_is_invalid() {
         let is_manifest = file.ends_with("bundle.json");
         for length in (0..sealed.len() - usize::from(is_manifest)).step_by(7) {
             fs::write(file, &sealed[..length]).unwrap();
-            assert!(!holds(), "{} cut to {length}", file.display());
+            assert!(!is_valid(), "{} cut to {length}", file.display());
         }
         fs::write(file, [&sealed[..], b"x"].concat()).unwrap();
-        assert!(!holds(), "{} with a byte more", file.display());
+        assert!(!is_valid(), "{} with a byte more", file.display());
         fs::write(file, &sealed).unwrap();
     }
-    assert!(holds());
+    assert!(is_valid());
 }
 
 /// The manifest is long enough to be read in parallel with the artifacts.

@@ -79,7 +79,7 @@ pub(super) fn describe_unit(result: &Checked, noted: &Noted, place: &str) -> Opt
     })
 }
 
-/// Whether a text is short enough and can be stored in every database.
+/// Returns whether a text is short enough and can be stored in every database.
 fn is_kept(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_TEXT && !text.contains('\0')
 }
@@ -151,7 +151,7 @@ impl Values {
     }
 }
 
-/// The value of a leaf; `None` if it is too long or cannot be stored.
+/// Returns the value of a leaf; `None` if it is too long or cannot be stored.
 fn scalar_of(node: Node<'_>) -> Option<Scalar> {
     if let Some(flag) = node.as_bool() {
         return Some(Scalar::Flag(flag));

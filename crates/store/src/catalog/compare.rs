@@ -27,7 +27,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The units' values as numbers; `None` if any of them is not a number.
+    /// Returns the units' values as numbers; `None` if any of them is not a number.
     pub fn numbers(&self) -> Option<Vec<Option<f64>>> {
         let is_number = |cell: &Option<Scalar>| match cell {
             Some(Scalar::Number(_)) | None => true,

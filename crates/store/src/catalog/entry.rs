@@ -20,7 +20,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The number to compare by; `None` for a text. A boolean counts as 1 or 0.
+    /// Returns the number to compare by; `None` for a text. A boolean counts as 1 or 0.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -29,7 +29,7 @@ impl Scalar {
         }
     }
 
-    /// The text to compare by; `None` for a number.
+    /// Returns the text to compare by; `None` for a number.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Number(_) => None,

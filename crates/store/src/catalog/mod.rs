@@ -135,19 +135,19 @@ pub trait CatalogReader {
     /// When the database fails.
     fn visit(&self, query: &Query, see: &mut dyn FnMut(Entry) -> bool) -> Result<(), CatalogError>;
 
-    /// The digests that begin with these hex digits, in order; at most `most`.
+    /// Returns the digests that begin with these hex digits, in order; at most `most`.
     ///
     /// # Errors
     /// When the database fails.
     fn digests(&self, prefix: &str, most: usize) -> Result<Vec<Digest>, CatalogError>;
 
-    /// The units that have this tag, by digest.
+    /// Returns the units that have this tag, by digest.
     ///
     /// # Errors
     /// When the database fails.
     fn tagged(&self, tag: &str) -> Result<Vec<Digest>, CatalogError>;
 
-    /// How many units there are.
+    /// Returns the number of units.
     ///
     /// # Errors
     /// When the database fails.
@@ -197,7 +197,8 @@ const MOST_LISTED: usize = 4;
 /// The longest tag, in characters.
 const LONGEST_TAG: usize = 100;
 
-/// The units that a name refers to: one, by the first digits of its digest; or all with this tag.
+/// Returns the units that a name refers to: one, by the first digits of its digest; or all with
+/// this tag.
 ///
 /// # Errors
 /// When it refers to nothing, is ambiguous, or the database fails.
@@ -225,7 +226,7 @@ pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, C
     }
 }
 
-/// The entries of these units, in this order; units that no longer exist are left out.
+/// Returns the entries of these units, in this order; units that no longer exist are left out.
 ///
 /// # Errors
 /// When the database fails.

@@ -23,7 +23,7 @@ impl Root {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Params, Self::Metrics];
 
-    /// The prefix of its names.
+    /// Returns the prefix of its names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Params => "params",
@@ -39,7 +39,7 @@ impl Root {
         }
     }
 
-    /// The member that names may leave out.
+    /// Returns the member that names may leave out.
     const fn wrapper(self) -> &'static str {
         match self {
             Self::Params => "inputs",
@@ -53,7 +53,7 @@ impl Root {
 pub struct ValueName(String);
 
 impl ValueName {
-    /// The name of the value at `pointer`.
+    /// Makes the name of the value at `pointer`.
     pub fn new(root: Root, pointer: &str) -> Self {
         Self(format!("{}{pointer}", root.name()))
     }
@@ -81,7 +81,7 @@ impl ValueName {
         ]
     }
 
-    /// The name as it is stored.
+    /// Returns the name as it is stored.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -95,12 +95,12 @@ impl ValueName {
         }
     }
 
-    /// The pointer into its document.
+    /// Returns the pointer into its document.
     pub fn pointer(&self) -> &str {
         &self.0[self.root().name().len()..]
     }
 
-    /// The name without the member that may be left out; `None` if it is not below that.
+    /// Returns the name without the member that may be left out; `None` if it is not below that.
     fn short(&self) -> Option<Self> {
         let root = self.root();
         let inside = self.pointer().strip_prefix('/')?;
@@ -108,7 +108,7 @@ impl ValueName {
         rest.starts_with('/').then(|| Self::new(root, rest))
     }
 
-    /// The shortest name for people that does not also mean another of `others`.
+    /// Returns the shortest name for people that does not also mean another of `others`.
     pub fn shown<V>(&self, others: &BTreeMap<Self, V>) -> String {
         match self.short() {
             Some(short) if !others.contains_key(&short) => short.to_string(),
@@ -124,7 +124,7 @@ impl Borrow<str> for ValueName {
 }
 
 impl fmt::Display for ValueName {
-    /// The name as written in a filter.
+    /// Writes the name as in a filter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.root().name())?;
         for part in self.pointer().split('/').skip(1) {

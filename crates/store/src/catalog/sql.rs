@@ -196,7 +196,7 @@ fn add_value_check(sql: &mut SqlText, comparison: Comparison, literal: &Literal)
     }
 }
 
-/// The first and the last digest that begin with these digits.
+/// Returns the first and the last digest that begin with these digits.
 pub fn digest_range(digits: &str) -> Option<([u8; 32], [u8; 32])> {
     let filled = |with: char| {
         let missing = 64usize.checked_sub(digits.len())?;

@@ -153,7 +153,7 @@ fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
     })
 }
 
-/// The completeness gate (001 §5): every step committed, each with one receipt.
+/// Checks the completeness gate (001 §5): every step committed, each with one receipt.
 fn check_complete(
     store: &dyn StoreReader,
     run_id: &JobRunId,
@@ -282,7 +282,7 @@ struct Sections {
 const REMEMBERED: usize = 4096;
 
 impl Sections {
-    /// The section that is read as `reference`.
+    /// Returns the section that is read as `reference`.
     fn take(&mut self, reference: &str, record: SectionRecord) -> Rc<Section> {
         let section = Section {
             reference: reference.into(),

@@ -240,7 +240,7 @@ fn section_record(path: &str, text: &str, outline: &Outline) -> Option<SectionRe
     })
 }
 
-/// The id of a section: SHA-256 of `<path>:<line_start>:<line_end>:<content hash>`.
+/// Derives the id of a section: SHA-256 of `<path>:<line_start>:<line_end>:<content hash>`.
 pub fn derive_section_id(path: &str, start: u64, end: u64, content: Digest) -> String {
     Digest::of(format!("{path}:{start}:{end}:{content}").as_bytes()).to_string()
 }
@@ -257,7 +257,7 @@ fn stamp_of(metadata: &Metadata) -> String {
     )
 }
 
-/// Whether the file was modified so recently that another write might leave its timestamps
+/// Returns whether the file was modified so recently that another write might leave its timestamps
 /// unchanged.
 fn is_racy(metadata: &Metadata) -> bool {
     match metadata

@@ -151,7 +151,7 @@ impl SourceTree {
         DirectorySource::open(root, RootLink::Follow).map(|root| Self { root })
     }
 
-    /// The text of a file, with line ends normalized to LF.
+    /// Reads the text of a file, with line ends normalized to LF.
     pub fn read_text(&self, path: &str) -> Result<String, ReadFailure> {
         let safe = SafePath::parse(path).map_err(|error| {
             ReadFailure::new("UNSAFE_PATH", format!("`{path}` is not read: {error}"))
@@ -213,7 +213,7 @@ pub fn section_range(
     }
 }
 
-/// The slice of a section's text.
+/// Cuts a slice out of a section's text.
 pub fn cut_slice<'t>(text: &'t str, slice: &str) -> Result<&'t str, ReadFailure> {
     parse_slice(slice)
         .and_then(|parsed| parsed.apply(text))

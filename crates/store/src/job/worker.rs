@@ -137,7 +137,7 @@ fn work(
     let mut resolver = Resolver::default();
     let (mut share, mut pause) = (FIRST_SHARE.min(largest), PAUSES.0);
     loop {
-        let begun = Instant::now();
+        let started = Instant::now();
         let claimed = {
             let mut store = lock(store)?;
             let steps = store.claim_steps(run_id, name, options.lease_seconds, share)?;
@@ -163,7 +163,7 @@ fn work(
             }
         }
         // A share should take only a small part of the lease, whatever the files are like.
-        let is_quick = begun.elapsed().as_secs_f64() < options.lease_seconds / 16.0;
+        let is_quick = started.elapsed().as_secs_f64() < options.lease_seconds / 16.0;
         share = if is_quick {
             (share * 2).min(largest)
         } else {
@@ -253,7 +253,7 @@ fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
     results
 }
 
-/// The id and JSON of a step's receipt.
+/// Returns the id and JSON of a step's receipt.
 fn describe_receipt(
     result: &StepResult,
     outcome: &Outcome,

@@ -30,7 +30,7 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// Returns name, size and root.
     fn state(&self) -> &Checkpoint;
 
-    /// The hash of a complete subtree, as defined by [`Nodes::hash`].
+    /// Returns the hash of a complete subtree, as defined by [`Nodes::hash`].
     ///
     /// # Errors
     /// When it cannot be read.
@@ -42,13 +42,13 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// When there is none, or it cannot be read.
     fn entry(&self, index: u64) -> Result<Vec<u8>, LogError>;
 
-    /// The first index of each entry with one of these hashes; missing ones are left out.
+    /// Returns the first index of each entry with one of these hashes; missing ones are left out.
     ///
     /// # Errors
     /// When the log cannot be read.
     fn find(&self, wanted: &BTreeSet<Digest>) -> Result<BTreeMap<Digest, u64>, LogError>;
 
-    /// The checkpoint that was signed last.
+    /// Returns the last signed checkpoint.
     ///
     /// # Errors
     /// When it exists but cannot be read.
@@ -60,12 +60,12 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// When the log cannot be read.
     fn visit(&self, see: &mut dyn FnMut(&KeptEntry<'_>)) -> Result<(), LogError>;
 
-    /// The number of entries.
+    /// Returns the number of entries.
     fn size(&self) -> u64 {
         self.state().size
     }
 
-    /// The path from an entry to the root of the first `size` entries.
+    /// Returns the path from an entry to the root of the first `size` entries.
     ///
     /// # Errors
     /// When there is no such entry, or the log cannot be read.
@@ -74,7 +74,7 @@ pub trait Log: fmt::Debug + Send + Sync {
         tree::prove_inclusion(&Tree(self), index, size)
     }
 
-    /// The proof that the tree of `old` entries is the beginning of that of `size`.
+    /// Returns the proof that the tree of `old` entries is the beginning of that of `size`.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -82,8 +82,8 @@ pub trait Log: fmt::Debug + Send + Sync {
         tree::prove_consistency(&Tree(self), old, size)
     }
 
-    /// Whether a checkpoint matches this tree: it names the same log, is not longer, and has the
-    /// root that the tree had at its size.
+    /// Returns whether a checkpoint matches this tree: it names the same log, is not longer, and
+    /// has the root that the tree had at its size.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -132,7 +132,7 @@ pub struct Appended {
 
 /// Appends to a log.
 pub trait Appender: fmt::Debug {
-    /// The log, including what was appended.
+    /// Returns the log, including what was appended.
     fn log(&self) -> &dyn Log;
 
     /// Appends those entries that the log does not have yet, in order. Afterwards all of them are

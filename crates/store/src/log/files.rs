@@ -135,13 +135,13 @@ impl Head {
     }
 }
 
-/// The number of complete subtrees of two entries or more.
+/// Returns the number of complete subtrees of two entries or more.
 pub(super) fn node_count(size: u64) -> u64 {
     size - u64::from(size.count_ones())
 }
 
-/// The position in `nodes` of the complete subtree at `level` (1 or more) and `index`: it is
-/// completed by the last entry below it, after all smaller ones.
+/// Returns the position in `nodes` of the complete subtree at `level` (1 or more) and `index`: it
+/// is completed by the last entry below it, after all smaller ones.
 pub(super) fn node_place(level: u32, index: u64) -> u64 {
     let last = ((index + 1) << level) - 1;
     node_count(last) + u64::from(level) - 1

@@ -128,7 +128,7 @@ impl FolderLog {
         ]
     }
 
-    /// The range of an entry in `entries`, including its newline.
+    /// Returns the range of an entry in `entries`, including its newline.
     fn entry_range(&self, index: u64) -> Result<Range<u64>, LogError> {
         self.check_place(index)?;
         let end = |index: u64| {

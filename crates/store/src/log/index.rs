@@ -32,7 +32,7 @@ fn beginning(hash: &Digest) -> u64 {
 }
 
 impl HashIndex {
-    /// The first index of each entry with one of these hashes. `scan` visits all hashes.
+    /// Returns the first index of each entry with one of these hashes. `scan` visits all hashes.
     pub(super) fn find(
         &self,
         wanted: &BTreeSet<Digest>,
@@ -40,9 +40,9 @@ impl HashIndex {
         scan: impl Fn(Scan<'_>) -> Result<(), LogError>,
         read: impl Fn(u64) -> Result<Digest, LogError>,
     ) -> Result<BTreeMap<Digest, u64>, LogError> {
-        let is_again = self.was_asked.swap(true, Ordering::Relaxed);
+        let is_repeated = self.was_asked.swap(true, Ordering::Relaxed);
         let mut found = BTreeMap::new();
-        if !is_again || size > MOST_INDEXED {
+        if !is_repeated || size > MOST_INDEXED {
             scan(&mut |index, hash| {
                 if wanted.contains(&hash) {
                     found.entry(hash).or_insert(index);

@@ -71,7 +71,7 @@ fn options_of(kind: TaskKind, level: Level) -> String {
     canonical_text(&options, Dialect::Kernel).unwrap_or_default()
 }
 
-/// The level in a task's options; the default if they name none.
+/// Returns the level in a task's options; the default if they name none.
 fn level_of(options: &str) -> Level {
     let named = Level::ALL
         .into_iter()

@@ -142,7 +142,7 @@ fn reason(results: &[Checked]) -> String {
     first.unwrap_or_else(|| "it cannot be read".to_owned())
 }
 
-/// The digest of a regular file; `None` for anything else.
+/// Returns the digest of a regular file; `None` for anything else.
 fn file_digest(files: &dyn Files, path: &Path) -> Option<Digest> {
     match files.kind(path).ok()? {
         EntryKind::File => files.digest(path).ok(),

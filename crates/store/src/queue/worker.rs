@@ -214,8 +214,8 @@ fn do_task(
         TaskKind::Replay => Level::Document,
     };
     let place = Path::new(&task.location);
-    let look = || examine(&*(tools.files)(place), &task.location, level);
-    let (content, is_valid, report) = match look() {
+    let examine_place = || examine(&*(tools.files)(place), &task.location, level);
+    let (content, is_valid, report) = match examine_place() {
         Examined::Judged {
             content,
             is_valid,
@@ -238,7 +238,7 @@ fn do_task(
         return Ok(TaskEnd::Result(known));
     }
     Ok(match (tools.replay)(place, lost) {
-        ReplayEnd::Judged { outcome, report } => match look() {
+        ReplayEnd::Judged { outcome, report } => match examine_place() {
             // The replay opened the place on its own.
             Examined::Judged { content: after, .. } if after == content => {
                 TaskEnd::Result(TaskResult {
@@ -308,13 +308,13 @@ mod tests {
             replay: &replay,
         };
         let lost = AtomicBool::new(false);
-        let do_it = || do_task(&connection, &taken[0], tools, &lost).unwrap();
-        let changed = do_it();
+        let run_task = || do_task(&connection, &taken[0], tools, &lost).unwrap();
+        let changed = run_task();
         assert!(
             matches!(&changed, TaskEnd::GivenBack { reason } if reason.contains("changed")),
             "{changed:?}"
         );
-        let end = do_it();
+        let end = run_task();
         assert!(matches!(end, TaskEnd::Result(_)), "{end:?}");
     }
 }

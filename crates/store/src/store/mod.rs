@@ -137,7 +137,7 @@ pub enum StoreError {
 
 /// A store, for reading.
 pub trait StoreReader: QueueReader {
-    /// The job of this run, if there is one.
+    /// Returns the job of this run, if there is one.
     fn job(&self, run_id: &JobRunId, job_id: &JobId) -> Result<Option<JobRecord>, StoreError>;
 
     /// Calls `see` with the steps of a job by (ordinal, step id), each with its number of receipts,
@@ -148,7 +148,7 @@ pub trait StoreReader: QueueReader {
         see: &mut dyn FnMut(StepRecord) -> bool,
     ) -> Result<(), StoreError>;
 
-    /// The job that a plan with this run and key already has.
+    /// Returns the job that a plan with this run and key already has.
     fn posted(
         &self,
         run_id: &JobRunId,
@@ -156,13 +156,13 @@ pub trait StoreReader: QueueReader {
         payload_json: &str,
     ) -> Result<Option<Posted>, StoreError>;
 
-    /// The reason a step failed, if it has a receipt that says so.
+    /// Returns the reason a step failed, if it has a receipt that says so.
     fn failure_of(&self, step_id: &StepId) -> Result<Option<String>, StoreError>;
 
-    /// Whether any step of the run, or of all runs, is not committed yet.
+    /// Returns whether any step of the run, or of all runs, is not committed yet.
     fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError>;
 
-    /// The section with this id.
+    /// Returns the section with this id.
     fn section(&self, section_id: &str) -> Result<Option<SectionRecord>, StoreError>;
 
     /// Those of the sections with these ids that exist.
@@ -171,19 +171,19 @@ pub trait StoreReader: QueueReader {
         found.filter_map(Result::transpose).collect()
     }
 
-    /// The current sections of a file, in order of their lines, widest first.
+    /// Returns the current sections of a file, in order of their lines, widest first.
     fn sections_of_file(&self, path: &str) -> Result<Vec<SectionRecord>, StoreError>;
 
-    /// Every indexed file.
+    /// Returns every indexed file.
     fn indexed_files(&self) -> Result<BTreeMap<String, IndexedFile>, StoreError>;
 
-    /// How many current sections each file has.
+    /// Returns how many current sections each file has.
     fn section_counts(&self) -> Result<BTreeMap<String, u64>, StoreError>;
 
     /// SHA-256 over the ids of all current sections, sorted, one per line.
     fn compute_index_hash(&self) -> Result<Digest, StoreError>;
 
-    /// The symbol of this name.
+    /// Returns the symbol of this name.
     fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError>;
 
     /// Those of the symbols with these names that exist.
@@ -192,17 +192,17 @@ pub trait StoreReader: QueueReader {
         found.filter_map(Result::transpose).collect()
     }
 
-    /// Every symbol, by name.
+    /// Returns every symbol, by name.
     fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError>;
 
-    /// The jobs of the store, of one run, or a single job; by run and job id.
+    /// Returns the jobs of the store, of one run, or a single job; by run and job id.
     fn job_status(
         &self,
         run_id: Option<&JobRunId>,
         job_id: Option<&JobId>,
     ) -> Result<Vec<JobStatus>, StoreError>;
 
-    /// The steps of a job by (ordinal, step id), each with its count of receipts.
+    /// Returns the steps of a job by (ordinal, step id), each with its count of receipts.
     fn job_steps(&self, job_id: &JobId) -> Result<Vec<StepRecord>, StoreError> {
         let mut steps = Vec::new();
         self.visit_steps(job_id, &mut |step| {

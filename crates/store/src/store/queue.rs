@@ -288,7 +288,7 @@ pub trait QueueReader {
         content: &str,
     ) -> Result<Option<TaskResult>, StoreError>;
 
-    /// Whether any task of these kinds has not ended.
+    /// Returns whether any task of these kinds has not ended.
     fn has_open_tasks(&self, kinds: &[TaskKind]) -> Result<bool, StoreError>;
 }
 

@@ -36,7 +36,7 @@ pub struct JobLimits {
 }
 
 impl JobLimits {
-    /// Whether nothing is limited.
+    /// Returns whether nothing is limited.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }

@@ -26,7 +26,7 @@ pub(super) struct OpenEnvelope<'a> {
     statement: Result<Statement, StatementError>,
     named: Arc<[Digest]>,
     signing: Signing,
-    brought: Option<PublicKey>,
+    carried: Option<PublicKey>,
 }
 
 impl<'a> OpenEnvelope<'a> {
@@ -35,7 +35,7 @@ impl<'a> OpenEnvelope<'a> {
             IN_TOTO => Statement::parse(&envelope.payload),
             _ => Err(StatementError::Type),
         };
-        let (signing, brought) = match &statement {
+        let (signing, carried) = match &statement {
             Ok(statement) => read_signing(&statement.predicate_type, &statement.predicate),
             Err(_) => Default::default(),
         };
@@ -51,7 +51,7 @@ impl<'a> OpenEnvelope<'a> {
             message,
             statement,
             signing,
-            brought,
+            carried,
         }
     }
 
@@ -86,10 +86,10 @@ impl Checking<'_> {
         let holds = |key: &PublicKey| key.verifies(&open.message, &signature.sig);
         let hinted = signature.keyid.as_deref();
         let hinted = hinted.and_then(|id| self.key_with_id(id));
-        let brought = open.brought.as_ref();
+        let carried = open.carried.as_ref();
         for key in hinted
             .into_iter()
-            .chain(brought.filter(|key| Some(*key) != hinted))
+            .chain(carried.filter(|key| Some(*key) != hinted))
         {
             self.budget.pay_signature(bytes)?;
             if holds(key) {
@@ -101,7 +101,7 @@ impl Checking<'_> {
         }
         // An envelope with several signatures carries only the key of its first signer.
         let is_only = open.envelope.signatures.len() == 1;
-        if hinted.is_some() || brought.is_some() && is_only {
+        if hinted.is_some() || carried.is_some() && is_only {
             Ok(Maker::Broken)
         } else {
             Ok(Maker::Unknown)

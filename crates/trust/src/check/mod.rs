@@ -232,8 +232,8 @@ fn add_remarks<'a>(
     }
     if let Some((list, _)) = &target.withheld {
         for one in checked {
-            let is_silent = one.signatory.is_some() && !one.note.over.contains(list);
-            if is_silent && one.note.detail.is_none() {
+            let omits_list = one.signatory.is_some() && !one.note.over.contains(list);
+            if omits_list && one.note.detail.is_none() {
                 one.note.detail = Some("the list of what is withheld is not signed".to_owned());
             }
         }

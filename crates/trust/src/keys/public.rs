@@ -34,7 +34,7 @@ impl Algorithm {
 pub struct KeyId(Digest);
 
 impl KeyId {
-    /// The raw bytes.
+    /// Returns the raw bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }

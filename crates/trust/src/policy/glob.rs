@@ -15,8 +15,8 @@ pub fn matches(pattern: &str, text: &str) -> bool {
         for length in 0..=text.len() {
             let before = length.checked_sub(1);
             next[length] = if is_star {
-                let goes_on = |before: usize| next[before] && (crosses || text[before] != '/');
-                reached[length] || before.is_some_and(goes_on)
+                let extends_star = |before: usize| next[before] && (crosses || text[before] != '/');
+                reached[length] || before.is_some_and(extends_star)
             } else {
                 let fits = |before: usize| {
                     let character = text[before];

@@ -39,7 +39,7 @@ pub(super) struct Word {
 }
 
 impl TokenKind {
-    /// The token as messages show it.
+    /// Returns the token as messages show it.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Open => "`(`".to_owned(),
@@ -55,7 +55,7 @@ impl TokenKind {
 }
 
 impl Comparison {
-    /// The operator's sign.
+    /// Returns the operator's sign.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -95,7 +95,7 @@ struct Lexer {
     at: usize,
 }
 
-/// Whether a character may occur in a word without quotes.
+/// Returns whether a character may occur in a word without quotes.
 fn is_word(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !"()=!<>~\"'".contains(c)
 }
@@ -106,9 +106,9 @@ impl Lexer {
     }
 
     fn take_if(&mut self, wanted: char) -> bool {
-        let is_there = self.peek() == Some(wanted);
-        self.at += usize::from(is_there);
-        is_there
+        let is_next = self.peek() == Some(wanted);
+        self.at += usize::from(is_next);
+        is_next
     }
 
     fn fail(&self, at: usize, fault: FilterFault) -> FilterError {

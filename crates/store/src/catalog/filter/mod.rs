@@ -171,7 +171,7 @@ impl Filter {
         parse::parse(text)
     }
 
-    /// The parameters and metrics in the filter, as written.
+    /// Returns the parameters and metrics in the filter, as written.
     pub fn value_names(&self) -> BTreeSet<(Root, Vec<String>)> {
         let mut names = BTreeSet::new();
         self.add_value_names(&mut names);

@@ -8,7 +8,7 @@ use crate::catalog::select::select;
 use crate::catalog::sql::digest_range;
 use crate::catalog::{CatalogError, CatalogReader, Entry, Query, Scalar, Sighting, ValueName};
 
-/// The digest in a column.
+/// Reads the digest in a column.
 pub(super) fn digest_at(row: &Row<'_>, at: usize) -> Result<Digest, CatalogError> {
     let bytes = row.get_ref(at)?.as_blob().map_err(rusqlite::Error::from)?;
     let bytes: [u8; 32] = bytes

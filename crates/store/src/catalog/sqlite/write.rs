@@ -18,7 +18,7 @@ impl SqliteCatalog {
     }
 
     /// Rebuilds the search words of a run whose tags have changed.
-    fn index_again(&self, run: i64) -> Result<(), CatalogError> {
+    fn reindex(&self, run: i64) -> Result<(), CatalogError> {
         match self.reader.entry(run)? {
             Some(entry) => put_words(&self.reader, run, &entry),
             None => Ok(()),
@@ -249,7 +249,7 @@ impl Catalog for SqliteCatalog {
                         .execute(params![run, tag])?;
                 }
                 if count > 0 {
-                    catalog.index_again(run)?;
+                    catalog.reindex(run)?;
                     changed += 1;
                 }
             }

@@ -32,7 +32,7 @@ use runseal_fs::atomic::{WriteError, check_database};
 /// The current time in the format of the columns that are compared.
 const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')";
 
-/// The modifier for SQLite's time functions that means so many seconds from now.
+/// Returns the modifier of SQLite's time functions for a time `seconds` from now.
 fn lease_until(seconds: f64) -> String {
     format!("{seconds:+.3} seconds")
 }
@@ -200,7 +200,7 @@ fn sidecar(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The URI of a file that SQLite may treat as immutable, with special characters escaped.
+/// Returns the URI of a file that SQLite may treat as immutable, with special characters escaped.
 fn immutable_uri(path: &Path) -> String {
     let escaped: String = path
         .as_os_str()

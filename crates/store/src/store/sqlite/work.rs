@@ -128,7 +128,7 @@ impl SqliteStore {
 }
 
 impl SqliteReader {
-    /// Whether any step of the run, or of all runs, is not committed yet.
+    /// Returns whether any step of the run, or of all runs, is not committed yet.
     pub(super) fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT EXISTS(SELECT 1 FROM cassette_steps s
