@@ -141,7 +141,7 @@ impl Tainted {
 pub(super) struct Digits {
     hex: BTreeSet<String>,
     base64: BTreeSet<String>,
-    /// Whether it is UTF-8, which cannot contain a digest in binary.
+    /// Whether it is UTF-8, which in practice contains no digest in binary.
     pub(super) is_text: bool,
 }
 

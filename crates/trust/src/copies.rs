@@ -88,7 +88,7 @@ impl Statement {
 }
 
 impl Subject {
-    /// Returns whether it can be an archive: not a folder, and no other file's name.
+    /// Returns whether it can be an archive: not a folder, and not named like another subject.
     fn may_be_archive(&self) -> bool {
         !self.is_folder() && ![REDACTION, REDACTED, SUMS].contains(&self.name.as_str())
     }

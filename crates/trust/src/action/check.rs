@@ -205,7 +205,7 @@ fn check_contents(predicate: Node<'_>, action: Node<'_>, payloads: Payloads) -> 
         };
         let digest = Digest::parse_hex(&text(said, "sha256")?);
         let digest = digest.map_err(|_| ActionFault::Malformed)?;
-        // A failed call has an error. A digest of an empty response would evade that.
+        // A failed call has an error; the digest of an empty response would hide that.
         let is_nothing = [b"null".as_slice(), b"{}"]
             .iter()
             .any(|bytes| Digest::of(bytes) == digest);
