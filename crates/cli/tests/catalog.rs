@@ -445,7 +445,7 @@ fn bad_input_is_told_where_it_is() {
     refused(&["show", "ab"], 2, &["NOT_FOUND"]);
     refused(&["compare", &desk.digest("one")], 64, &["1 run is named"]);
     refused(&["tag", "all"], 64, &["--add"]);
-    refused(&["tag", "all", "--add", " x"], 64, &["is no tag"]);
+    refused(&["tag", "all", "--add", " x"], 64, &["is not a tag"]);
     refused(&["remove", "nobody"], 2, &["NOT_FOUND"]);
     refused(
         &["list", "--where", "metrics.peak_hz<1e400"],
@@ -502,13 +502,13 @@ fn file_that_is_no_catalogue_or_of_a_later_version_is_left_alone() {
         "text.db",
         "this is a text and no database, whatever its name may say ".repeat(9),
     );
-    refused("text.db", "is no catalogue");
+    refused("text.db", "is not a runseal catalogue");
     // A job store is a database, and another one.
     assert_eq!(
         desk.bench.run(&["job", "init", "--store", "jobs.db"]).code,
         Some(0)
     );
-    refused("jobs.db", "is no catalogue");
+    refused("jobs.db", "is not a runseal catalogue");
     desk.say(&["add", "runs", "--store", "later.db"]);
     let path = desk.bench.path("later.db");
     let mut bytes = fs::read(&path).unwrap();
@@ -603,7 +603,9 @@ fn interrupted(desk: &Desk) {
                 assert_eq!(entry["places"].as_array().unwrap().len(), 1, "{entry}");
             }
         } else {
-            assert!(ran.stderr.contains("no catalogue"), "{ran:?}");
+            let expected = ["there is no catalogue", "is not a runseal catalogue"];
+            let is_expected = expected.iter().any(|fault| ran.stderr.contains(fault));
+            assert!(is_expected, "{ran:?}");
         }
     }
     println!("{before} of {COUNT} entries after six kills");

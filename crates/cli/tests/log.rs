@@ -268,7 +268,7 @@ fn audit_names_gaps_forks_rollbacks_and_changed_entries() {
     refused(
         &audit(&["fork.txt"]),
         1,
-        "fork: fork.txt has another root at 2 entries",
+        "fork: fork.txt and the log have different roots at 2 entries",
     );
     let ran = bench.run(&["log", "prove", "log", "--since", "fork.txt"]);
     refused(&ran, 1, "LOG_FORKED");
@@ -283,7 +283,7 @@ fn audit_names_gaps_forks_rollbacks_and_changed_entries() {
     refused(
         &audit(&["at4.txt"]),
         1,
-        "rollback: at4.txt has 4 entries, and the log only 2",
+        "rollback: at4.txt has 4 entries, the log only 2",
     );
     let ran = bench.run(&["log", "append", "log", "out/r1", "--key", "log.key"]);
     refused(&ran, 2, "LOG_FORKED");
@@ -295,7 +295,7 @@ fn audit_names_gaps_forks_rollbacks_and_changed_entries() {
     changed[20] ^= 1;
     fs::write(bench.path("fork/entries"), &changed).unwrap();
     let ran = bench.run(&["log", "audit", "fork"]);
-    refused(&ran, 1, "entry 0 is not the one that was logged");
+    refused(&ran, 1, "entry 0 differs from the one that was logged");
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn bad_logs_and_checkpoints_are_told_and_nothing_is_written() {
     refused(
         &bench.run(&["log", "append", "nowhere", "out/r0"]),
         2,
-        "LOG: it is no log",
+        "LOG: it is not a log",
     );
     refused(
         &bench.run(&["log", "init", "log", "--origin", "x"]),
@@ -315,7 +315,7 @@ fn bad_logs_and_checkpoints_are_told_and_nothing_is_written() {
     refused(
         &bench.run(&["log", "init", "new", "--origin", "a b"]),
         2,
-        "no white space",
+        "must not contain white space",
     );
     assert!(!bench.path("new").exists());
     keygen(&bench, "curve", "ecdsa-p256", "pem");
@@ -469,7 +469,7 @@ fn log_on_a_server_proves_the_same_bytes_as_one_in_a_folder() {
     let denied = bench.run(&["verify", "out/r1", "--log", &url.replace(secret, "Wr0ng")]);
     refused(&denied, 2, "refuses the name or the password");
     let again = bench.run(&[["log", "init", &url].as_slice(), &origin].concat());
-    refused(&again, 2, "there is a log of this name");
+    refused(&again, 2, "a log with this name exists");
     let other = ["--origin", "example.com/other"];
     ok(bench.run(&[["log", "init", &url].as_slice(), &other].concat()));
     let several = bench.run(&["log", "audit", &url]);

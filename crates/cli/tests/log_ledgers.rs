@@ -197,7 +197,7 @@ fn checkpoint_from_the_future_is_told_and_nothing_is_written() {
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
     assert!(
         ran.stderr
-            .contains("rollback: at5.txt has 5 entries, and the log only 3"),
+            .contains("rollback: at5.txt has 5 entries, the log only 3"),
         "{}",
         ran.stderr
     );

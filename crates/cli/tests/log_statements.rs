@@ -42,7 +42,7 @@ fn run_beside_somebody_elses_statement_is_not_logged() {
     refused(
         &bench.run(&["verify", "out/r4", "--log", proof]),
         1,
-        "the proof is not of this",
+        "the proof is of something else",
     );
     refused(
         &bench.run(&["log", "verify", proof, "out/r4"]),
@@ -77,7 +77,7 @@ fn run_beside_somebody_elses_statement_is_not_logged() {
     refused(
         &bench.run(&["log", "append", "log", "out/r1"]),
         2,
-        "SIGNATURES: the statement's signature does not hold",
+        "SIGNATURES: the statement's signature is broken",
     );
     ok(bench.run(&["log", "verify", proof, "--log-key", &vkey]));
 }

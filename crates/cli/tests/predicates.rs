@@ -55,7 +55,7 @@ fn is_trusted(bench: &Bench, predicate: &str) {
     bench.write("trust.toml", policy.replace("\n[[rule]]\n", &named));
     let said = ok(bench.run(&verify));
     assert!(said.contains("over SHA256SUMS.txt"), "{said}");
-    assert!(!said.contains("no ai-agent-action"), "{said}");
+    assert!(!said.contains("not a valid ai-agent-action"), "{said}");
 }
 
 #[test]

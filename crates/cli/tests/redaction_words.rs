@@ -46,7 +46,7 @@ fn bad_input_is_told_and_nothing_is_written() {
     refused(
         bench.run(&["redact", "out/r1", "--match", "(", "-o", "copy"]),
         64,
-        "no pattern",
+        "is not a pattern",
     );
     bench.write("bad.seed", "0".repeat(64));
     let with = |seed: &str| {
@@ -64,7 +64,7 @@ fn bad_input_is_told_and_nothing_is_written() {
     refused(
         with("bad.seed"),
         2,
-        "SEED: the seed is not that of this bundle",
+        "SEED: the seed belongs to another bundle",
     );
     bench.write("none.seed", "hello");
     refused(with("none.seed"), 2, "SEED: ");
@@ -301,7 +301,7 @@ fn places_are_told_by_their_own_names() {
     starts(
         &unredact("numbers", "price.json"),
         2,
-        "CHANGED: `SEALING_SPEC.md` is not what was sealed",
+        "CHANGED: `SEALING_SPEC.md` differs from what was sealed",
     );
 }
 

@@ -532,7 +532,7 @@ fn token_of_an_unknown_authority_or_for_another_purpose_is_not_believed() {
         "--timestamp-roots",
         "other-ca.pem",
     ]));
-    assert!(fault(&bench, "trust.toml").contains("no root of the policy stands behind"));
+    assert!(fault(&bench, "trust.toml").contains("no root of the policy vouches for"));
     // The right root, and every byte of the token flipped: refused, or it says the same.
     bench.write("trust.toml", &honest);
     fs::write(bench.path("ca2.pem"), &ca).unwrap();
@@ -815,7 +815,7 @@ fn policy_with_a_fault_is_refused_with_its_line() {
     assert_eq!((verify.code, verify.stdout.as_str()), (Some(2), ""));
     let before = bench.read("trust.toml");
     let twice = bench.run(&["trust", "add", "trust.toml", "eve", "--key", "ada.pub"]);
-    refused(&twice, "POLICY: the key is already that of `ada`");
+    refused(&twice, "POLICY: the key already belongs to `ada`");
     assert_eq!(bench.read("trust.toml"), before);
     refused(&bench.run(&["trust", "init", "trust.toml"]), "WRITE: ");
     assert_eq!(bench.run(&["trust", "check", "none.toml"]).code, Some(2));

@@ -278,7 +278,7 @@ fn rule_for_a_path_holds_however_the_path_is_spelled() {
         .current_dir(bench.path(""))
         .status();
     assert!(tar.unwrap().success());
-    refused(&verify(&bench, "a.tar!/prod/r1"), "names choose no rule");
+    refused(&verify(&bench, "a.tar!/prod/r1"), "names select no rule");
     // Whoever keeps the policy elsewhere is told, not passed on to the next rule.
     bench.write("other/trust.toml", bench.read("trust.toml"));
     let ran = bench.run(&["verify", "prod/r1", "--trust", "other/trust.toml"]);
@@ -430,7 +430,7 @@ fn statement_of_ours_about_several_runs_counts_for_its_own_subject_alone() {
     ok(verify(&bench, "out/r1"));
     refused(
         &verify(&bench, "out/r2"),
-        "it names this beside its own subject",
+        "it names this next to its own subject",
     );
 }
 

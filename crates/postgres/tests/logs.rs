@@ -263,7 +263,7 @@ fn database_refuses_what_makes_a_log_less_and_audit_names_what_was_forced() {
     };
     assert_eq!(found(), "");
     force("UPDATE log_entries SET entry = decode('7b7d', 'hex') WHERE place = 3");
-    assert!(found().contains("entry 3 is not the one that was logged"));
+    assert!(found().contains("entry 3 differs from the one that was logged"));
     let whole = String::from_utf8(entry(3)).unwrap();
     force(&format!(
         "UPDATE log_entries SET entry = convert_to('{whole}', 'UTF8') WHERE place = 3"
@@ -276,10 +276,10 @@ fn database_refuses_what_makes_a_log_less_and_audit_names_what_was_forced() {
     force("UPDATE logs SET size = 8");
     let said = found();
     assert!(
-        said.contains("rollback: kept has 9 entries, and the log only 8"),
+        said.contains("rollback: kept has 9 entries, the log only 8"),
         "{said}"
     );
-    assert!(said.contains("the log's root is not that of its entries"));
+    assert!(said.contains("the log's root does not match its entries"));
     assert!(matches!(
         PostgresAppender::open(&url),
         Err(LogError::NoLog(_))

@@ -27,24 +27,24 @@ use super::select::{Drop, Places, find_visible_names, select};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::staging::{Place, Rights, Staging};
 
-/// What a redaction would withhold.
+/// What a redaction will withhold.
 #[derive(Debug)]
 pub struct RedactionPlan {
     places: Places,
     /// The places, in order.
     pub withheld: Vec<Withheld>,
-    /// Rules of the format that can no longer be checked then.
+    /// Rules of the format that can then no longer be checked.
     pub unchecked: Vec<&'static str>,
-    /// Names of files and members that match a given regular expression and remain visible in the
-    /// copy: names are not withheld.
+    /// Names of files and members that match a given regular expression and stay visible, because
+    /// names are not withheld.
     pub visible_names: BTreeSet<String>,
-    /// Places that the copy shows and that hold a withheld text.
+    /// Places in the copy that contain a withheld text.
     pub repeated: BTreeSet<String>,
     /// Names of files that state a digest of something withheld.
     pub telling_names: BTreeSet<String>,
-    /// What is looked for in what accompanies a copy.
+    /// The texts to look for in files that accompany a copy.
     texts: WithheldTexts,
-    /// Places that the copy shows and that could not be searched: compressed, encrypted, pictures.
+    /// Places in the copy that could not be searched: compressed, encrypted, pictures.
     pub unsearched: BTreeSet<String>,
 }
 
@@ -68,7 +68,7 @@ pub fn plan_redaction(original: &Original, drops: &[Drop]) -> Result<RedactionPl
     })
 }
 
-/// The visible part of `value`, with the keys that open it.
+/// Returns the visible part of `value`, with the keys that open it.
 fn show(
     value: &Value,
     key: &Key,
@@ -116,7 +116,7 @@ fn show(
     })
 }
 
-/// The replacement of a file's piece in a copy, by the piece's number.
+/// Returns the replacement of a piece of a file by the piece's number, if it has one.
 pub(super) type PieceReplacements<'a> = &'a dyn Fn(usize) -> Option<&'a [u8]>;
 
 /// The replacement of a withheld piece.
@@ -189,7 +189,7 @@ impl CopyFiles {
         Ok(())
     }
 
-    /// Verifies the copy as anybody would, and publishes it.
+    /// Verifies the copy as anyone would, and publishes it.
     pub(super) fn publish(self, out: &Path) -> Result<(u64, u64), RedactError> {
         let how = (Place::Free, Rights::ReadOnly);
         self.staging.publish(out, how, |staged| {
@@ -206,7 +206,7 @@ impl CopyFiles {
     }
 }
 
-/// The salts for what a plan withholds of one document, for tokens.
+/// The salts for the values that a plan withholds from one document, for tokens.
 struct DocumentSalts<'a> {
     original: &'a Original,
     plan: &'a RedactionPlan,
@@ -224,11 +224,11 @@ impl Withholding for DocumentSalts<'_> {
 }
 
 impl RedactionPlan {
-    /// The document at `path` as an SD-JWT without what the plan withholds, and the disclosures for
-    /// each withheld value.
+    /// Returns the document at `path` as an SD-JWT without what the plan withholds, and the
+    /// disclosure of each withheld value.
     ///
     /// # Errors
-    /// When the document is not visible or has no such form, or the key does not sign.
+    /// When the document is not visible or has no such form, or the signer fails.
     pub fn encode_sd_jwt(
         &self,
         original: &Original,
@@ -260,7 +260,7 @@ impl RedactionPlan {
         }
     }
 
-    /// Whether bytes that accompany a copy contain something withheld, or a digest of it.
+    /// Returns whether bytes that accompany a copy contain something withheld, or a digest of it.
     pub fn gives_away(&self, original: &Original, bytes: &[u8]) -> bool {
         gives_away(original, &self.places, bytes) || self.texts.are_in(bytes)
     }
@@ -269,10 +269,10 @@ impl RedactionPlan {
 /// The content of a copy.
 #[derive(Debug)]
 pub struct CopyContents {
-    /// Documents, with markers in place of withheld values, and the two that every copy has, in
-    /// stored form.
+    /// Documents in stored form, with markers instead of withheld values, and the two documents
+    /// that every copy has.
     pub documents: BTreeMap<String, Vec<u8>>,
-    /// Files that are copied unchanged, except for zeros in place of withheld pieces.
+    /// Files that are copied unchanged, except for zeros instead of withheld pieces.
     pub copied: Vec<CopiedFile>,
 }
 
@@ -283,11 +283,11 @@ pub struct CopiedFile {
     pub from: String,
     /// Its path in the copy.
     pub to: String,
-    /// The pieces that are withheld.
+    /// The withheld pieces.
     pub blank: BTreeSet<usize>,
 }
 
-/// The content of the planned copy.
+/// Returns the content of the planned copy.
 ///
 /// # Errors
 /// When a document has no canonical form, which cannot happen for a sealed one.
@@ -347,7 +347,7 @@ pub fn render_copy(original: &Original, plan: &RedactionPlan) -> Result<CopyCont
     Ok(contents)
 }
 
-/// Writes the planned copy; returns how many values it withholds, of how many.
+/// Writes the planned copy. Returns how many values it withholds, and of how many.
 ///
 /// # Errors
 /// When `out` exists or cannot be written.
@@ -368,7 +368,7 @@ pub fn redact_bundle(
     files.publish(out)
 }
 
-/// Whether a file's bytes and key give the sealed commitment.
+/// Returns whether a file's bytes and key match the sealed commitment.
 pub(super) fn is_sealed_file(redaction: &Redaction, path: &str, key: &Key, bytes: &[u8]) -> bool {
     let Some(file) = redaction.file(path) else {
         return false;

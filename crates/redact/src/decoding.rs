@@ -1,9 +1,9 @@
-//! Decodes what texts are written in: escapes, percent signs, hex and base64. What is malformed stays
-//! as it is, for this is for searching.
+//! Decodes the encodings of texts: escapes, percent signs, hex and base64. It serves a search, so
+//! malformed parts are kept unchanged.
 
 use std::borrow::Cow;
 
-/// A text without the escapes of JSON, JavaScript, XML and shells.
+/// Returns a text without the escapes of JSON, JavaScript, XML and shells.
 pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     if !text.contains('\\') && !text.contains("&#") {
         return Cow::Borrowed(text);
@@ -24,7 +24,8 @@ pub(super) fn unescape(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// The letter that an escape at the beginning of `text` stands for, and the length of the escape.
+/// Returns the letter that an escape at the beginning of `text` represents, and the escape's
+/// length.
 fn read_escape(text: &str) -> Option<(Option<char>, usize)> {
     let code = |digits: &str, radix: u32| char::from_u32(u32::from_str_radix(digits, radix).ok()?);
     if let Some(rest) = text.strip_prefix("&#") {
@@ -80,7 +81,7 @@ pub(super) fn decode_hex(digits: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Decodes either alphabet. Letters at the end that are not enough for a byte are left out.
+/// Decodes either alphabet. Letters at the end that do not make up a byte are dropped.
 pub(super) fn decode_base64(letters: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(letters.len() * 3 / 4);
     let (mut held, mut bits) = (0_u32, 0);

@@ -1,4 +1,4 @@
-//! Digests as texts and bytes state them: all of them, or their first digits.
+//! Digests stated in texts and bytes: whole ones, or their first digits.
 
 use std::collections::BTreeSet;
 
@@ -6,23 +6,23 @@ use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
 use runseal_trust::encoding::encode_base64;
 
-/// The fewest digits of a digest that count as one: our formats use 8, 16 and 64.
+/// The fewest digits that count as a digest: our formats use 8, 16 and 64.
 const FEWEST: usize = 8;
 
-/// Characters of a whole digest in base64, without the padding.
+/// The length of a whole digest in base64, without padding.
 const BASE64: usize = 43;
-/// What the last of them can be: it stands for four bits.
+/// The possible last characters, which encode four bits.
 const LAST_OF_BASE64: &[u8] = b"AEIMQUYcgkosw048";
 
-/// Digests that may not be shown.
+/// Digests that must not be shown.
 #[derive(Debug)]
 pub(super) struct Tainted {
     hex: BTreeSet<String>,
-    /// Beginnings of digests, where no more is known.
+    /// The first digits of digests of which no more is known.
     beginnings: BTreeSet<String>,
     base64: BTreeSet<String>,
     raw: BTreeSet<[u8; 32]>,
-    /// Which pairs of bytes a digest begins with: most places of a file are passed over by that.
+    /// The pairs of bytes with which a digest begins; most positions in a file are skipped by this.
     first_bytes: Vec<bool>,
 }
 
@@ -53,7 +53,7 @@ impl Tainted {
             .insert(plain.replace('+', "-").replace('/', "_"));
     }
 
-    /// Adds digits that a format makes itself: all of a digest, or its beginning.
+    /// Adds the digits of an id that a format derives: a whole digest, or its beginning.
     pub(super) fn add_digits(&mut self, digits: &str) {
         match Digest::parse_hex(digits) {
             Ok(digest) => self.add(&digest),
@@ -70,7 +70,7 @@ impl Tainted {
         self.add(&Digest::of(&[bytes, b"\n"].concat()));
     }
 
-    /// Every digest that our formats make of a value.
+    /// Adds every digest that our formats compute of a value.
     pub(super) fn add_value(&mut self, value: &Value) {
         for dialect in [Dialect::Jcs, Dialect::Kernel, Dialect::Job] {
             if let Ok(bytes) = canonical_bytes(value, dialect) {
@@ -80,7 +80,7 @@ impl Tainted {
         if let Value::String(text) = value {
             self.add_bytes(text.to_lossy().as_bytes());
         }
-        // A digest of an object stands in the object itself as a rule, and leaves itself out.
+        // An object usually contains its own digest, computed without that member.
         if let Value::Object(members) = value {
             for (name, member) in members {
                 let Value::String(text) = member else {
@@ -101,7 +101,7 @@ impl Tainted {
         }
     }
 
-    /// Whether digits that were found in a text are those of one of them.
+    /// Returns whether any of the digits found in a text are of a tainted digest.
     pub(super) fn has(&self, digits: &Digits) -> bool {
         let is_hex = |run: &String| match run.len() {
             ..=64 => {
@@ -121,7 +121,7 @@ impl Tainted {
         digits.hex.iter().any(is_hex) || digits.base64.iter().any(is_base64)
     }
 
-    /// Whether the bytes hold one of them as it is computed: 32 bytes.
+    /// Returns whether the bytes contain a tainted digest in binary: 32 bytes.
     pub(super) fn is_raw_in(&self, bytes: &[u8]) -> bool {
         let mut windows = bytes.windows(32);
         windows.any(|window| {
@@ -130,18 +130,18 @@ impl Tainted {
         })
     }
 
-    /// Whether a text or bytes state one of them.
+    /// Returns whether a text or bytes state a tainted digest.
     pub(super) fn is_in(&self, text: &[u8]) -> bool {
         self.has(&digits_in(text)) || self.is_raw_in(text)
     }
 }
 
-/// What could be digests, or the beginnings of digests, in a text.
+/// The possible digests, or beginnings of digests, in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Digits {
     hex: BTreeSet<String>,
     base64: BTreeSet<String>,
-    /// Whether it is UTF-8: then 32 bytes of a digest do not stand in it as they are.
+    /// Whether it is UTF-8, which in practice contains no digest in binary.
     pub(super) is_text: bool,
 }
 
@@ -151,8 +151,8 @@ impl Digits {
     }
 }
 
-/// The runs of at least `least` bytes that `fits` holds for. A byte that does not fit ends every run
-/// across it, so looking from the far end of where a run would have to reach passes over most bytes.
+/// Returns the runs of at least `least` bytes for which `fits` is true. Each window is searched
+/// from its end: a byte that does not fit rules out every run across it, so most bytes are skipped.
 fn runs(text: &[u8], least: usize, fits: impl Fn(u8) -> bool) -> impl Iterator<Item = &[u8]> {
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_those_that_splitting_gives() {
+    fn runs_equal_those_from_splitting() {
         let mut state = 7_u32;
         for length in 0..400 {
             let text: Vec<u8> = (0..length)
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_is_found_in_every_common_spelling() {
+    fn digest_in_any_common_spelling_is_found() {
         let digest = Digest::of(b"PIN4711");
         let mut tainted = Tainted::default();
         tainted.add(&digest);

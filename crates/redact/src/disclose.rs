@@ -27,7 +27,7 @@ use runseal_fs::directory::{DirectorySource, RootLink};
 
 const VERSION: &str = "1.0.0";
 
-/// A disclosure of places in a bundle: each value with the key that opens it and nothing else.
+/// Makes a disclosure of places in a bundle: each value with only the key that opens it.
 ///
 /// # Errors
 /// When a place does not exist.
@@ -70,7 +70,7 @@ pub fn disclose_values(original: &Original, places: &[String]) -> Result<Value, 
     ]))
 }
 
-/// The pieces of a large file that overlap `range`, each with the key that opens it.
+/// Returns the pieces of a large file that overlap `range`, each with the key that opens it.
 fn disclose_pieces(
     original: &Original,
     path: &str,
@@ -114,13 +114,13 @@ fn reveal(
         };
         let (found, _) = commit_value(value, key).map_err(|error| error.to_string())?;
         if found != sealed {
-            return Err("the value is not the one that was sealed".to_owned());
+            return Err("the value differs from the sealed one".to_owned());
         }
         *shown = value.clone();
         *opening = Opening::Whole(key.clone());
         return Ok(());
     };
-    let missing = || "the place is not in the copy, or stands in a withheld one".to_owned();
+    let missing = || "the place is not in the copy, or is inside a withheld one".to_owned();
     match (shown, opening) {
         (Value::Object(values), Opening::Members(_, openings)) => {
             let name = JsonString::from(step.as_str());
@@ -154,7 +154,7 @@ impl DisclosingCopy {
         if let Err(SourceError::NotFound { .. }) = source.open(&safe(REDACTED)?) {
             return Err(RedactError::NoCopy);
         }
-        // A value is put only into what holds: otherwise nobody could tell whose fault is whose.
+        // Values are added only to a valid copy: otherwise it would be unclear who caused a fault.
         let report = run_rules(&RULES, &RedactedView::collect(&source)?, Level::Form);
         if let Some(finding) = report.findings().first() {
             let place = finding.place.label().unwrap_or(REDACTED);
@@ -221,7 +221,8 @@ impl DisclosingCopy {
                 let opening = opening.ok_or_else(|| place("it is not shown".to_owned()))?;
                 reveal(
                     (&mut document, opening),
-                    &pointer_steps(pointer).ok_or_else(|| place("it is no pointer".to_owned()))?,
+                    &pointer_steps(pointer)
+                        .ok_or_else(|| place("it is not a pointer".to_owned()))?,
                     value,
                     &key,
                 )
@@ -235,7 +236,7 @@ impl DisclosingCopy {
                 let sealed = self.redaction.file(path);
                 let sealed = sealed.filter(|file| file.kind.has_values());
                 if found.is_none() || sealed.map(|file| file.commitment) != found {
-                    return Err(place("the value is not the one that was sealed".to_owned()));
+                    return Err(place("the value differs from the sealed one".to_owned()));
                 }
                 self.changed.insert(path.to_owned(), value.clone());
                 self.show_whole(path, key);
@@ -244,7 +245,7 @@ impl DisclosingCopy {
                 let bytes =
                     decode_base64(encoded).ok_or_else(|| fail("its base64 is malformed"))?;
                 if !is_sealed_file(&self.redaction, path, &key, &bytes) {
-                    return Err(place("the file is not the one that was sealed".to_owned()));
+                    return Err(place("the file differs from the sealed one".to_owned()));
                 }
                 let is_large = self.kind(path) == FileKind::Chunks;
                 let pieces = is_large.then(|| read_pieces(&mut bytes.as_slice(), path, |_| ()));
@@ -284,7 +285,7 @@ impl DisclosingCopy {
             ChunkOpening::Withheld(sealed)
                 if *sealed == commit_bytes(&Digest::of(&bytes), &key.salt()) => {}
             ChunkOpening::Withheld(_) => {
-                return Err("the bytes are not those that were sealed".to_owned());
+                return Err("the bytes differ from the sealed ones".to_owned());
             }
             ChunkOpening::Shown(_) => return Err(withheld()),
         }
@@ -303,10 +304,10 @@ impl DisclosingCopy {
     }
 }
 
-/// Adds disclosed values to a new copy; returns how many it still withholds, of how many.
+/// Adds disclosed values to a new copy. Returns how many it still withholds, and of how many.
 ///
 /// # Errors
-/// When a value is not the one that was sealed at its place, or the place is not withheld.
+/// When a value differs from the one sealed at its place, or the place is not withheld.
 pub fn unredact_copy(
     copy: &Path,
     disclosure: &[u8],
@@ -320,7 +321,7 @@ pub fn unredact_copy(
         .get("values")
         .filter(|_| version == Some(VERSION))
     else {
-        let fault = "it is no disclosure of version 1.0.0".to_owned();
+        let fault = "it is not a disclosure of version 1.0.0".to_owned();
         return Err(RedactError::Disclosure(fault));
     };
     let mut revealing = DisclosingCopy::open(copy)?;

@@ -1,11 +1,12 @@
 //! Finds every digest that would reveal a withheld value, wherever it occurs.
 //!
-//! Whoever has a digest of a short value can try all values. So of everything that is withheld, and
-//! of everything that holds something withheld, all digests that our formats make are computed,
-//! and each place that states one of them, whole or by its first eight digits or more, is
-//! withheld too; until nothing more is found. Digests of more than one value are named by the format.
-//! What our own programs write about a value elsewhere is in the format's table of derivations, and is
-//! found by its place; and with a digest goes the size beside it, which tells `true` from `false`.
+//! Whoever has a digest of a short value can try all values. So every digest that our formats
+//! compute is computed for each withheld value and for everything that contains one. Each place
+//! that states such a digest, whole or at least its first eight digits, is withheld too; this
+//! repeats until nothing more is found. Digests over several values are named by the format. What
+//! our own programs write about a value elsewhere is listed in the format's table of derivations
+//! and found by its place. The size next to a withheld digest is withheld too: a size is enough to
+//! distinguish `true` from `false`.
 
 use std::collections::BTreeSet;
 
@@ -21,16 +22,16 @@ use super::digits::Tainted;
 use super::original::{Content, Original, read_pieces, safe};
 use super::select::{Places, walk};
 
-/// Why places are withheld that nobody named.
+/// The reasons for withholding places that were not requested.
 const DIGEST: &str = How::Digest.reason();
 const SIZE: &str = How::Size.reason();
 
-/// Whether a place is withheld because of another one.
+/// Returns whether a place is withheld because of another one.
 pub fn is_derived_reason(reason: &str) -> bool {
     How::ALL.iter().any(|how| how.reason() == reason)
 }
 
-/// The digests of what is withheld, and of everything that contains it.
+/// Returns the digests of withheld values, and of everything that contains them.
 fn taint(original: &Original, places: &Places) -> Tainted {
     let mut tainted = Tainted::default();
     for (path, file) in &original.files {
@@ -70,8 +71,8 @@ fn taint(original: &Original, places: &Places) -> Tainted {
     tainted
 }
 
-/// Digits of ids that every copy shows. Sealing did not derive them from anything that can be
-/// withheld.
+/// Returns the digits of ids that every copy shows. Sealing does not derive them from anything that
+/// can be withheld.
 fn shown_digits(original: &Original) -> BTreeSet<String> {
     let mut shown = BTreeSet::new();
     for (path, pointers) in original.format.stays {
@@ -84,9 +85,9 @@ fn shown_digits(original: &Original) -> BTreeSet<String> {
     shown
 }
 
-/// Adds the places that reveal something, until there are no more. Returns those of them that hold
-/// something of a withheld value: lists that go because of their order hold other values too, about
-/// which everything may be shown elsewhere.
+/// Adds the places that reveal something, until there are no more. Returns those that contain
+/// something of a withheld value. The others are lists withheld because of their order: they
+/// contain other values, which may be shown elsewhere.
 pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, RedactError> {
     let mut causes = places.clone();
     let tables = original.format.derivations.iter().copied().flatten();
@@ -104,7 +105,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, R
             }
             match (original.documents.get(path), &file.content) {
                 (Some(document), _) => walk(document, "", &mut |place, value| {
-                    let names_one = match value {
+                    let states_digest = match value {
                         Value::String(text) => tainted.is_in(text.to_lossy().as_bytes()),
                         // A member's name cannot be withheld alone.
                         Value::Object(members) => {
@@ -114,7 +115,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, R
                         _ => false,
                     };
                     let is_known = || known.contains(&(path.clone(), Some(place.to_owned())));
-                    if names_one && !places.covers(path, Some(place)) && !is_known() {
+                    if states_digest && !places.covers(path, Some(place)) && !is_known() {
                         found.push((path.clone(), Some(place.to_owned())));
                     }
                 }),
@@ -134,7 +135,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, R
                 (None, Content::Document(_)) => {}
             }
         }
-        // Bytes are read again for this, so everything else comes first.
+        // This reads the bytes again, so everything else comes first.
         if found.is_empty() && !add_sizes(original, places, &mut causes)? {
             found = search_bytes(original, places, &tainted)?;
             if found.is_empty() {
@@ -148,7 +149,7 @@ pub(super) fn hunt(original: &Original, places: &mut Places) -> Result<Places, R
     }
 }
 
-/// The files, other than documents and large ones, that hold 32 bytes of a digest as they are.
+/// Returns the files, other than documents and large files, that contain a digest in binary.
 fn search_bytes(
     original: &Original,
     places: &Places,
@@ -165,12 +166,12 @@ fn search_bytes(
     Ok(found)
 }
 
-/// Names of digests of contents, of the sizes that stand beside them, and of sums of these.
+/// Names of members with digests of contents, with the sizes next to them, and with sums of sizes.
 const CONTENT_DIGESTS: [&str; 3] = ["sha256", "expected_hash", "content_hash"];
 const SIZES: [&str; 2] = ["bytes", "size_bytes"];
 const TOTALS: [&str; 2] = ["total_bytes", "total_output_bytes"];
 
-/// Whether anything of a place is withheld.
+/// Returns whether anything of a place is withheld.
 fn is_touched(places: &Places, (path, pointer): &OwnedPlace) -> bool {
     match pointer.as_deref() {
         None => places.touches(path),
@@ -178,7 +179,7 @@ fn is_touched(places: &Places, (path, pointer): &OwnedPlace) -> bool {
     }
 }
 
-/// Adds what our own programs wrote about withheld places elsewhere; whether there was any.
+/// Adds what our own programs wrote elsewhere about withheld places. Returns whether there was any.
 fn add_derived(
     original: &Original,
     derived: &[Derived],
@@ -202,12 +203,13 @@ fn add_derived(
         let others = of.iter().filter(|_| row.how == How::Same).chain(told);
         for place in others {
             let (path, pointer) = (place.0.as_str(), place.1.as_deref());
-            // Somebody chose what of it is shown.
+            // The user chose which parts of it are shown.
             if row.how == How::Repeated && is_touched(places, place) {
                 continue;
             }
-            // What every copy shows stays where something larger is withheld; where the very value
-            // was named, nothing is gained by withholding it here alone.
+            // What every copy shows stays visible if the cause is only part of something withheld.
+            // If the cause itself is listed, withholding it there alone gains nothing, and `add`
+            // fails.
             let stays = original.format.conflict(path, pointer);
             if stays.is_some() && !causes.has(&cause.0, cause.1.as_deref()) {
                 continue;
@@ -221,7 +223,8 @@ fn add_derived(
     Ok(is_new)
 }
 
-/// Adds to places that hold the same value what is withheld of the others.
+/// Takes places with the same value, and withholds in each of them the parts that are withheld in
+/// any.
 fn add_parts<'a>(
     original: &Original,
     all: impl Iterator<Item = &'a OwnedPlace> + Clone,
@@ -253,8 +256,8 @@ fn add_parts<'a>(
     Ok(is_new)
 }
 
-/// The places that state the digest of something which the copy shows, as the format demands. They
-/// give nothing away; and if they went because something withheld has the same digest, that would.
+/// Returns the places where the format demands the digest of something that the copy shows. They
+/// reveal nothing; but withholding them because something withheld has the same digest would.
 fn find_known_digests(
     original: &Original,
     derived: &[Derived],
@@ -290,7 +293,7 @@ fn find_known_digests(
     known
 }
 
-/// Adds sizes beside withheld digests, with their sums; whether there was any.
+/// Adds sizes next to withheld digests, and their sums. Returns whether there were any.
 fn add_sizes(
     original: &Original,
     places: &mut Places,
@@ -331,11 +334,11 @@ fn add_sizes(
     Ok(is_new)
 }
 
-/// Bytes at the end of a piece that are searched again with the next one: a digest may stand on
-/// both sides of the border.
+/// Bytes at the end of a piece that are searched again with the next one: a digest may cross the
+/// border.
 const BORDER: usize = 128;
 
-/// The pieces of a large file that contain a digest which must not be visible.
+/// Returns the pieces of a large file that contain a digest which must not be visible.
 fn search_pieces(
     original: &Original,
     path: &str,
@@ -359,7 +362,8 @@ fn search_pieces(
     Ok(found)
 }
 
-/// Files whose names in the copy state a digest of something withheld: names are not withheld.
+/// Returns the files whose names in the copy state a digest of something withheld: names are not
+/// withheld.
 pub(super) fn find_telling_names(original: &Original, causes: &Places) -> BTreeSet<String> {
     let tainted = taint(original, causes);
     let names = original
@@ -370,8 +374,8 @@ pub(super) fn find_telling_names(original: &Original, causes: &Places) -> BTreeS
     names.map(str::to_owned).collect()
 }
 
-/// Whether bytes that accompany a copy, such as a signature's statement, contain a digest of
-/// something withheld.
+/// Returns whether bytes that accompany a copy, such as a signature's statement, contain a digest
+/// of something withheld.
 pub(super) fn gives_away(original: &Original, places: &Places, bytes: &[u8]) -> bool {
     taint(original, places).is_in(bytes)
 }

@@ -37,7 +37,7 @@ pub use sealing::{
 };
 pub use select::{Drop, DropKind};
 
-/// Why nothing was redacted. Nothing is left behind.
+/// Why nothing was redacted. No files are left behind.
 #[derive(Debug, Error)]
 pub enum RedactError {
     /// It could not be read.
@@ -52,47 +52,47 @@ pub enum RedactError {
     /// The bundle was not sealed for redaction.
     #[error("it was not sealed with --redactable")]
     NotRedactable,
-    /// It is a redacted copy already.
+    /// It is already a redacted copy.
     #[error("it is a redacted copy; redact the bundle that was sealed")]
     AlreadyRedacted,
-    /// It is no redacted copy.
-    #[error("it is no redacted copy: it has no REDACTED.json")]
+    /// It is not a redacted copy.
+    #[error("it is not a redacted copy: it has no REDACTED.json")]
     NoCopy,
     /// Its commitment is malformed.
     #[error("its REDACTION.json cannot be used: {0}")]
     Commitment(String),
     /// The seed belongs to another bundle.
-    #[error("the seed is not that of this bundle")]
+    #[error("the seed belongs to another bundle")]
     WrongSeed,
     /// It is not a seed.
-    #[error("`{0}` is no seed: 64 lower-case hex digits")]
+    #[error("`{0}` is not a seed: expected 64 lower-case hex digits")]
     NoSeed(PathBuf),
     /// A file has changed since it was sealed.
-    #[error("`{0}` is not what was sealed")]
+    #[error("`{0}` differs from what was sealed")]
     Changed(String),
-    /// A place that matches nothing.
-    #[error("`{0}` fits nothing in the bundle")]
+    /// A place matches nothing.
+    #[error("`{0}` matches nothing in the bundle")]
     FitsNothing(String),
-    /// A pattern that is not valid.
-    #[error("`{pattern}` is no pattern: {fault}")]
+    /// A pattern is invalid.
+    #[error("`{pattern}` is not a pattern: {fault}")]
     Pattern {
         /// The pattern as it was given.
         pattern: String,
         /// What is wrong with it.
         fault: String,
     },
-    /// A place that must be visible in every copy.
-    #[error("`{place}` must stay: it {conflict}")]
+    /// A place must be visible in every copy.
+    #[error("`{place}` must stay visible: it {conflict}")]
     Stays {
         /// The place, as people name it.
         place: String,
         /// Why it would have to be withheld.
         conflict: String,
     },
-    /// The file of values to disclose is not valid.
+    /// The file of values to disclose is invalid.
     #[error("the disclosure cannot be used: {0}")]
     Disclosure(String),
-    /// A document that cannot be exported as a token.
+    /// A document cannot be exported as a token.
     #[error("the document cannot be written as an SD-JWT: {0}")]
     Token(String),
     /// The copy does not verify, which is a bug in this program.
@@ -102,10 +102,10 @@ pub enum RedactError {
     #[error("it cannot be sealed so that parts can be withheld: {0}")]
     NoCommitment(String),
     /// A document of the original already looks redacted.
-    #[error("`{0}` holds a member named `runseal.redacted`, which marks withheld values")]
+    #[error("`{0}` has a member named `runseal.redacted`, which marks withheld values")]
     LooksRedacted(String),
     /// The system provides no random bytes.
-    #[error("no random bytes could be had: {0}")]
+    #[error("cannot get random bytes: {0}")]
     Random(String),
     /// A file could not be copied.
     #[error("`{path}` could not be copied")]

@@ -1,5 +1,5 @@
-//! Selects places by a regular expression: values, files and pieces of files in which it is found, in
-//! whatever spelling.
+//! Selects places by a regular expression: values, files and pieces of files that contain a match
+//! in any spelling.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -59,14 +59,15 @@ pub(super) fn select_match(
             is_selected = true;
         }
     }
-    match is_selected {
-        true => Ok(()),
-        false => Err(RedactError::FitsNothing(text.to_owned())),
+    if is_selected {
+        Ok(())
+    } else {
+        Err(RedactError::FitsNothing(text.to_owned()))
     }
 }
 
-/// The pieces of texts that are spread over the elements of an array, where the pattern matches
-/// across them.
+/// Returns the pieces of a text spread over the elements of an array, if the pattern matches across
+/// them.
 fn match_pieces<'a>(
     elements: impl Iterator<Item = (String, &'a Value)>,
     pattern: &Regex,
@@ -87,12 +88,12 @@ fn match_pieces<'a>(
     found
 }
 
-/// How many bytes are searched at once, and how many of those again with the next ones: a match may
-/// cross the boundary if it is not longer than that.
+/// The number of bytes searched at once, and how many of them are searched again with the next
+/// ones: a match up to that long may cross the boundary.
 const WINDOW: usize = 16 << 20;
 const OVERLAP: usize = 1 << 20;
 
-/// The pieces of a large file in which the pattern matches.
+/// Returns the pieces of a large file in which the pattern matches.
 pub(super) fn match_chunks(
     original: &Original,
     path: &str,
@@ -112,7 +113,7 @@ pub(super) fn match_chunks(
         })?;
         for found in pattern.find_iter(&window) {
             let first = (start + found.start() as u64) / CHUNK;
-            // An empty match counts where it is.
+            // An empty match counts at its position.
             let last = (start + found.end().max(found.start() + 1) as u64 - 1) / CHUNK;
             hit.extend(first..=last);
         }
@@ -129,12 +130,11 @@ pub(super) fn match_chunks(
     Ok(at.map(|at| chunk_place(at, size)).collect())
 }
 
-/// How many pieces of a large file are searched for other spellings at once; half of them again
-/// with the next ones.
+/// The number of pieces of a large file searched for other spellings at once; half of them are
+/// searched again with the next ones.
 const SPELLED: usize = 4;
 
-/// The pieces of a large file around places where the pattern is found in another spelling than as
-/// it is.
+/// Returns the pieces of a large file around places where the pattern is found in another spelling.
 fn search_windows(
     original: &Original,
     path: &str,
@@ -143,7 +143,7 @@ fn search_windows(
     let mut hit = BTreeSet::new();
     let (mut window, mut first, mut next) = (Vec::new(), 0, 0);
     let mut file = original.source.open(&safe(path)?)?;
-    let mut look = |window: &[u8], first: u64, next: u64| {
+    let mut search = |window: &[u8], first: u64, next: u64| {
         let rest = pattern.replace_all(window, &b" "[..]);
         if is_found(&rest, &|text| pattern.is_match(text)) {
             hit.extend(first..next);
@@ -153,11 +153,11 @@ fn search_windows(
         window.extend_from_slice(piece);
         next += 1;
         if next - first == SPELLED as u64 {
-            look(&window, first, next);
+            search(&window, first, next);
             window.drain(..SPELLED / 2 * CHUNK as usize);
             first += SPELLED as u64 / 2;
         }
     })?;
-    look(&window, first, next);
+    search(&window, first, next);
     Ok(hit)
 }

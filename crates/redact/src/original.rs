@@ -24,11 +24,11 @@ use runseal_fs::directory::{DirectorySource, RootLink};
 /// A file of the bundle.
 #[derive(Debug)]
 pub(super) struct OriginalFile {
-    /// What was sealed, with its name in copies.
+    /// Its entry in the commitment, with its name in copies.
     pub(super) committed: CommittedFile,
     /// The digest of its bytes.
     pub(super) digest: Digest,
-    /// What is kept of it in addition to the digest.
+    /// What is kept of its content.
     pub(super) content: Content,
 }
 
@@ -37,13 +37,13 @@ pub(super) struct OriginalFile {
 pub(super) enum Content {
     /// The value of a JSON document.
     Document(Value),
-    /// What may be digests in its bytes.
+    /// The possible digests in its bytes.
     Bytes(Digits),
     /// Its pieces, which are searched on demand.
     Chunks(ChunkedFile),
 }
 
-/// A redactable bundle whose files are those that were sealed.
+/// A redactable bundle whose files match its commitment.
 pub struct Original {
     pub(super) source: Box<dyn Source>,
     pub(super) seed: Seed,
@@ -74,7 +74,7 @@ pub(super) fn read_pieces(
     })
 }
 
-/// Reads a file of the bundle, and returns whether it is what was sealed.
+/// Reads a file of the bundle. Returns it and whether it is what was sealed.
 fn read_file(
     (path, file): (&str, &CommittedFile),
     (format, seed): (&Redactable, &Seed),
@@ -103,7 +103,7 @@ fn read_file(
     (Some(read), is_sealed)
 }
 
-/// The commitment of the bundle in `source`, wherever its format keeps it.
+/// Returns the commitment of the bundle in `source`, wherever its format keeps it.
 fn find_commitment(source: &dyn Source) -> Result<Option<Vec<u8>>, RedactError> {
     let limit = JsonLimits::LARGEST_DOCUMENT;
     let read = |name: &str| match source.read(&safe(name)?, limit) {
@@ -127,7 +127,7 @@ fn find_commitment(source: &dyn Source) -> Result<Option<Vec<u8>>, RedactError> 
     Ok(None)
 }
 
-/// Whether the bundle at `path` was sealed so that parts can be withheld.
+/// Returns whether the bundle at `path` was sealed so that parts can be withheld.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -140,24 +140,24 @@ pub fn is_redactable(path: &Path) -> Result<bool, RedactError> {
 type ReadFile = Result<(Option<OriginalFile>, bool), SourceError>;
 
 impl Original {
-    /// The document at `path`, where it is JSON.
+    /// Returns the document at `path`, if it is JSON.
     pub fn document(&self, path: &str) -> Option<&Value> {
         self.documents.get(path)
     }
 
-    /// The root of the commitment.
+    /// Returns the root of the commitment.
     pub(super) fn root(&self) -> Result<Digest, RedactError> {
         let root = self.redaction.root();
         root.map_err(|error| RedactError::Commitment(error.to_string()))
     }
 
-    /// The name of a file in copies.
+    /// Returns the name of a file in copies.
     pub(super) fn name_in_copies<'a>(&'a self, path: &'a str) -> &'a str {
         let file = self.files.get(path);
         file.map_or(path, |file| file.committed.path.as_str())
     }
 
-    /// The key of a value, which opens it and everything below it.
+    /// Returns the key of a value, which opens it and everything below it.
     pub(super) fn key_at(&self, path: &str, pointer: &str) -> Option<Key> {
         let mut key = self.seed.file_key(path);
         let mut at = self.documents.get(path)?;
@@ -184,7 +184,7 @@ impl Original {
         Self::read(Box::new(source), seed)
     }
 
-    /// The same for a bundle in any source.
+    /// Like [`Self::open`], for a bundle in any source.
     ///
     /// # Errors
     /// Like [`Self::open`].
@@ -194,7 +194,7 @@ impl Original {
         }
         let stored = find_commitment(&*source)?.ok_or(RedactError::NotRedactable)?;
         let redaction = Redaction::parse(&stored).map_err(RedactError::Commitment)?;
-        let unknown = || RedactError::Commitment("its format is not known".to_owned());
+        let unknown = || RedactError::Commitment("its format is unknown".to_owned());
         let format = redactable(&redaction.format).ok_or_else(unknown)?;
         let wanted = list_files(&*source, format, &redaction, &seed)?;
         let results: Mutex<Vec<(usize, ReadFile)>> = Mutex::default();
@@ -208,7 +208,7 @@ impl Original {
                 (FileKind::Chunks, _) => read_large(&*source, &wanted[at].0, file, &seed),
                 (_, Ok(Got::Whole(bytes))) => Ok(read_file((path, file), (format, &seed), &bytes)),
                 (_, Ok(Got::Fact(_) | Got::Digests(_))) => Ok((None, false)),
-                // No file that was sealed this way is that long.
+                // No file sealed this way is that long.
                 (FileKind::Bytes, Err(SourceError::TooLarge { .. })) => Ok((None, false)),
                 (_, Err(error)) => Err(error),
             };
@@ -278,7 +278,7 @@ fn read_large(
     Ok((Some(read), is_sealed))
 }
 
-/// The files of the bundle that the commitment covers, each with what was sealed.
+/// Returns the files of the bundle that the commitment covers, each with its commitment.
 fn list_files<'a>(
     source: &dyn Source,
     format: &Redactable,
@@ -308,7 +308,7 @@ fn list_files<'a>(
         .find(|file| !names.contains(&file.path));
     match missing {
         None => Ok(found),
-        // No file has this name: with another seed, names come out differently.
+        // No file has this name: another seed derives other names.
         Some(file) if (format.hides_name)(&file.path) => Err(RedactError::WrongSeed),
         Some(file) => Err(RedactError::Changed(file.path.clone())),
     }

@@ -10,7 +10,7 @@ use super::{Drop, DropKind};
 #[error("{0}")]
 pub struct ProfileError(pub String);
 
-/// A profile.
+/// What to withhold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Profile {
     /// What is withheld, in the order of the file.
@@ -38,10 +38,10 @@ impl Profile {
     /// Parses a profile.
     ///
     /// # Errors
-    /// Says what is wrong with it.
+    /// What is wrong with it.
     pub fn parse(text: &str) -> Result<Self, ProfileError> {
         let file: ProfileText = toml::from_str(text).map_err(|error| {
-            // What the parser prints draws the line, over several lines.
+            // The parser's own output quotes the text over several lines.
             let message = error.message().replace('\n', "; ");
             let line = error.span().map(|span| {
                 let before = text.as_bytes().iter().take(span.start);
@@ -53,7 +53,7 @@ impl Profile {
             })
         })?;
         if file.runseal_redaction != 1 {
-            let fault = format!("version {} is not known", file.runseal_redaction);
+            let fault = format!("version {} is unknown", file.runseal_redaction);
             return Err(ProfileError(fault));
         }
         let mut drops = Vec::new();
@@ -62,7 +62,7 @@ impl Profile {
                 (Some(place), None) => DropKind::Place(place),
                 (None, Some(pattern)) => DropKind::Match(pattern),
                 _ => {
-                    let fault = format!("drop {} has either `place` or `match`", at + 1);
+                    let fault = format!("drop {} needs either `place` or `match`", at + 1);
                     return Err(ProfileError(fault));
                 }
             };
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn profile_that_is_none_is_told_in_one_line() {
+    fn invalid_profile_error_is_one_line() {
         for (text, begins) in [
             (
                 "runseal-redaction = 1\n\n[[drop]]\nplace = \"a\nreason = 1",
@@ -93,11 +93,14 @@ mod tests {
                 "runseal-redaction = 1\n[[drop]]\nplac = \"a\"\nreason = \"b\"\n",
                 "line 3: ",
             ),
-            ("runseal-redaction = 2\n", "version 2 is not known"),
+            ("runseal-redaction = 2\n", "version 2 is unknown"),
             ("", "line 1: "),
         ] {
-            let told = Profile::parse(text).unwrap_err().to_string();
-            assert!(told.starts_with(begins) && !told.contains('\n'), "{told}");
+            let message = Profile::parse(text).unwrap_err().to_string();
+            assert!(
+                message.starts_with(begins) && !message.contains('\n'),
+                "{message}"
+            );
         }
     }
 }

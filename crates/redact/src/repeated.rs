@@ -1,7 +1,7 @@
-//! Where a copy says again what it withholds, and what of it could not be searched for that.
+//! Finds places where a copy repeats what it withholds, and places that could not be searched.
 //!
-//! What the formats say twice is withheld together (`hunt`). What people wrote twice is theirs to
-//! judge: a word may well stand elsewhere and give nothing away. So these places are told, no more.
+//! What the formats state twice is withheld together (`hunt`). What people wrote twice is theirs to
+//! judge: a word may well occur elsewhere and give nothing away. So these places are only reported.
 
 use std::collections::BTreeSet;
 
@@ -17,15 +17,15 @@ use super::original::{Content, Original, safe};
 use super::select::{Places, walk};
 use super::spellings::search;
 
-/// Shorter texts stand everywhere: they count where they are a whole value.
+/// Shorter texts occur everywhere, so they count only as a whole value.
 const SHORTEST: usize = 4;
-/// Shorter lines of a withheld file stand everywhere.
+/// Shorter lines of a withheld file occur everywhere.
 const SHORTEST_LINE: usize = 8;
-/// Texts that are looked for, and the bytes of all of them, at the most.
+/// Limits on the number of texts that are looked for, and on their bytes in total.
 const MOST_TEXTS: usize = 1_000;
 const MOST_BYTES: usize = 1 << 16;
 
-/// What somebody asked to withhold, as it may be written elsewhere.
+/// The texts requested to be withheld, as they may be written elsewhere.
 #[derive(Debug, Default)]
 pub(super) struct WithheldTexts {
     /// Texts that are looked for within others.
@@ -35,7 +35,7 @@ pub(super) struct WithheldTexts {
 }
 
 impl WithheldTexts {
-    /// Whether bytes hold one of the texts, in any spelling.
+    /// Returns whether bytes contain one of the texts, in any spelling.
     pub(super) fn are_in(&self, bytes: &[u8]) -> bool {
         let within = self.within.as_ref();
         within.is_some_and(|texts| search(bytes, &|text| texts.is_match(text)).is_found)
@@ -95,14 +95,14 @@ fn withheld_texts(original: &Original, causes: &Places) -> Result<WithheldTexts,
     })
 }
 
-/// What the copy shows and should be looked at.
+/// Places in the copy that someone should look at.
 #[derive(Debug, Default)]
 pub(super) struct Suspects {
-    /// Values, members' names, files and their names that hold a withheld text.
+    /// Values, names of members, files and their names that contain a withheld text.
     pub(super) repeated: BTreeSet<String>,
     /// Files and values that could not be searched.
     pub(super) unsearched: BTreeSet<String>,
-    /// What was searched for.
+    /// The texts that were searched for.
     pub(super) texts: WithheldTexts,
 }
 

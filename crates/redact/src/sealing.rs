@@ -22,7 +22,7 @@ use super::RedactError;
 use runseal_fs::atomic::{Readers, WriteError, write_new};
 use runseal_fs::input::read_file;
 
-/// Files of lines that are larger than this are committed to as bytes.
+/// Larger files of lines are committed to as bytes.
 const LONGEST_LINES: u64 = 16 << 20;
 
 /// The seed that a bundle is sealed with.
@@ -30,16 +30,16 @@ const LONGEST_LINES: u64 = 16 << 20;
 pub struct SealingSeed {
     /// The seed from which every salt is derived.
     pub seed: Seed,
-    /// Whether it was made for this bundle and must be stored beside it.
+    /// Whether it was made for this bundle and must be stored next to it.
     pub is_new: bool,
 }
 
 impl SealingSeed {
-    /// Stores a new seed beside the bundle that is about to be published at `target`: it is on disk
-    /// before the bundle appears.
+    /// Stores a new seed next to the bundle that is about to be published at `target`, so that it
+    /// is on disk before the bundle appears.
     ///
     /// # Errors
-    /// When it cannot be written, or one exists.
+    /// When it cannot be written, or already exists.
     pub fn keep_beside(&self, target: &Path) -> Result<KeptSeed, WriteError> {
         if !self.is_new {
             return Ok(KeptSeed(None));
@@ -50,12 +50,12 @@ impl SealingSeed {
     }
 }
 
-/// A seed on disk; deleted when dropped, unless the bundle was published.
+/// A seed on disk, deleted when dropped unless the bundle was published.
 #[derive(Debug)]
 pub struct KeptSeed(Option<PathBuf>);
 
 impl KeptSeed {
-    /// Keeps the seed, because the bundle was published; returns its path.
+    /// Keeps the seed, because the bundle was published. Returns its path.
     pub fn stays(mut self) -> Option<PathBuf> {
         self.0.take()
     }
@@ -91,7 +91,7 @@ pub fn read_seed(path: &Path) -> Result<Seed, RedactError> {
     parse_seed(bytes).ok_or_else(|| RedactError::NoSeed(path.to_owned()))
 }
 
-/// Whether an open file holds a seed and nothing else.
+/// Returns whether an open file contains a seed and nothing else.
 pub fn holds_seed(file: fs::File) -> bool {
     let bytes = read_bounded(file, "seed", 0, 4096);
     bytes.ok().and_then(parse_seed).is_some()
@@ -102,14 +102,14 @@ fn parse_seed(bytes: Vec<u8>) -> Option<Seed> {
     Seed::parse(text.strip_suffix('\n').unwrap_or(&text))
 }
 
-/// The path of a bundle's seed.
+/// Returns the path of a bundle's seed.
 pub fn seed_beside(bundle: &Path) -> PathBuf {
     let mut name = OsString::from(bundle.components().as_path());
     name.push(".seed");
     PathBuf::from(name)
 }
 
-/// Stores a new seed durably: readable by its owner alone, and never over an existing file.
+/// Stores a new seed durably: readable only by its owner, and never over an existing file.
 ///
 /// # Errors
 /// When it cannot be written, or the file exists.
@@ -142,7 +142,7 @@ impl<'a> Committing<'a> {
         }
     }
 
-    /// Commits to a file; `open` opens it if its digest is not enough.
+    /// Commits to a file. `open` is called if its digest is not enough.
     ///
     /// # Errors
     /// When it cannot be read, or is JSON that cannot be committed to.
@@ -160,7 +160,7 @@ impl<'a> Committing<'a> {
             let limit = JsonLimits::LARGEST_DOCUMENT;
             let bytes = read_bounded(open()?, path, size, limit)?;
             let value = FileKind::Json.read(&bytes).map_err(|fault| {
-                RedactError::NoCommitment(format!("`{path}` is no JSON: {fault}"))
+                RedactError::NoCommitment(format!("`{path}` is not JSON: {fault}"))
             })?;
             return self.add_document(path, FileKind::Json, value);
         }
@@ -172,13 +172,14 @@ impl<'a> Committing<'a> {
                 return self.add_document(path, FileKind::Lines, value);
             }
             let chunked = read_chunks(&mut bytes.as_slice(), |_| ()).map_err(fail)?;
-            (kind, values, commitment) = match size > LARGE {
-                true => (
+            (kind, values, commitment) = if size > LARGE {
+                (
                     FileKind::Chunks,
                     chunked.chunks.len() as u64,
                     chunked.commit(&key),
-                ),
-                false => (FileKind::Bytes, 1, commit_bytes(&digest, &key.salt())),
+                )
+            } else {
+                (FileKind::Bytes, 1, commit_bytes(&digest, &key.salt()))
             };
         } else if size > LARGE {
             let chunked = read_chunks(&mut open()?, |_| ()).map_err(fail)?;
@@ -210,7 +211,7 @@ impl<'a> Committing<'a> {
         }
         if let Some(pointer) = find_changed_integer(&value) {
             return Err(RedactError::NoCommitment(format!(
-                "`{path}` holds an integer that canonical JSON (RFC 8785) would change: {pointer}"
+                "`{path}` contains an integer that canonical JSON (RFC 8785) would change: {pointer}"
             )));
         }
         let (commitment, values) = commit_value(&value, &self.seed.file_key(path))
@@ -228,7 +229,7 @@ impl<'a> Committing<'a> {
         });
     }
 
-    /// The commitment, and the random bytes that accompany it in the bundle.
+    /// Returns the commitment, and the random bytes that accompany it in the bundle.
     pub fn end(mut self) -> (Redaction, String) {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         let redaction = Redaction {
@@ -273,10 +274,10 @@ fn put_at(value: &mut Value, steps: &[&str], member: Value) {
     }
 }
 
-/// Lines of JSON that are already in stored form, as an array.
+/// Reads lines of JSON in stored form as an array; `None` if they are not.
 fn read_lines(bytes: &[u8]) -> Option<Value> {
     let value = FileKind::Lines.read(bytes).ok()?;
-    let is_stored_so = FileKind::Lines.write(&value).ok()? == bytes;
-    let can_be = is_stored_so && !has_marker(&value) && find_changed_integer(&value).is_none();
-    can_be.then_some(value)
+    let is_stored_form = FileKind::Lines.write(&value).ok()? == bytes;
+    let is_usable = is_stored_form && !has_marker(&value) && find_changed_integer(&value).is_none();
+    is_usable.then_some(value)
 }

@@ -21,8 +21,8 @@ use super::spellings::is_found;
 pub enum DropKind {
     /// `PATH`, `PATH#POINTER` or `PATH#bytes=FIRST-LAST`; paths and pointers may be patterns.
     Place(String),
-    /// Every string and number, every file that is no JSON, and of large ones every piece, in which
-    /// this regular expression is found.
+    /// Every string and number, every file that is not JSON and every piece of a large file in
+    /// which this regular expression is found.
     Match(String),
 }
 
@@ -31,7 +31,7 @@ pub enum DropKind {
 pub struct Drop {
     /// The places, named or found by a pattern.
     pub kind: DropKind,
-    /// Why, as readers of the copy will see it.
+    /// The reason, as readers of the copy will see it.
     pub reason: String,
 }
 
@@ -40,7 +40,7 @@ pub struct Drop {
 pub(super) struct Places(BTreeMap<String, BTreeMap<Option<String>, String>>);
 
 impl Places {
-    /// Whether a place, or something that contains it, is withheld.
+    /// Returns whether a place, or something that contains it, is withheld.
     pub(super) fn covers(&self, path: &str, pointer: Option<&str>) -> bool {
         let Some(places) = self.0.get(path) else {
             return false;
@@ -56,18 +56,18 @@ impl Places {
         above.any(|above| places.contains_key(&Some(above.to_owned())))
     }
 
-    /// Whether this very place is listed.
+    /// Returns whether exactly this place is listed.
     pub(super) fn has(&self, path: &str, pointer: Option<&str>) -> bool {
         let places = self.0.get(path);
         places.is_some_and(|places| places.contains_key(&pointer.map(str::to_owned)))
     }
 
-    /// Whether anything of the file is withheld.
+    /// Returns whether anything of the file is withheld.
     pub(super) fn touches(&self, path: &str) -> bool {
         self.0.contains_key(path)
     }
 
-    /// Whether something below the pointer is withheld.
+    /// Returns whether something below the pointer is withheld.
     pub(super) fn touches_below(&self, path: &str, pointer: &str) -> bool {
         let Some(places) = self.0.get(path) else {
             return false;
@@ -82,7 +82,7 @@ impl Places {
             || places.contains_key(&Some(pointer.to_owned()))
     }
 
-    /// The withheld pointers to something below `pointer`.
+    /// Returns the withheld pointers to something below `pointer`.
     pub(super) fn pointers_below(&self, path: &str, pointer: &str) -> impl Iterator<Item = &str> {
         // `0` is the character after `/`.
         let range = Some(format!("{pointer}/"))..Some(format!("{pointer}0"));
@@ -91,13 +91,13 @@ impl Places {
         places.filter_map(|(place, _)| place.as_deref())
     }
 
-    /// The withheld pointers into the file.
+    /// Returns the withheld pointers into the file.
     pub(super) fn pointers(&self, path: &str) -> impl Iterator<Item = &str> {
         let places = self.0.get(path).into_iter().flat_map(BTreeMap::keys);
         places.flatten().map(String::as_str)
     }
 
-    /// Adds a place; returns whether it was not covered before.
+    /// Adds a place. Returns whether it was not covered before.
     pub(super) fn add(
         &mut self,
         format: &Redactable,
@@ -113,7 +113,7 @@ impl Places {
         if let Some(place) = format.conflict(path, pointer) {
             return Err(RedactError::Stays {
                 place,
-                conflict: format!("would go because of: {reason}"),
+                conflict: format!("would be withheld because of: {reason}"),
             });
         }
         let places = self.0.entry(path.to_owned()).or_default();
@@ -135,7 +135,7 @@ impl Places {
         Ok(true)
     }
 
-    /// Every place with its reason.
+    /// Returns every place with its reason.
     pub(super) fn with_reasons(&self) -> impl Iterator<Item = (PlaceRef<'_>, &str)> {
         self.0.iter().flat_map(|(path, places)| {
             let places = places.iter();
@@ -143,7 +143,7 @@ impl Places {
         })
     }
 
-    /// Every place.
+    /// Returns every place.
     pub(super) fn all(&self) -> Vec<PlaceRef<'_>> {
         let mut all = Vec::new();
         for (path, places) in &self.0 {
@@ -152,7 +152,7 @@ impl Places {
         all
     }
 
-    /// The list for REDACTED.json, with the files' names in copies.
+    /// Returns the list for REDACTED.json, with the files' names in copies.
     pub(super) fn to_withheld(&self, original: &Original) -> Vec<Withheld> {
         let mut withheld = Vec::new();
         for (path, places) in &self.0 {
@@ -187,7 +187,7 @@ pub(super) fn walk(value: &Value, pointer: &str, see: &mut dyn FnMut(&str, &Valu
     }
 }
 
-/// The places that were requested.
+/// Returns the requested places.
 pub(super) fn select(original: &Original, drops: &[Drop]) -> Result<Places, RedactError> {
     let mut places = Places::default();
     for drop in drops {
@@ -199,7 +199,8 @@ pub(super) fn select(original: &Original, drops: &[Drop]) -> Result<Places, Reda
     Ok(places)
 }
 
-/// The file of a place, and the pointer or range in it. A file whose name has a `#` is meant first.
+/// Returns the file of a place, and the pointer or range in it. A file whose name contains the `#`
+/// takes precedence.
 pub(super) fn split_place<'a>(original: &Original, text: &'a str) -> (&'a str, Option<&'a str>) {
     let mut hashes = text.match_indices('#').map(|(at, _)| at);
     if original.files.contains_key(text) {
@@ -239,13 +240,14 @@ fn select_place(
             is_found = true;
         }
     }
-    match is_found {
-        true => Ok(()),
-        false => Err(RedactError::FitsNothing(text.to_owned())),
+    if is_found {
+        Ok(())
+    } else {
+        Err(RedactError::FitsNothing(text.to_owned()))
     }
 }
 
-/// The pointers into a document that equal this one or match it as a pattern.
+/// Returns the pointers into a document that equal this one or match it as a pattern.
 fn find_pointers(document: &Value, pointer: &str) -> Vec<String> {
     let mut found = Vec::new();
     if find_value(document, pointer).is_some() {
@@ -260,7 +262,7 @@ fn find_pointers(document: &Value, pointer: &str) -> Vec<String> {
     found
 }
 
-/// The pieces of a file that overlap `range`; none if it exceeds the file.
+/// Returns the pieces of a file that overlap `range`; none if it exceeds the file.
 pub(super) fn find_chunks(chunked: &ChunkedFile, range: &str) -> Vec<String> {
     let Some((first, last)) = parse_byte_range(range).filter(|(_, last)| *last < chunked.size)
     else {
@@ -283,8 +285,8 @@ pub(super) fn parse_pattern(text: &str) -> Result<Regex, RedactError> {
     })
 }
 
-/// Names of files and members that match a regular expression of `drops` and that every copy shows:
-/// only values are withheld.
+/// Returns the names of files and members that match a regular expression of `drops` and stay
+/// visible: only values are withheld.
 pub(super) fn find_visible_names(
     original: &Original,
     drops: &[Drop],

@@ -1,5 +1,5 @@
-//! The texts that bytes spell: as they are, escaped in JSON, percent-encoded, in hex or base64, split
-//! over lines, or streamed in pieces. A pattern that is found in any of them is found in the bytes.
+//! The texts that bytes spell: directly, escaped in JSON, percent-encoded, in hex or base64, split
+//! over lines, or streamed in pieces. A pattern found in any of them is found in the bytes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,21 +10,22 @@ use runseal_core::formats::model_io::events::parse_events;
 use super::decoding::{decode_base64, decode_hex, decode_percent, unescape};
 use super::select::walk;
 
-/// How deep spellings are nested: base64 of a JSON text with escapes, in a streamed JSON text.
+/// How deep spellings nest: base64 of a JSON text with escapes, in a streamed JSON text.
 const DEEPEST: usize = 5;
-/// How many bytes are read in all spellings of one text together, as a multiple of its length.
+/// The bytes read in all spellings of one text together, as a multiple of its length.
 const MOST_WORK: usize = 64;
 /// The shortest run of letters or digits that is decoded.
 const SHORTEST_RUN: usize = 6;
-/// A run that decodes to this many bytes is no word, whatever it decodes to.
-const NO_WORD: usize = 64;
+/// A run that decodes to at least this many bytes is not a word, whatever it decodes to.
+const LONGER_THAN_WORDS: usize = 64;
 
-/// What is known of some bytes after a search.
+/// The result of a search in some bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Searched {
     /// Whether the pattern is found in one of the spellings.
     pub(super) is_found: bool,
-    /// Whether they hold something that cannot be read here: compressed, encrypted, a picture.
+    /// Whether the bytes contain something that cannot be searched: compressed, encrypted, a
+    /// picture.
     pub(super) is_opaque: bool,
 }
 
@@ -45,12 +46,12 @@ pub(super) fn search(bytes: &[u8], is_match: &dyn Fn(&[u8]) -> bool) -> Searched
     }
 }
 
-/// Whether the pattern is found in one of the spellings of `bytes`.
+/// Returns whether the pattern is found in one of the spellings of `bytes`.
 pub(super) fn is_found(bytes: &[u8], is_match: &dyn Fn(&[u8]) -> bool) -> bool {
     search(bytes, is_match).is_found
 }
 
-/// The beginnings of what cannot be searched.
+/// The first bytes of formats that cannot be searched.
 const OPAQUE: [&[u8]; 20] = [
     b"\x1f\x8b",
     b"PK\x03\x04",
@@ -96,7 +97,7 @@ impl Search<'_> {
             return false;
         }
         let Ok(text) = std::str::from_utf8(bytes) else {
-            // UTF-16 in a file that is no UTF-8; otherwise the runs in it.
+            // UTF-16 in a file that is not UTF-8; otherwise the runs in it.
             return self.read_wide(bytes, depth) || self.read_runs(bytes, depth);
         };
         self.read_wide(bytes, depth)
@@ -108,7 +109,7 @@ impl Search<'_> {
             || self.read_stream(text, depth)
     }
 
-    /// UTF-16 of letters that ASCII has.
+    /// Reads UTF-16 as ASCII letters.
     fn read_wide(&mut self, bytes: &[u8], depth: usize) -> bool {
         if !bytes.contains(&0) {
             return false;
@@ -117,7 +118,7 @@ impl Search<'_> {
         self.read(&narrow, depth + 1)
     }
 
-    /// The strings and names of a JSON text.
+    /// Reads the strings and names of a JSON text.
     fn read_json(&mut self, text: &str, depth: usize) -> bool {
         let trimmed = text.trim_start();
         if !trimmed.starts_with(['{', '[', '"']) {
@@ -152,7 +153,8 @@ impl Search<'_> {
         plain.is_some_and(|plain| self.read(&plain, depth + 1))
     }
 
-    /// The text without its line breaks, and without what quoted-printable and indentation add.
+    /// Reads the text without its line breaks, and without what quoted-printable and indentation
+    /// add.
     fn read_lines(&mut self, text: &str, depth: usize) -> bool {
         if !text.contains(['\n', '\r']) {
             return false;
@@ -165,7 +167,7 @@ impl Search<'_> {
         (self.is_match)(joined.as_bytes()) || self.read_runs(joined.as_bytes(), depth)
     }
 
-    /// Runs of hex digits and of base64.
+    /// Reads runs of hex digits and of base64.
     fn read_runs(&mut self, bytes: &[u8], depth: usize) -> bool {
         let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(byte);
         for run in bytes.split(|byte| !is_base64(byte)) {
@@ -194,16 +196,18 @@ impl Search<'_> {
         false
     }
 
-    /// Reads what a run decodes to, if it can be meant: most words decode to something, too.
+    /// Reads what a run decodes to, if that looks intended: most words decode to something too.
     fn read_decoded(&mut self, bytes: &[u8], depth: usize) -> bool {
         let is_text = std::str::from_utf8(bytes).is_ok_and(|text| {
             let mut letters = text.chars();
             letters.all(|letter| !letter.is_control() || letter.is_whitespace())
         });
-        (is_text || bytes.len() >= NO_WORD) && !bytes.is_empty() && self.read(bytes, depth + 1)
+        (is_text || bytes.len() >= LONGER_THAN_WORDS)
+            && !bytes.is_empty()
+            && self.read(bytes, depth + 1)
     }
 
-    /// Server-sent events, and lines of JSON: what their pieces are together.
+    /// Reads the joined pieces of server-sent events and of lines of JSON.
     fn read_stream(&mut self, text: &str, depth: usize) -> bool {
         let mut events = Vec::new();
         let mut plain = String::new();
@@ -236,11 +240,12 @@ fn parse(text: &str) -> Option<Value> {
     Some(document.root().to_value())
 }
 
-/// Where a piece of a text is: the pointer to it, and its length in bytes.
+/// A piece of a text: the pointer to it, and its length in bytes.
 pub(super) type Piece = (String, usize);
 
-/// The texts that are spread over values which follow one another: what each of them has at the same
-/// place, joined; with the pieces. Texts with another number (`index`) beside them are other texts.
+/// Returns the texts that are spread over consecutive values, with their pieces: what each value
+/// has at the same place, joined. A different number (`index`) next to a text makes it a different
+/// text.
 pub(super) fn join_pieces<'a>(
     values: impl Iterator<Item = (String, &'a Value)>,
 ) -> Vec<(String, Vec<Piece>)> {
@@ -266,7 +271,7 @@ fn collect(value: &Value, key: String, pointer: String, see: &mut dyn FnMut(Stri
             }
         }
         Value::Object(members) => {
-            // A file of a list is not a piece of a text.
+            // A file in a list is not a piece of a text.
             if value.get("sha256").is_some() || value.get("mode").is_some() {
                 return;
             }
@@ -293,7 +298,7 @@ fn collect(value: &Value, key: String, pointer: String, see: &mut dyn FnMut(Stri
     }
 }
 
-/// The texts that are spread over `values`; within arrays of each of them too, if asked.
+/// Returns the texts that are spread over `values`; within arrays of each of them too, if asked.
 fn assemble(values: &[Value], with_arrays: bool) -> Vec<String> {
     let joined = |values: &mut dyn Iterator<Item = &Value>| {
         let values = values.map(|value| (String::new(), value));
@@ -323,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn word_is_found_in_every_spelling() {
+    fn word_in_any_spelling_is_found() {
         let delta = |text: &str| {
             format!(
                 "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n"
@@ -394,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_told() {
+    fn unreadable_content_is_reported() {
         let none = |_: &[u8]| false;
         for bytes in [
             b"\x1f\x8b\x08rest".as_slice(),

@@ -1,5 +1,5 @@
-//! The integration tests of this crate, in one program: linking is what they would wait for.
-//! `cargo test -p runseal-redact --test main redaction_random::` runs one file of them.
+//! The integration tests of this crate, in one program to save linking. `cargo test -p
+//! runseal-redact --test main redaction_random::` runs one file of them.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "test code")]
 

@@ -1,5 +1,5 @@
-//! Random bundles, random drops: every copy verifies, every forged copy does not, and no digest of
-//! what is withheld is left.
+//! Random bundles, random drops: every copy verifies, no forged copy does, and no digest of a
+//! withheld value is left.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,8 @@ use runseal_redact::{
     Committing, Drop, DropKind, Original, RedactError, plan_redaction, render_copy,
 };
 
-/// Copies that are made and forged; most random drops ask for something that stays, and make none.
+/// The number of copies to make and forge. Most random drops ask for something that must stay
+/// visible, and make no copy.
 const COPIES: u64 = 2_000;
 
 /// Numbers that look random and are the same every time.
@@ -62,7 +63,7 @@ fn bytes(value: &Value) -> Vec<u8> {
     canonical_bytes(value, Dialect::Jcs).unwrap()
 }
 
-/// The files of a bundle as sealing leaves them, with hashes of some of them in others.
+/// Makes the files of a bundle as sealing leaves them, with hashes of some of them in others.
 fn bundle(numbers: &mut Numbers, seed: &Seed, format: &str) -> Files {
     let (mut files, main) = match format {
         "pack" => pack(numbers),
@@ -119,7 +120,7 @@ fn run_bundle(numbers: &mut Numbers) -> Files {
         files.insert("artifacts/d.json".to_owned(), bytes(&numbers.value(3)));
     }
     if numbers.next(50) == 0 {
-        // A large one, with a digest of the input somewhere in it.
+        // A large file, with a digest of the input somewhere in it.
         let mut content = vec![b'x'; LARGE as usize + 1 + numbers.next(200_000) as usize];
         let at = numbers.next(LARGE - 100) as usize;
         let digest = format!(" {} ", Digest::of(&input_bytes));
@@ -134,7 +135,8 @@ fn run_bundle(numbers: &mut Numbers) -> Files {
 
 type Main = Option<(&'static str, Value)>;
 
-/// What a pack is to redaction: a bundle whose id and hash stand elsewhere, lines, and run.json.
+/// Makes the parts of a pack that matter here: a bundle whose id and hash are stated elsewhere,
+/// lines, and run.json.
 fn pack(numbers: &mut Numbers) -> (Files, Main) {
     let mut files = Files::new();
     let mut inner = Value::object([("goal", numbers.value(2)), ("more", numbers.value(3))]);
@@ -165,7 +167,8 @@ fn pack(numbers: &mut Numbers) -> (Files, Main) {
     (files, Some(("run.json", run)))
 }
 
-/// What a job bundle is to redaction: slices whose names and digests are in the manifest.
+/// Makes the parts of a job bundle that matter here: slices whose names and digests are in the
+/// manifest.
 fn job(numbers: &mut Numbers) -> (Files, Main) {
     let mut files = Files::new();
     let mut artifacts = Vec::new();
@@ -203,13 +206,13 @@ fn source(files: &Files) -> MemorySource {
     )
 }
 
-fn holds(files: &Files) -> bool {
+fn verifies(files: &Files) -> bool {
     let view = RedactedView::collect(&source(files)).unwrap();
-    // These bundles are made for their commitments, and hold to no rules of their formats (RD7).
+    // These bundles are made for their commitments and break the rules of their formats (RD7).
     run_rules(&RULES, &view, Level::Document).is_valid()
 }
 
-/// Every place of a bundle that may be asked for.
+/// Returns every place of a bundle that may be requested.
 fn places(files: &Files) -> Vec<String> {
     let mut found = Vec::new();
     for (path, content) in files.iter().filter(|(path, _)| *path != REDACTION) {
@@ -283,21 +286,22 @@ fn copies_of_random_bundles_verify_and_forged_ones_do_not() {
             names.insert(file.from, file.to.clone());
             copy.insert(file.to, content);
         }
-        assert!(holds(&copy), "case {case}: {drops:?}");
+        assert!(verifies(&copy), "case {case}: {drops:?}");
         copies += 1;
         check_digests(&files, &copy, &names, case);
         for _ in 0..3 {
             let Some(changed) = forge(&mut numbers, &copy) else {
                 continue;
             };
-            assert!(!holds(&changed), "case {case}: a forged copy holds");
+            assert!(!verifies(&changed), "case {case}: a forged copy verifies");
             forged += 1;
         }
     }
     assert!(forged > COPIES, "{forged} forged");
 }
 
-/// No digest of a file that a copy does not show whole is left in it, nor of what was made of it.
+/// Checks that a copy has no digest of a file that it does not show whole, nor of anything derived
+/// from it.
 fn check_digests(files: &Files, copy: &Files, names: &BTreeMap<String, String>, case: u64) {
     let mut text = String::new();
     for (path, content) in copy.iter().filter(|(path, _)| *path != REDACTION) {
@@ -309,7 +313,7 @@ fn check_digests(files: &Files, copy: &Files, names: &BTreeMap<String, String>, 
         if copy.get(name) == Some(content) || path == REDACTION {
             continue;
         }
-        // Another file with the same content is shown, so the digest tells nothing.
+        // Another file with the same content is shown, so the digest reveals nothing.
         let mut shown = files
             .iter()
             .filter(|(path, _)| copy.get(*path) == files.get(*path));
@@ -326,16 +330,16 @@ fn check_digests(files: &Files, copy: &Files, names: &BTreeMap<String, String>, 
             .filter(|_| names.len() < files.len())
         {
             let id = id.split('.').next().unwrap();
-            let is_made_of_it = id.len() == 16;
+            let is_derived_id = id.len() == 16;
             assert!(
-                !is_made_of_it || !text.contains(id),
+                !is_derived_id || !text.contains(id),
                 "case {case}: {path} is named"
             );
         }
     }
 }
 
-/// A copy that somebody changed; none where the change is none.
+/// Changes a copy at random; `None` if the change has no effect.
 fn forge(numbers: &mut Numbers, copy: &Files) -> Option<Files> {
     let mut changed = copy.clone();
     let names: Vec<&String> = copy.keys().collect();
@@ -355,7 +359,7 @@ fn forge(numbers: &mut Numbers, copy: &Files) -> Option<Files> {
             if content.is_empty() {
                 return None;
             }
-            // A reason is its redactor's word, and so is free text.
+            // A reason is free text by the redactor, so it is not forged.
             let at = numbers.next(content.len() as u64) as usize;
             if name == "REDACTED.json" {
                 let text = String::from_utf8_lossy(content).into_owned();
@@ -375,7 +379,7 @@ fn forge(numbers: &mut Numbers, copy: &Files) -> Option<Files> {
 }
 
 #[test]
-fn salt_of_one_path_opens_that_path_alone() {
+fn salt_of_one_path_opens_only_that_path() {
     let seed = Seed::from_bytes([9; 32]);
     let mut files = Files::new();
     let input = br#"{"pin":"4711","code":"0815","list":["4711","0815"]}"#;
@@ -411,8 +415,8 @@ fn salt_of_one_path_opens_that_path_alone() {
         list.get(1),
     ];
     let commitments = markers.map(|marker| read_marker(marker.unwrap()).unwrap());
-    // Somebody got what opens one of the four, and tries every number of four digits with it and with
-    // everything that can be derived from it, on all of them.
+    // An attacker who got the key of one of the four tries every number of four digits on all of
+    // them, with the key and with everything that can be derived from it.
     let leaked = seed.file_key("RUN_INPUT.json").member(&"pin".into());
     let mut keys = vec![leaked.clone()];
     let derive = |key: &Key| {

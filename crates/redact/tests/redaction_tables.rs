@@ -1,4 +1,4 @@
-//! The tables of derivations, row by row; and recordings of models, of which parts are withheld.
+//! The tables of derivations, row by row, and partly withheld recordings of models.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn seed() -> Seed {
     Seed::from_bytes([7; 32])
 }
 
-/// A redactable bundle of these files.
+/// Seals a redactable bundle of these files.
 fn seal(format: &str, files: &Files) -> Original {
     let mut files = files.clone();
     let redactable = redactable(format).unwrap();
@@ -64,7 +64,7 @@ fn plan(original: &Original, kind: DropKind) -> Result<RedactionPlan, RedactErro
     plan_redaction(original, &[Drop { kind, reason }])
 }
 
-/// Whether the plan withholds a place, or something that holds it.
+/// Returns whether the plan withholds a place, or something that contains it.
 fn is_withheld(plan: &RedactionPlan, place: &str) -> bool {
     let mut places = plan.withheld.iter().map(|withheld| withheld.place());
     places.any(|above| {
@@ -73,7 +73,7 @@ fn is_withheld(plan: &RedactionPlan, place: &str) -> bool {
     })
 }
 
-/// Everything that a copy shows, as text.
+/// Returns everything that a copy shows, as text.
 fn shown(original: &Original, files: &Files, plan: &RedactionPlan) -> BTreeMap<String, String> {
     let contents = render_copy(original, plan).unwrap();
     let mut copy = contents.documents;
@@ -89,10 +89,10 @@ fn shown(original: &Original, files: &Files, plan: &RedactionPlan) -> BTreeMap<S
         .collect()
 }
 
-/// Puts a value at the first place that a pattern fits, and gives the place.
+/// Puts a value at the first place that a pattern matches. Returns the place.
 fn put(pattern: &str, documents: &mut BTreeMap<String, Value>, files: &mut Files) -> String {
     const BOUND: &str = "b.txt";
-    // Of two parts of a path, the first is empty.
+    // If a path has two parts, the first is empty.
     let empty = std::cell::Cell::new(pattern.matches('{').count().saturating_sub(1));
     let bind = |template: &str| match template.split_once('{') {
         None => template.to_owned(),
@@ -146,7 +146,7 @@ fn put(pattern: &str, documents: &mut BTreeMap<String, Value>, files: &mut Files
 }
 
 #[test]
-fn every_row_of_every_table_is_withheld_with_what_it_is_of() {
+fn every_derived_place_is_withheld_with_its_cause() {
     let mut rows = 0;
     for format in redactable_formats() {
         for row in format.derivations.iter().copied().flatten() {
@@ -155,7 +155,7 @@ fn every_row_of_every_table_is_withheld_with_what_it_is_of() {
                 .iter()
                 .flat_map(|of| row.told.iter().map(move |told| (of, told)))
             {
-                // Each pair alone: what else the row names may fill the same place in another way.
+                // Each pair on its own: the row's other places may fill the same place differently.
                 let (mut documents, mut files) = (BTreeMap::new(), Files::new());
                 let cause = put(of, &mut documents, &mut files);
                 let effect = put(told, &mut documents, &mut files);
@@ -163,16 +163,18 @@ fn every_row_of_every_table_is_withheld_with_what_it_is_of() {
                     continue;
                 }
                 for (path, document) in documents {
-                    let content = match path.ends_with(".jsonl") {
-                        true => [bytes(document.get("k").unwrap()), b"\n".to_vec()].concat(),
-                        false => bytes(&document),
+                    let content = if path.ends_with(".jsonl") {
+                        [bytes(document.get("k").unwrap()), b"\n".to_vec()].concat()
+                    } else {
+                        bytes(&document)
                     };
                     files.insert(path, content);
                 }
                 let cause = cause.replace(".jsonl#/k", ".jsonl#/0");
-                let effect = match effect.contains('#') {
-                    true => effect.replace(".jsonl#/k", ".jsonl#/0"),
-                    false => format.name_in_copies(&effect, &seed()),
+                let effect = if effect.contains('#') {
+                    effect.replace(".jsonl#/k", ".jsonl#/0")
+                } else {
+                    format.name_in_copies(&effect, &seed())
                 };
                 let original = seal(format.format.name(), &files);
                 match plan(&original, DropKind::Place(cause.clone())) {
@@ -183,7 +185,7 @@ fn every_row_of_every_table_is_withheld_with_what_it_is_of() {
                             plan.withheld
                         );
                     }
-                    // It must be shown, or what tells it must.
+                    // It, or what derives from it, must stay visible.
                     Err(RedactError::Stays { .. }) => {}
                     Err(error) => panic!("{of} -> {told}: {error}"),
                 }
@@ -194,7 +196,7 @@ fn every_row_of_every_table_is_withheld_with_what_it_is_of() {
     assert!(rows > 150, "{rows} pairs");
 }
 
-/// A bundle with a recording of one exchange with a model.
+/// Makes a bundle with a recording of one exchange with a model.
 fn recording(prompt: &str, answer: &str, reading: &str) -> Files {
     let length = answer.len();
     let hash = |text: &str| format!("sha256:{}", Digest::of(text.as_bytes()));
@@ -237,7 +239,7 @@ fn recording(prompt: &str, answer: &str, reading: &str) -> Files {
     .into()
 }
 
-/// A streamed answer, of these pieces.
+/// Makes a streamed answer of these pieces.
 fn stream(pieces: &[&str]) -> String {
     let events = pieces.iter().map(|piece| {
         format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{piece}\"}}}}]}}\n\n")
@@ -246,7 +248,7 @@ fn stream(pieces: &[&str]) -> String {
 }
 
 #[test]
-fn text_that_was_streamed_in_pieces_is_withheld_by_match() {
+fn text_streamed_in_pieces_is_withheld_by_match() {
     let calls = "data: {\"index\":1,\"delta\":{\"partial_json\":\"{\\\"n\\\":\\\"er\"}}\n\ndata: {\"index\":1,\"delta\":{\"partial_json\":\"\\\\u0069ka\\\"}\"}}\n\n";
     let encoded = "ZGF0YTogdGhlIG5hbWUgaXMgZXJpa2EgbWFpZXIK";
     let answers = [
@@ -288,7 +290,7 @@ fn text_that_was_streamed_in_pieces_is_withheld_by_match() {
 }
 
 #[test]
-fn text_that_was_streamed_into_lines_is_withheld_piece_by_piece() {
+fn text_streamed_into_lines_is_withheld_piece_by_piece() {
     let mut files = recording("hello", "x", "");
     let lines =
         "{\"delta\":\"my \"}\n{\"delta\":\"eri\"}\n{\"delta\":\"ka m\"}\n{\"delta\":\"aier\"}\n";
@@ -302,7 +304,7 @@ fn text_that_was_streamed_into_lines_is_withheld_piece_by_piece() {
 }
 
 #[test]
-fn recordings_that_differ_in_what_is_withheld_have_copies_that_are_alike() {
+fn recordings_that_differ_in_withheld_values_have_equal_copies() {
     let readable = |prompt: &str, answer: &str, place: &str| {
         let reading = format!(r#","reading":{{"text":"{answer}"}}"#);
         let files = recording(prompt, answer, &reading);
@@ -351,7 +353,7 @@ fn recordings_that_differ_in_what_is_withheld_have_copies_that_are_alike() {
 }
 
 #[test]
-fn large_body_of_an_answer_leaves_no_digest_in_the_copy_not_even_as_a_name() {
+fn withheld_large_body_leaves_no_digest_or_name_in_the_copy() {
     let body = b"a large answer".to_vec();
     let digest = Digest::of(&body).to_string();
     let answer = format!("sha256:{digest}");
@@ -377,7 +379,7 @@ fn large_body_of_an_answer_leaves_no_digest_in_the_copy_not_even_as_a_name() {
 }
 
 #[test]
-fn file_that_is_named_by_its_digest_is_told() {
+fn file_named_by_its_digest_is_reported() {
     let mut files = recording("hello", "x", "");
     let name = format!("artifacts/{}.txt", Digest::of(b"PIN4711").hex_prefix(12));
     files.insert(name.clone(), b"PIN4711".to_vec());

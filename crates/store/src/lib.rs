@@ -1,9 +1,9 @@
 //! Jobs, queued tasks, catalogues and logs, and the SQLite files and folders that keep them.
 //!
-//! Start with [`store`], the contract that every store keeps; `runseal-postgres` keeps the same contract on
-//! a server. [`job`] makes, builds and replays job bundles over it, [`queue`] shares verification among
-//! machines, [`catalog`] answers questions about many runs, [`log`] keeps a transparency log. This crate
-//! opens no socket and runs no command.
+//! Start with [`store`], the contract of every store; `runseal-postgres` implements it on a server.
+//! [`job`] makes, builds and replays job bundles with it, [`queue`] shares verification among
+//! machines, [`catalog`] answers questions about many runs, and [`log`] keeps a transparency log.
+//! This crate opens no socket and runs no command.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 

@@ -1,11 +1,11 @@
-//! Looks at the tables of an SQLite file before anything is queried: a file that came from elsewhere may
-//! have a view in place of a table, and a view can compute for ever.
+//! Inspects the tables of an SQLite file before anything is queried: a file from elsewhere may have
+//! a view instead of a table, and a view can run forever.
 
 use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-/// What besides our tables may be in a file.
+/// Whether a file may contain more than our tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Others {
     /// Tables, views and triggers of other programs.
@@ -14,8 +14,9 @@ pub(crate) enum Others {
     Refused,
 }
 
-/// The first name in `connection` that is not what `migrations` make of it: a view or a virtual table in
-/// place of a table, a virtual table of another kind, or one of the `others` that are refused.
+/// Returns the first name in `connection` that differs from what `migrations` create: a view or
+/// virtual table instead of a table, a virtual table of another kind, or one of the `others` if
+/// they are refused.
 pub(crate) fn find_disguised(
     connection: &Connection,
     migrations: &[&str],
@@ -51,7 +52,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Whether it is a table with rows of its own. SQLite writes the first words itself, always like this.
+    /// Returns whether it is an ordinary table. SQLite itself writes the first words, always like
+    /// this.
     fn is_plain(&self) -> bool {
         let sql = self.sql.as_deref().unwrap_or_default();
         sql.starts_with("CREATE TABLE ")
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn view_trigger_or_virtual_table_in_disguise_is_found() {
+    fn disguised_view_trigger_or_virtual_table_is_found() {
         let endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) SELECT x FROM n";
         let trigger =
             "CREATE TABLE runs(id); CREATE TRIGGER t AFTER INSERT ON runs BEGIN SELECT 1; END";

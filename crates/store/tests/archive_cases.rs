@@ -1,4 +1,4 @@
-//! Every bundle of the conformance data gives the same findings as a folder and in each archive.
+//! Every bundle of the conformance data has the same findings as a folder and in each archive.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,19 +11,20 @@ use runseal_core::verify::{Checked, Finding, Level, Verdict};
 use runseal_fs::survey::{Tally, VerifyOptions, survey_paths};
 use runseal_testkit::{for_each_line, text};
 
-/// What verifying one path gave, without the path.
-fn looked_at(path: &Path, level: Level) -> Vec<(Option<String>, Verdict)> {
+/// Verifies one path. Returns formats and verdicts, without the path.
+fn verify(path: &Path, level: Level) -> Vec<(Option<String>, Verdict)> {
     let options = VerifyOptions {
         level,
         ..VerifyOptions::default()
     };
     let survey = survey_paths(&[path.to_owned()], options, &Tally::default());
-    let told = |result: &Checked| (result.format.map(|f| f.to_string()), result.verdict.clone());
-    survey.results().iter().map(told).collect()
+    let summarize =
+        |result: &Checked| (result.format.map(|f| f.to_string()), result.verdict.clone());
+    survey.results().iter().map(summarize).collect()
 }
 
-/// Takes away what is wrong with the names of entries, which a folder may have and an archive must
-/// not, because unpackers disagree on them; gives whether there was any.
+/// Removes findings about names of entries, which a folder may have and an archive must not,
+/// because unpackers disagree on them. Returns whether there were any.
 fn without_name_findings(
     found: Vec<(Option<String>, Verdict)>,
 ) -> (Vec<(Option<String>, Verdict)>, bool) {
@@ -46,9 +47,9 @@ fn without_name_findings(
     (kept, had_any)
 }
 
-/// Whether some name below the folder is written differently by some unpacker, or is the same as
-/// another one on some system.
-fn has_unsteady_names(folder: &Path) -> bool {
+/// Returns whether some name below the folder is changed by some unpacker, or equals another one on
+/// some system.
+fn has_unportable_names(folder: &Path) -> bool {
     let mut waiting = vec![folder.to_owned()];
     while let Some(next) = waiting.pop() {
         let mut lower = BTreeSet::new();
@@ -70,18 +71,18 @@ fn has_unsteady_names(folder: &Path) -> bool {
     false
 }
 
-/// Compares every archive of the folder with the folder; gives their number.
+/// Compares every archive of the folder with the folder. Returns their number.
 fn check_same(name: &str, folder: &Path) -> usize {
     let mut packed = 0;
-    let is_unsteady = has_unsteady_names(folder);
+    let is_unportable = has_unportable_names(folder);
     for (level, kinds) in [(Level::Document, KINDS.as_slice()), (Level::Form, &["zip"])] {
-        let expected = looked_at(folder, level);
+        let expected = verify(folder, level);
         for (kind, inner) in kinds.iter().zip(["", "run", "", "run"]) {
             let place = tempfile::tempdir().unwrap();
             if let Some(archive) = pack(folder, place.path(), kind, inner) {
-                let (found, has_name_findings) = without_name_findings(looked_at(&archive, level));
-                assert_eq!(has_name_findings, is_unsteady, "{name} as {kind}");
-                // A folder that is nothing known may hold what an archive must not.
+                let (found, has_name_findings) = without_name_findings(verify(&archive, level));
+                assert_eq!(has_name_findings, is_unportable, "{name} as {kind}");
+                // A folder of an unknown format may contain what an archive must not.
                 if matches!(expected.as_slice(), [(None, Verdict::NotChecked(_))]) {
                     let is_valid = |(_, verdict): &(_, Verdict)| *verdict == Verdict::Valid;
                     assert!(!found.iter().any(is_valid), "{name} as {kind}");
@@ -139,7 +140,7 @@ fn documents_give_the_same_findings_in_every_archive_and_their_expected_verdict(
     for name in names {
         let mut count = 0;
         for_each_line(&data.join(format!("{name}.jsonl")), |case| {
-            // Documents of 100 MB and those with limits of their own are other tests' matter.
+            // Documents of 100 MB and those with their own limits are covered by other tests.
             if case.get("expand").is_some() || case.get("options").is_some() {
                 return;
             }
@@ -152,7 +153,7 @@ fn documents_give_the_same_findings_in_every_archive_and_their_expected_verdict(
             fs::create_dir(&folder).unwrap();
             fs::write(folder.join(format!("{name}.json")), bytes).unwrap();
             let named = text(case, "name").unwrap();
-            let found = looked_at(&folder, Level::Document);
+            let found = verify(&folder, Level::Document);
             let ok = case.get("expect").unwrap().get("ok").unwrap().as_bool();
             let valid = found.iter().all(|(_, verdict)| *verdict == Verdict::Valid);
             assert_eq!(Some(valid), ok, "{named}");
@@ -162,7 +163,7 @@ fn documents_give_the_same_findings_in_every_archive_and_their_expected_verdict(
     }
 }
 
-/// An archive of documents that are wrong everywhere, with so many findings each.
+/// Packs an archive of `count` documents with many findings each.
 fn pack_wrong_documents(path: &Path, count: usize) {
     let interactions = vec!["{\"i\":7}"; 200].join(",");
     let document = format!(
@@ -181,25 +182,25 @@ fn pack_wrong_documents(path: &Path, count: usize) {
 }
 
 #[test]
-fn archive_of_very_many_findings_is_judged_to_the_bound_and_says_so() {
+fn archive_with_too_many_findings_is_judged_up_to_the_limit() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("calls.tar");
     let findings_of = |count: usize| {
         pack_wrong_documents(&path, count);
-        let found = looked_at(&path, Level::Document);
-        let told = found.iter().any(|(format, verdict)| {
+        let found = verify(&path, Level::Document);
+        let is_reported = found.iter().any(|(format, verdict)| {
             let Verdict::Invalid { findings, .. } = verdict else {
                 return false;
             };
-            let names_it = |finding: &Finding| {
+            let states_limit = |finding: &Finding| {
                 finding.rule_id == "AR7" && finding.message.contains("more than 100000 findings")
             };
-            format.as_deref() == Some("archive") && findings.iter().any(names_it)
+            format.as_deref() == Some("archive") && findings.iter().any(states_limit)
         });
-        (found.len(), told)
+        (found.len(), is_reported)
     };
-    let (units, told) = findings_of(20);
-    assert_eq!((units, told), (20, false));
-    let (units, told) = findings_of(1000);
-    assert!(told && (100..900).contains(&units), "{units}");
+    let (units, is_reported) = findings_of(20);
+    assert_eq!((units, is_reported), (20, false));
+    let (units, is_reported) = findings_of(1000);
+    assert!(is_reported && (100..900).contains(&units), "{units}");
 }

@@ -10,7 +10,7 @@ use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_testkit::{conformance, for_each_line, text};
 
 #[test]
-fn pack_every_case_has_the_expected_findings() {
+fn conformance_packs_have_the_expected_findings() {
     let Some(folder) = conformance() else { return };
     let kernel = folder.join("kernel");
     let count = for_each_line(&kernel.join("packs.jsonl"), |case| {

@@ -8,7 +8,7 @@ use runseal_store::job::verify::verify_job_bundle;
 use runseal_survey::VerifyOptions;
 
 #[test]
-fn cases_of_the_conformance_data_give_their_verdicts() {
+fn conformance_bundles_get_the_expected_verdict() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -21,15 +21,15 @@ fn cases_of_the_conformance_data_give_their_verdicts() {
         let found = verify_job_bundle(&target, VerifyOptions::default());
         let expect = &case["expect"];
         let exit = exit_code(Surface::Format(Format::JobBundle), found.outcome());
-        let mut told = Vec::new();
+        let mut differences = Vec::new();
         if expect["ok"] != found.report.is_valid() {
-            told.push(format!("ok {}", found.report.is_valid()));
+            differences.push(format!("ok {}", found.report.is_valid()));
         }
         if expect["exit"] != exit {
-            told.push(format!("exit {exit}"));
+            differences.push(format!("exit {exit}"));
         }
         if Json::from(found.check()) != expect["check"] {
-            told.push(format!("check {:?}", found.check()));
+            differences.push(format!("check {:?}", found.check()));
         }
         if let Some(facts) = case.get("facts") {
             let summary = found.summary.expect("a valid bundle has a summary");
@@ -53,15 +53,15 @@ fn cases_of_the_conformance_data_give_their_verdicts() {
             checks.sort_unstable();
             checks.dedup();
             if Json::from(checks.clone()) != *faults {
-                told.push(format!("faults {checks:?}, expected {faults}"));
+                differences.push(format!("faults {checks:?}, expected {faults}"));
             }
         }
-        if !told.is_empty() {
+        if !differences.is_empty() {
             let findings = found.report.findings();
             wrong.push(format!(
                 "{}: {} {findings:?}",
                 case["name"],
-                told.join(", ")
+                differences.join(", ")
             ));
         }
     }
@@ -75,7 +75,7 @@ fn cases_of_the_conformance_data_give_their_verdicts() {
 }
 
 #[test]
-fn valid_cases_of_the_conformance_data_hold_in_strict_mode() {
+fn valid_conformance_bundles_are_valid_in_strict_mode() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };

@@ -12,7 +12,7 @@ use runseal_store::store::{JobId, JobRunId};
 use runseal_survey::VerifyOptions;
 
 #[test]
-fn jobs_of_the_conformance_database_pass_their_gates_and_build_their_bundles() {
+fn conformance_jobs_pass_their_gates_and_build_their_bundles() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };

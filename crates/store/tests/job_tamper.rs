@@ -8,7 +8,7 @@ use crate::data::make_bundle;
 use runseal_store::job::verify::verify_job_bundle;
 use runseal_survey::VerifyOptions;
 
-/// The first vector, which is valid, as a folder; and its files.
+/// Returns the first vector, which is valid, as a folder; and its files.
 fn valid_bundle() -> (tempfile::TempDir, Vec<PathBuf>) {
     let cases = read_lines(&runseal_testkit::project_root().join("vectors/job/bundles.jsonl"));
     let case: &Json = cases.iter().find(|case| case["name"] == "valid").unwrap();
@@ -24,14 +24,14 @@ fn valid_bundle() -> (tempfile::TempDir, Vec<PathBuf>) {
 }
 
 #[test]
-fn bundle_with_any_one_bit_changed_does_not_hold() {
+fn bundle_with_any_bit_flipped_is_invalid() {
     let (folder, files) = valid_bundle();
-    let holds = || {
+    let is_valid = || {
         verify_job_bundle(folder.path(), VerifyOptions::default())
             .report
             .is_valid()
     };
-    assert!(holds());
+    assert!(is_valid());
     let mut edits = 0;
     for file in &files {
         let sealed = fs::read(file).unwrap();
@@ -39,20 +39,20 @@ fn bundle_with_any_one_bit_changed_does_not_hold() {
             let mut edited = sealed.clone();
             edited[at] ^= 1 << (at % 8);
             fs::write(file, &edited).unwrap();
-            // White space around the manifest's text is not part of what it says.
+            // White space around the manifest's text is not part of its content.
             let is_blank = at + 1 == sealed.len() && matches!(edited[at], b' ' | b'\t' | b'\r');
-            assert!(!holds() || is_blank, "{} at {at}", file.display());
+            assert!(!is_valid() || is_blank, "{} at {at}", file.display());
             edits += 1;
         }
         fs::write(file, &sealed).unwrap();
     }
-    assert!(edits > 1000 && holds());
+    assert!(edits > 1000 && is_valid());
 }
 
 #[test]
-fn bundle_cut_anywhere_or_with_text_added_does_not_hold() {
+fn bundle_cut_or_extended_anywhere_is_invalid() {
     let (folder, files) = valid_bundle();
-    let holds = || {
+    let is_valid = || {
         verify_job_bundle(folder.path(), VerifyOptions::default())
             .report
             .is_valid()
@@ -62,18 +62,18 @@ fn bundle_cut_anywhere_or_with_text_added_does_not_hold() {
         let is_manifest = file.ends_with("bundle.json");
         for length in (0..sealed.len() - usize::from(is_manifest)).step_by(7) {
             fs::write(file, &sealed[..length]).unwrap();
-            assert!(!holds(), "{} cut to {length}", file.display());
+            assert!(!is_valid(), "{} cut to {length}", file.display());
         }
         fs::write(file, [&sealed[..], b"x"].concat()).unwrap();
-        assert!(!holds(), "{} with a byte more", file.display());
+        assert!(!is_valid(), "{} with a byte more", file.display());
         fs::write(file, &sealed).unwrap();
     }
-    assert!(holds());
+    assert!(is_valid());
 }
 
-/// Its manifest is long enough to be read beside the artifacts.
+/// The manifest is long enough to be read in parallel with the artifacts.
 #[test]
-fn bundle_of_many_artifacts_gets_one_verdict_on_any_number_of_threads() {
+fn bundle_with_many_artifacts_gets_the_same_verdict_with_any_number_of_threads() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     make_bundle(folder, 300, 100);

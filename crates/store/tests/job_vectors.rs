@@ -30,7 +30,7 @@ fn rules(bundle: &Path, level: Level) -> BTreeSet<String> {
 }
 
 #[test]
-fn vectors_of_job_bundles_give_exactly_their_rules() {
+fn job_bundle_vectors_violate_exactly_their_rules() {
     let cases = read_lines(&runseal_testkit::project_root().join("vectors/job/bundles.jsonl"));
     assert!(cases.len() >= 40);
     let expected = |rules: &Json| -> BTreeSet<String> {

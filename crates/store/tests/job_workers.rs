@@ -1,4 +1,4 @@
-//! Many workers on one store: nothing lost, nothing doubled, budgets held.
+//! Many workers on one store: nothing is lost or done twice, and budgets are kept.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -54,7 +54,7 @@ fn work(root: &Path, workers: usize, name: &str) -> WorkSummary {
 }
 
 #[test]
-fn workers_in_two_stores_handles_share_the_steps_without_loss_or_repeat() {
+fn workers_on_two_store_handles_share_the_steps_without_loss_or_repeat() {
     const STEPS: usize = 2_000;
     let folder = tempfile::tempdir().unwrap();
     let job = post(folder.path(), STEPS, "{}");
@@ -89,7 +89,7 @@ fn workers_in_two_stores_handles_share_the_steps_without_loss_or_repeat() {
 }
 
 #[test]
-fn budget_of_bytes_holds_under_parallel_workers() {
+fn byte_budget_is_kept_by_parallel_workers() {
     let folder = tempfile::tempdir().unwrap();
     // Each line has 6 bytes: exactly 50 of 400 reads fit.
     let job = post(folder.path(), 400, r#"{"max_bytes":305}"#);

@@ -1,4 +1,4 @@
-//! A log of a million entries: how fast, and how much memory. Not run by default; prints figures.
+//! A log of a million entries: speed and memory. Not run by default; prints figures.
 //! `cargo test --release -p runseal-store --test main log_million:: -- --ignored --nocapture`
 
 use std::time::Instant;
@@ -16,7 +16,7 @@ fn entry(at: u64) -> Vec<u8> {
 
 #[test]
 #[ignore = "a minute of appending, for its figures"]
-fn log_of_a_million_entries_appends_and_proves_in_little_memory() {
+fn log_with_a_million_entries_appends_and_proves_in_little_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     FolderLog::init(&path, "example.com/million").unwrap();

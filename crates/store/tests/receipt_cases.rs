@@ -18,7 +18,7 @@ use runseal_store::job::verify::verify_job_bundle_then;
 use runseal_survey::VerifyOptions;
 
 #[test]
-fn receipts_of_the_conformance_data_are_made_byte_by_byte() {
+fn conformance_receipts_are_reproduced_byte_for_byte() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -33,7 +33,7 @@ fn receipts_of_the_conformance_data_are_made_byte_by_byte() {
         let (_, receipt) = verify_job_bundle_then(&bundle, VerifyOptions::default(), |bundle| {
             replay_job_bundle(bundle, previous, None).unwrap()
         });
-        let bytes = receipt_bytes(&receipt.expect("the bundle holds")).unwrap();
+        let bytes = receipt_bytes(&receipt.expect("the bundle is valid")).unwrap();
         assert_eq!(
             Digest::of(&bytes).to_string(),
             case["file_sha256"],
@@ -46,7 +46,7 @@ fn receipts_of_the_conformance_data_are_made_byte_by_byte() {
     }
 }
 
-/// The verdict on receipts given as JSON; the Merkle root where they hold.
+/// Judges receipts given as JSON. Returns the verdict, with the Merkle root if they are valid.
 fn judge(
     receipts: &[Json],
     is_chain: bool,
@@ -109,7 +109,7 @@ fn policies(data: &std::path::Path) -> BTreeMap<String, Json> {
 }
 
 #[test]
-fn chains_of_the_conformance_data_give_their_verdicts() {
+fn conformance_chains_get_the_expected_verdict() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -132,7 +132,7 @@ fn chains_of_the_conformance_data_give_their_verdicts() {
 }
 
 #[test]
-fn merkle_roots_of_the_conformance_data_are_computed() {
+fn conformance_merkle_roots_are_reproduced() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -149,7 +149,7 @@ fn merkle_roots_of_the_conformance_data_are_computed() {
 }
 
 #[test]
-fn trust_policies_of_the_conformance_data_are_read_or_refused() {
+fn conformance_trust_policies_are_read_or_refused() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -167,7 +167,7 @@ fn trust_policies_of_the_conformance_data_are_read_or_refused() {
 }
 
 #[test]
-fn attestations_of_the_conformance_data_give_their_verdicts() {
+fn conformance_attestations_get_the_expected_verdict() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -198,7 +198,7 @@ fn attestations_of_the_conformance_data_give_their_verdicts() {
 }
 
 #[test]
-fn merkle_attestations_of_the_conformance_data_give_their_verdicts() {
+fn conformance_merkle_attestations_get_the_expected_verdict() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };
@@ -216,7 +216,7 @@ fn merkle_attestations_of_the_conformance_data_give_their_verdicts() {
             )
             .unwrap()
         });
-        // A receipt whose hash is the root makes a chain of one with that root.
+        // A receipt whose hash is the root forms a chain of one with that root.
         let lone = format!("{{\"receipt_hash\":\"{root}\"}}");
         let receipt = parse_document(lone.as_bytes(), &ReadOptions::default()).unwrap();
         let receipts = [Receipt::read(receipt.root())];
@@ -242,7 +242,7 @@ fn merkle_attestations_of_the_conformance_data_give_their_verdicts() {
 }
 
 #[test]
-fn signatures_with_the_conformance_keys_are_the_recorded_ones() {
+fn signatures_with_conformance_keys_equal_the_recorded_ones() {
     let Some(data) = data_folder("jobbundle") else {
         return;
     };

@@ -1,7 +1,8 @@
-//! What a signed statement says of its subject: whether it speaks for it, against it, or of something else.
+//! What a signed statement says about its subject: it speaks for it, against it, or about something
+//! else.
 //!
-//! A signature counts for what its predicate says. Known predicates are read here; of others nothing is
-//! known but their type, and a policy must name that type before they count.
+//! A signature counts for what its predicate says. Known predicates are read here. Of any other
+//! only the type is known, and it counts only if a policy names that type.
 
 use runseal_core::canon::Value;
 
@@ -9,14 +10,14 @@ use crate::action::{ACTION_PREDICATE, check_written_action};
 use crate::predicate::{Facts, RUN_PREDICATE};
 use crate::statement::Statement;
 
-/// The beginning of the types of SLSA's verification summaries, of every version.
+/// The common prefix of the types of SLSA's verification summaries.
 const VERIFICATION_SUMMARY: &str = "https://slsa.dev/verification_summary/";
-/// The beginning of the types of in-toto's test results.
+/// The common prefix of the types of in-toto's test results.
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/";
-/// The beginning of the types of in-toto's simple verification results.
+/// The common prefix of the types of in-toto's simple verification results.
 const VERIFICATION_RESULT: &str = "https://in-toto.io/attestation/svr/";
 
-/// Beginnings of words by which a signer refuses what they sign. docs/predicate.md lists them.
+/// Stems of the words with which a signer refuses what they sign. docs/predicate.md lists them.
 const REFUSALS: [&str; 12] = [
     "declin",
     "denial",
@@ -32,18 +33,18 @@ const REFUSALS: [&str; 12] = [
     "withdr",
 ];
 
-/// What a statement says of its subject.
+/// What a statement says about its subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// Nothing in it speaks against its subject.
     For,
-    /// It refuses its subject; in which words.
+    /// It refuses its subject, in these words.
     Against(String),
-    /// It describes something else than what has its digests; how they differ.
+    /// It describes something other than its subject; how they differ.
     Mismatch(String),
 }
 
-/// Reads what `statement` says of something with these facts. `payload` is its text.
+/// Reads what `statement` says about a unit with these facts. `payload` is its text.
 pub fn read_claim(statement: &Statement, payload: &[u8], facts: &Facts) -> Claim {
     let predicate = &statement.predicate;
     let word = |members: &[&str]| {
@@ -71,12 +72,12 @@ pub fn read_claim(statement: &Statement, payload: &[u8], facts: &Facts) -> Claim
     }
 }
 
-/// Our own predicate must be about a thing of this format that ended this way, and was found valid.
+/// Reads our own predicate, which must state this format and outcome and the verdict `valid`.
 fn read_run(predicate: &Value, facts: &Facts) -> Claim {
     let text = |member: &str| predicate.get(member).and_then(Value::as_str);
     for member in ["format", "meaning", "outcome"] {
         if predicate.get(member).is_some() && text(member).is_none() {
-            return Claim::Against(format!("its `{member}` is no text"));
+            return Claim::Against(format!("its `{member}` is not text"));
         }
     }
     let verdict = predicate.get("verification").and_then(|v| v.get("verdict"));
@@ -116,7 +117,7 @@ fn read_run(predicate: &Value, facts: &Facts) -> Claim {
 
 fn read_action(predicate: &Value, payload: &[u8]) -> Claim {
     if let Err(fault) = check_written_action(payload) {
-        return Claim::Mismatch(format!("what it says is no ai-agent-action: {fault}"));
+        return Claim::Mismatch(format!("it is not a valid ai-agent-action: {fault}"));
     }
     let success = predicate
         .get("action")
@@ -127,7 +128,8 @@ fn read_action(predicate: &Value, payload: &[u8]) -> Claim {
     }
 }
 
-/// Whether a meaning refuses what is signed: a word in it does, or it begins with `not` or `no`.
+/// Returns whether a meaning is a refusal: it contains a refusing word, or begins with `not` or
+/// `no`.
 pub fn is_refusal(meaning: &str) -> bool {
     let meaning = meaning.to_lowercase();
     let words = || {
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn meaning_that_does_not_refuse_counts() {
+    fn meaning_without_refusal_counts() {
         for meaning in [
             "author",
             "reviewer",
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn run_predicate_is_about_this_format_and_outcome_and_found_it_valid() {
+    fn run_predicate_must_state_this_format_and_outcome_and_valid() {
         let good = r#"{"format":"pack","meaning":"approver","outcome":"accepted","verification":{"verdict":"valid"}}"#;
         assert_eq!(claim(RUN_PREDICATE, good), Claim::For);
         for (from, to, is_against) in [

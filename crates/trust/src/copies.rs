@@ -1,5 +1,6 @@
-//! Statements about redacted copies. A copy shows one digest of what was sealed, that of its commitment, and
-//! anybody can get a digest into a list of files. So the commitment counts only where our own statements
+//! Statements about redacted copies. A copy shows only one digest of the sealed original, that of
+//! its commitment, and anyone can get a digest into a list of files. So the commitment counts only
+//! in the position where our own statements
 //! ([`Target::subjects`](crate::statement::Target::subjects)) have it.
 
 use runseal_core::formats::redacted::documents::{REDACTED, REDACTION};
@@ -7,23 +8,24 @@ use runseal_core::formats::redacted::documents::{REDACTED, REDACTION};
 use crate::predicate::RUN_PREDICATE;
 use crate::statement::{SHA256, Statement, Subject, TargetDigests};
 
-/// The manifest of a run bundle, by which statements name one.
+/// The manifest of a run bundle, by which statements name the bundle.
 const SUMS: &str = "SHA256SUMS.txt";
 
-/// What a statement that holds for a redacted copy was made about.
+/// What a statement that is valid for a redacted copy was made about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin<'a> {
-    /// What the copy was made from: its own subject.
+    /// The original, with its own subject.
     Original(&'a Subject),
-    /// A copy of it.
+    /// A copy of the original.
     Copy,
 }
 
 impl Statement {
-    /// What it was made about, if its subjects are those of something with this commitment and nothing else:
+    /// Returns what the statement was made about, if its subjects are exactly those of something
+    /// with this commitment:
     ///
     /// - a run bundle: its manifest, the commitment, perhaps an archive;
-    /// - a folder: the commitment, perhaps an archive, the folder, and none of its files;
+    /// - a folder: the commitment, perhaps an archive, the folder, but none of its files;
     /// - a copy: the commitment, perhaps the list of what is withheld, and after that perhaps an archive.
     pub fn origin(&self, commitment: &str) -> Option<Origin<'_>> {
         let is_commitment =
@@ -53,8 +55,9 @@ impl Statement {
         }
     }
 
-    /// Whether it names something that is nothing of the target, so that it could be shown as a statement about
-    /// two things. An archive that a target was in when it was signed may be unknown by now.
+    /// Returns whether it names something that is not part of the target, so that it could be shown
+    /// as a statement about two things. The archive that a target was in when it was signed may no
+    /// longer be known.
     pub fn names_more(&self, digests: &TargetDigests<'_>, has_chain: bool) -> bool {
         if let Some(commitment) = digests.commitment()
             && self.origin(commitment).is_some()
@@ -71,8 +74,8 @@ impl Statement {
         }
     }
 
-    /// The subject of what a copy with this commitment was made from: its own, or the one that a statement of
-    /// ours about a copy repeats.
+    /// Returns the subject of the original of a copy with this commitment: the statement's own, or
+    /// the one that our statement about a copy repeats.
     pub fn original_of(&self, commitment: &str) -> Option<Subject> {
         match self.origin(commitment)? {
             Origin::Original(own) => Some(own.clone()),
@@ -85,12 +88,12 @@ impl Statement {
 }
 
 impl Subject {
-    /// Whether it can be an archive: no folder, and without a name that says something else.
+    /// Returns whether it can be an archive: not a folder, and not named like another subject.
     fn may_be_archive(&self) -> bool {
         !self.is_folder() && ![REDACTION, REDACTED, SUMS].contains(&self.name.as_str())
     }
 
-    /// Whether it is a file with this digest.
+    /// Returns whether it is a file with this digest.
     fn is_file_of(&self, digest: &str) -> bool {
         !self.is_folder() && self.digest.get(SHA256).is_some_and(|own| own == digest)
     }
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_that_we_write_hold_for_the_copies() {
+    fn written_statement_is_valid_for_its_copies() {
         let run = committed(Target::of_file("run", SUMS, b"sums".to_vec()));
         let pack = committed(folder(&["run.json"]));
         for (target, is_original) in [(run, true), (pack, true), (copy(), false)] {
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn commitment_among_the_files_of_a_signed_folder_is_a_part_of_it() {
+    fn commitment_among_files_of_signed_folder_is_a_part() {
         for names in [
             &["artifacts/note.md"][..],
             &[REDACTION],
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn commitment_in_any_other_place_does_not_stand_for_its_copies() {
+    fn commitment_in_another_place_does_not_count_for_copies() {
         let subject = |name: &str, bytes: &[u8]| Subject {
             name: name.to_owned(),
             digest: [(SHA256.to_owned(), Digest::of(bytes).to_string())].into(),

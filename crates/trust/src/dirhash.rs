@@ -1,4 +1,4 @@
-//! in-toto's digest of a folder: what coreutils can compute as well.
+//! in-toto's digest of a folder, which coreutils can compute too.
 //!
 //! `find . -type f | cut -c3- | LC_ALL=C sort | xargs -r sha256sum | sha256sum`
 
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use runseal_core::digest::Digest;
 
-/// The listing of `sha256sum`, sorted by name as the C locale does. The names are paths that are
-/// safe to print: one with a line break or a backslash would be escaped by `sha256sum`.
+/// Returns the listing of `sha256sum`, sorted by name as in the C locale. The names must be safe to
+/// print: `sha256sum` escapes line breaks and backslashes.
 pub fn listing(files: &BTreeMap<String, Digest>) -> String {
     let mut text = String::new();
     for (name, digest) in files {
@@ -16,7 +16,7 @@ pub fn listing(files: &BTreeMap<String, Digest>) -> String {
     text
 }
 
-/// The digest called `dirHash1`.
+/// Returns the digest called `dirHash1`.
 pub fn compute_dir_hash(files: &BTreeMap<String, Digest>) -> Digest {
     Digest::of(listing(files).as_bytes())
 }
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dir_hash_is_what_coreutils_say() {
+    fn dir_hash_equals_coreutils_output() {
         // printf a > B; mkdir a; printf b > a/x; printf c > a.b; then the command above.
         let files = [("B", "a"), ("a/x", "b"), ("a.b", "c")];
         let files = files

@@ -1,6 +1,6 @@
-//! DSSE envelopes: what is signed is the type and the exact bytes of the payload.
+//! DSSE envelopes, which sign the type and the exact bytes of the payload.
 //!
-//! `keyid` is a hint that nobody signed: it is shown, and never decides which key is trusted.
+//! `keyid` is an unsigned hint: it is shown, and never decides which key is trusted.
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
@@ -13,13 +13,13 @@ use crate::limits::{MAX_ENVELOPE_SIGNATURES, MAX_TIMESTAMPS};
 /// The payload type of in-toto statements.
 pub const IN_TOTO: &str = "application/vnd.in-toto+json";
 
-/// Why a text is no envelope.
+/// Why a text is not an envelope.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EnvelopeError {
-    /// It is no JSON.
-    #[error("no JSON: {0}")]
+    /// Invalid JSON.
+    #[error("invalid JSON: {0}")]
     Json(String),
-    /// A member is missing, of another type, or no base64.
+    /// A member is missing, of another type, or invalid base64.
     #[error("`{member}` is {fault}")]
     Member {
         /// The member's name.
@@ -27,12 +27,12 @@ pub enum EnvelopeError {
         /// What is wrong with it.
         fault: &'static str,
     },
-    /// It has more signatures or tokens than anybody needs.
+    /// It has more signatures or tokens than allowed.
     #[error("more than {limit} {what}")]
     TooMany {
-        /// What there is too much of.
+        /// What there is too much of, with its place.
         what: &'static str,
-        /// The most that is taken.
+        /// The number allowed.
         limit: usize,
     },
 }
@@ -40,7 +40,7 @@ pub enum EnvelopeError {
 /// One signature of an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvelopeSignature {
-    /// The signer's hint at the key: nobody signed it, so it decides nothing.
+    /// The signer's hint at the key. It is unsigned, so it decides nothing.
     pub keyid: Option<String>,
     /// The bytes of the signature.
     pub sig: Vec<u8>,
@@ -51,15 +51,15 @@ pub struct EnvelopeSignature {
 /// A DSSE envelope: a payload with the signatures over it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Envelope {
-    /// What the payload is.
+    /// The media type of the payload.
     pub payload_type: String,
     /// The bytes that were signed.
     pub payload: Vec<u8>,
-    /// At least one on writing; as many as there are on reading.
+    /// Written envelopes have at least one; read ones may have none.
     pub signatures: Vec<EnvelopeSignature>,
 }
 
-/// The bytes that DSSE signs.
+/// Returns the bytes that DSSE signs.
 pub fn encode_pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!(
         "DSSEv1 {} {payload_type} {} ",
@@ -72,10 +72,10 @@ pub fn encode_pre_authentication(payload_type: &str, payload: &[u8]) -> Vec<u8> 
 }
 
 impl Envelope {
-    /// An envelope around a payload, signed.
+    /// Signs a payload in a new envelope.
     ///
     /// # Errors
-    /// When the signer does not sign.
+    /// When the signer fails.
     pub fn sign(
         payload_type: &str,
         payload: Vec<u8>,
@@ -90,15 +90,15 @@ impl Envelope {
         Ok(envelope)
     }
 
-    /// Adds a signature, in place of an earlier one by the same key.
+    /// Adds a signature, replacing an earlier one by the same key.
     ///
     /// # Errors
-    /// When the signer does not sign, or what it gave is not its key's.
+    /// When the signer fails, or its signature does not verify with its key.
     pub fn add_signature(&mut self, signer: &dyn Signer) -> Result<(), SignError> {
         let message = self.signed_bytes();
         let sig = signer.sign(&message)?;
         if !signer.public_key().verifies(&message, &sig) {
-            let fault = "what the signer gave is no signature of its key over these bytes";
+            let fault = "the signer did not return a signature by its key over these bytes";
             return Err(SignError(fault.to_owned()));
         }
         let key = signer.public_key();
@@ -112,13 +112,13 @@ impl Envelope {
         Ok(())
     }
 
-    /// The bytes that its signatures are over.
+    /// Returns the bytes that its signatures are over.
     pub fn signed_bytes(&self) -> Vec<u8> {
         encode_pre_authentication(&self.payload_type, &self.payload)
     }
 
-    /// What names the envelope for a counter-signature: the digest of the signed bytes, which no
-    /// second form of a signature changes.
+    /// Returns the digest by which a counter-signature names the envelope: that of the signed
+    /// bytes, which a second form of a signature does not change.
     pub fn digest(&self) -> Digest {
         Digest::of(&self.signed_bytes())
     }
@@ -126,22 +126,22 @@ impl Envelope {
     /// Reads an envelope.
     ///
     /// # Errors
-    /// When it is none, or has more signatures than are looked at.
+    /// When it is malformed, or has too many signatures.
     pub fn parse(bytes: &[u8]) -> Result<Self, EnvelopeError> {
         let document = parse_document(bytes, &ReadOptions::default())
             .map_err(|error| EnvelopeError::Json(error.to_string()))?;
         Self::from_node(document.root())
     }
 
-    /// Reads an envelope that stands in a document.
+    /// Reads an envelope that is part of a document.
     ///
     /// # Errors
-    /// When it is none, or has more signatures than are looked at.
+    /// When it is malformed, or has too many signatures.
     pub fn from_node(node: Node<'_>) -> Result<Self, EnvelopeError> {
         let list = node.get("signatures").and_then(|list| list.as_array());
         let list = list.ok_or(EnvelopeError::Member {
             member: "signatures",
-            fault: "missing or no list",
+            fault: "missing or not an array",
         })?;
         if list.len() > MAX_ENVELOPE_SIGNATURES {
             return Err(EnvelopeError::TooMany {
@@ -165,7 +165,7 @@ impl Envelope {
         })
     }
 
-    /// The envelope as a JSON value.
+    /// Returns the envelope as a JSON value.
     pub fn to_value(&self) -> Value {
         let signatures = self.signatures.iter().map(|signature| {
             let mut entry = Value::object([("sig", encode_base64(&signature.sig))]);
@@ -187,9 +187,9 @@ impl Envelope {
         ])
     }
 
-    /// The envelope as one line of JSON, without LF.
+    /// Returns the envelope as one line of JSON, without LF.
     pub fn to_line(&self) -> Vec<u8> {
-        // Strings and lists have a form in every dialect.
+        // Strings and arrays have a form in every dialect.
         canonical_bytes(&self.to_value(), Dialect::Jcs).unwrap_or_default()
     }
 }
@@ -204,11 +204,11 @@ fn text_member<'a>(
 }
 
 fn bytes_member(node: Node<'_>, member: &'static str) -> Result<Vec<u8>, EnvelopeError> {
-    let fault = "no base64";
+    let fault = "not base64";
     decode_base64(&text_member(node, member)?).ok_or(EnvelopeError::Member { member, fault })
 }
 
-/// Tokens beside a signature, in the form that witness gave them.
+/// Reads the tokens of a signature, in the form that witness gave them.
 fn parse_timestamps(entry: Node<'_>) -> Result<Vec<Vec<u8>>, EnvelopeError> {
     let Some(list) = entry.get("timestamps") else {
         return Ok(Vec::new());
@@ -217,7 +217,7 @@ fn parse_timestamps(entry: Node<'_>) -> Result<Vec<Vec<u8>>, EnvelopeError> {
         member: "timestamps",
         fault,
     };
-    let list = list.as_array().ok_or(fault("no list"))?;
+    let list = list.as_array().ok_or(fault("not an array"))?;
     if list.len() > MAX_TIMESTAMPS {
         return Err(EnvelopeError::TooMany {
             what: "timestamps on one signature",
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn envelope_written_reads_back() {
+    fn written_envelope_reads_back() {
         let key = PrivateKey::from_ed25519_seed(&[7; 32]).unwrap();
         let mut envelope = Envelope::sign(IN_TOTO, b"{}".to_vec(), &key).unwrap();
         envelope.signatures[0].timestamps.push(vec![1, 2, 3]);
@@ -280,19 +280,19 @@ mod tests {
     }
 
     #[test]
-    fn envelope_broken_names_the_member() {
+    fn broken_envelope_error_names_the_member() {
         for (text, expected) in [
-            ("{", "no JSON"),
-            ("{}", "`signatures` is missing or no list"),
+            ("{", "invalid JSON"),
+            ("{}", "`signatures` is missing or not an array"),
             (r#"{"signatures":[{}]}"#, "`sig` is missing"),
-            (r#"{"signatures":[{"sig":"!"}]}"#, "`sig` is no base64"),
+            (r#"{"signatures":[{"sig":"!"}]}"#, "`sig` is not base64"),
             (
                 r#"{"signatures":[],"payloadType":1}"#,
                 "`payloadType` is not a string",
             ),
             (
                 r#"{"signatures":[],"payloadType":"a","payload":"a a"}"#,
-                "`payload` is no base64",
+                "`payload` is not base64",
             ),
         ] {
             let error = Envelope::parse(text.as_bytes()).unwrap_err().to_string();

@@ -2,13 +2,13 @@
 
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
 
-/// Standard base64 with padding.
+/// Encodes standard base64 with padding.
 pub fn encode_base64(bytes: &[u8]) -> String {
     Base64::encode_string(bytes)
 }
 
-/// Reads base64, standard or URL-safe, with or without padding. One value has several spellings
-/// here; nothing that is counted or compared may be the spelling.
+/// Decodes base64, standard or URL-safe, with or without padding. One value has several spellings
+/// here, so never count or compare the spelling.
 pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
     Base64::decode_vec(text)
         .or_else(|_| Base64Unpadded::decode_vec(text))
@@ -17,12 +17,12 @@ pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
         .ok()
 }
 
-/// URL-safe base64 without padding, as tokens write it.
+/// Encodes URL-safe base64 without padding, as tokens write it.
 pub fn encode_base64url(bytes: &[u8]) -> String {
     Base64UrlUnpadded::encode_string(bytes)
 }
 
-/// Lower-case hex.
+/// Encodes lower-case hex.
 pub fn encode_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(2 * bytes.len());
@@ -33,7 +33,7 @@ pub fn encode_hex(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes between `-----BEGIN label-----` and its end, from text that may have more around it.
+/// Decodes the bytes between `-----BEGIN label-----` and its end. Other text may surround them.
 pub fn decode_armour(text: &str, label: &str) -> Option<Vec<u8>> {
     let begin = format!("-----BEGIN {label}-----");
     let end = format!("-----END {label}-----");
@@ -43,7 +43,7 @@ pub fn decode_armour(text: &str, label: &str) -> Option<Vec<u8>> {
     Base64::decode_vec(&body).ok()
 }
 
-/// Armour with lines of `width` characters, and LF at the end.
+/// Encodes armour with lines of `width` characters and a final LF.
 pub fn encode_armour(bytes: &[u8], label: &str, width: usize) -> String {
     let body = encode_base64(bytes);
     let mut text = format!("-----BEGIN {label}-----\n");
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_every_spelling_reads_to_the_same_bytes() {
+    fn every_base64_spelling_decodes_to_the_same_bytes() {
         let bytes = [0xfb, 0xff, 0xfe, 0x01];
         for text in ["+//+AQ==", "+//+AQ", "-__-AQ==", "-__-AQ"] {
             assert_eq!(decode_base64(text).unwrap(), bytes, "{text}");

@@ -1,5 +1,5 @@
-//! What a thing says of itself, for predicates and for the selectors of policies. Says what is
-//! written there; whether it holds is the verifier's to say.
+//! What a unit says about itself, for predicates and for the selectors of policies. The verifier
+//! decides whether it is true.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use runseal_core::formats::redacted::documents::REDACTION;
 
 use crate::predicate::Facts;
 
-/// Where ids stand: document, member, and what it is called.
+/// The place of a fact: document, member path, and the fact's name.
 type Place = (&'static str, &'static [&'static str], &'static str);
 
 const RUN_IDS: [Place; 3] = [
@@ -65,8 +65,8 @@ fn text_at(node: Node<'_>, path: &[&str]) -> Option<String> {
     found.as_str().map(|text| text.into_owned())
 }
 
-/// Reads the facts from a thing's documents, by name; a single document has the name "". How it ended is known
-/// from judging it.
+/// Reads the facts of a unit from its documents, by name; a single document has the name "".
+/// `ended_as` is the outcome found when the unit was judged.
 pub fn read_facts<'a>(
     format: Format,
     ended_as: Option<&str>,
@@ -74,7 +74,7 @@ pub fn read_facts<'a>(
 ) -> Facts {
     let (ids, roots): (&[Place], &[Place]) = match format {
         Format::RunBundle => (&RUN_IDS, &RUN_ROOTS),
-        // Digests of what may be withheld would give it away. The copy may be of any of these.
+        // Digests would give away withheld values. A copy may be of any format with these ids.
         Format::Redacted => (&COPY_IDS, &[]),
         Format::Pack => (&PACK_IDS, &PACK_ROOTS),
         Format::JobBundle => (&JOB_IDS, &JOB_ROOTS),
@@ -101,7 +101,7 @@ pub fn read_facts<'a>(
     }
 }
 
-/// The files of a run bundle that went into the run.
+/// Returns the files of a run bundle that went into the run.
 pub fn read_inputs<'a>(
     format: Format,
     get: impl Fn(&str) -> Option<Node<'a>>,

@@ -1,11 +1,12 @@
-//! Who made it, and who trusts them: signatures, statements, timestamps and trust policies.
+//! Who signed what, and whom to trust: signatures, statements, timestamps and trust policies.
 //!
-//! Pure: nothing here opens a file or a socket, asks a clock, starts a process or draws a random
-//! number; all of that is passed in. All cryptography comes from crates of the field; what is
-//! written here are encodings (DSSE, SSHSIG, minisign, in-toto) and decisions.
+//! Pure: nothing here opens a file or a socket, reads a clock, starts a process or draws a random
+//! number; all of that is passed in. All cryptography comes from established crates. This crate
+//! adds encodings (DSSE, SSHSIG, minisign, in-toto) and decisions.
 //!
-//! A verdict has three parts that are never mixed: whether something is intact (`runseal-core`
-//! says), whether it is signed ([`check`]), and whether a policy trusts who signed ([`policy`]).
+//! A verdict has three parts that are never mixed: whether a unit is intact (`runseal-core`
+//! decides), whether it is signed ([`check`]), and whether a policy trusts the signers
+//! ([`policy`]).
 
 pub mod action;
 pub mod budget;

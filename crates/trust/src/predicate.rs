@@ -1,4 +1,5 @@
-//! What our statements say: the run predicate, and the two neighbours that it can be written as.
+//! What our statements say: the run predicate, and the two neighbouring formats that it converts
+//! to.
 //!
 //! docs/predicate.md is its reference. The major version is in the URI; readers ignore members
 //! that they do not know.
@@ -12,27 +13,27 @@ use crate::keys::PublicKey;
 use crate::limits::{MAX_PREVIOUS, MAX_STATED_BYTES};
 use crate::statement::Subject;
 
-/// Our predicate.
+/// The type of our predicate.
 pub const RUN_PREDICATE: &str = "https://runseal.dev/attestation/run/v1";
 
-/// SLSA's provenance.
+/// The type of SLSA's provenance.
 pub const SLSA_PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 
 /// The build type of a recorded run in SLSA's provenance.
 pub const SLSA_BUILD_TYPE: &str = "https://runseal.dev/slsa/run/v1";
 
-/// What is known of the thing that is signed.
+/// What is known about the unit that is signed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The format's name.
     pub format: String,
-    /// The format of what was sealed, if this is a redacted copy of it.
+    /// The format of the original, if this is a redacted copy.
     pub original: Option<String>,
-    /// Ids that the thing has: run_id, bundle_id, engine_code and the like.
+    /// The unit's ids: run_id, bundle_id, engine_code and the like.
     pub ids: BTreeMap<String, String>,
-    /// Digests that the thing states of its parts.
+    /// The digests that the unit states of its parts.
     pub roots: BTreeMap<String, String>,
-    /// How the run ended, where the format says.
+    /// How the run ended, if the format says so.
     pub outcome: Option<String>,
     /// When it was sealed, by the maker's clock.
     pub sealed_at: Option<String>,
@@ -43,7 +44,7 @@ pub struct Facts {
 pub struct Verification {
     /// `valid` or `invalid`.
     pub verdict: String,
-    /// Which levels of rules were run.
+    /// The levels of rules that were run.
     pub level: String,
     /// The verifier's version.
     pub version: String,
@@ -51,18 +52,18 @@ pub struct Verification {
     pub rules: Option<Digest>,
 }
 
-/// One signature's own part.
+/// What one signer states.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signing {
-    /// Who signs, in their own words.
+    /// The signer's name, in their own words.
     pub name: Option<String>,
     /// What the signature means: author, reviewer, approver, anything.
     pub meaning: Option<String>,
-    /// When, by the signer's clock.
+    /// The time of signing, by the signer's clock.
     pub signed_at: Option<String>,
     /// The envelopes that this one counter-signs.
     pub previous: Vec<Digest>,
-    /// What a redacted copy was made from, as the signer's statement about that names it.
+    /// The original of a redacted copy, as named by the signer's statement about it.
     pub original: Option<Subject>,
 }
 
@@ -75,7 +76,7 @@ fn text_object(members: &BTreeMap<String, String>) -> Value {
     )
 }
 
-/// The run predicate.
+/// Builds the run predicate.
 pub fn run_predicate(
     facts: &Facts,
     verification: &Verification,
@@ -128,7 +129,8 @@ pub fn run_predicate(
     predicate
 }
 
-/// SLSA provenance of a run bundle: `inputs` are its files with role INPUT or ENGINE, by name.
+/// Builds the SLSA provenance of a run bundle. `inputs` are its files that went into the run, by
+/// name.
 pub fn slsa_provenance(facts: &Facts, inputs: &BTreeMap<String, Digest>) -> Value {
     let dependencies = inputs.iter().map(|(name, digest)| {
         Value::object([
@@ -172,7 +174,7 @@ pub fn slsa_provenance(facts: &Facts, inputs: &BTreeMap<String, Digest>) -> Valu
     ])
 }
 
-/// What a predicate of ours says about its signature; empty for any other.
+/// Reads what a predicate of ours says about its signature; empty for any other.
 pub fn read_signing(predicate_type: &str, predicate: &Value) -> (Signing, Option<PublicKey>) {
     if predicate_type != RUN_PREDICATE {
         return (Signing::default(), None);
@@ -213,7 +215,7 @@ mod tests {
     use crate::statement::Target;
 
     #[test]
-    fn predicate_says_what_it_was_given() {
+    fn predicate_contains_the_given_facts() {
         let key = PrivateKey::from_ed25519_seed(&[1; 32]).unwrap();
         let signing = Signing {
             name: Some("Ada".to_owned()),

@@ -1,6 +1,6 @@
-//! SD-JWT (RFC 9901): a document as a signed token from which values are withheld, for those whose
-//! tools read that. What is withheld is a digest of a salted disclosure; who has the disclosure can
-//! add it later.
+//! SD-JWT (RFC 9901): a document as a signed token with values withheld, for tools that read this
+//! format. A withheld value is replaced by the digest of a salted disclosure; whoever has the
+//! disclosure can add it later.
 
 use runseal_core::canon::{Dialect, Members, Value, canonical_bytes};
 use runseal_core::digest::Digest;
@@ -9,38 +9,38 @@ use thiserror::Error;
 use crate::encoding::encode_base64url;
 use crate::keys::{Algorithm, SignError, Signer};
 
-/// The names that mean something of their own in a token.
+/// Member names with a meaning in SD-JWT.
 const RESERVED: [&str; 3] = ["_sd", "_sd_alg", "..."];
 
-/// Why a document has no token.
+/// Why a document cannot become a token.
 #[derive(Debug, Error)]
 pub enum SdJwtError {
-    /// A member has a name that the format uses.
+    /// A member has a reserved name.
     #[error("a member is named `{0}`, which means something else in an SD-JWT")]
     Reserved(String),
     /// A value has no JSON form.
     #[error("a value has no canonical form: {0}")]
     NoForm(String),
-    /// The key did not sign.
+    /// The signer failed.
     #[error(transparent)]
     Sign(#[from] SignError),
-    /// The key's signature has no form in a token.
+    /// The key's signature cannot be converted for a token.
     #[error("the key's signature is malformed")]
     Signature,
 }
 
-/// A withheld value: where it stands, and what discloses it.
+/// A withheld value: its place, and what discloses it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disclosure {
     /// The JSON Pointer.
     pub pointer: String,
-    /// What is added to the token to show it.
+    /// The text to add to the token to disclose it.
     pub text: String,
 }
 
-/// What is withheld, and with which salts.
+/// Decides which values are withheld, and with which salts.
 pub trait Withholding {
-    /// The salt of the value at a pointer, where it is withheld; base64url.
+    /// Returns the salt, as base64url, of the value at a pointer if it is withheld.
     fn salt(&self, pointer: &str) -> Option<String>;
 }
 
@@ -91,7 +91,7 @@ fn conceal(
                 }
             }
             if !digests.is_empty() {
-                // In the order of the digests, which says nothing about the names.
+                // Sorted by digest, so the order says nothing about the names.
                 digests.sort();
                 shown.insert("_sd".into(), Value::array(digests));
             }
@@ -116,10 +116,11 @@ fn conceal(
     }
 }
 
-/// A token of `document` without the withheld values, signed; and what would disclose each.
+/// Makes a signed token of `document` without the withheld values. Returns it and the disclosure of
+/// each value.
 ///
 /// # Errors
-/// When the document has no such form, or the key does not sign.
+/// When the document has no such form, or the signer fails.
 pub fn encode_sd_jwt(
     document: &Value,
     withholding: &dyn Withholding,
@@ -142,7 +143,7 @@ pub fn encode_sd_jwt(
     let signature = signer.sign(message.as_bytes())?;
     let signature = match algorithm {
         Algorithm::Ed25519 => signature,
-        // Tokens have the two numbers side by side, not in DER.
+        // Tokens have the two numbers concatenated, not in DER.
         Algorithm::EcdsaP256 => p256::ecdsa::Signature::from_der(&signature)
             .map_err(|_| SdJwtError::Signature)?
             .to_bytes()

@@ -1,5 +1,6 @@
-//! Sigstore bundles: keyed ones are written and read here; ones with certificates or log entries
-//! are judged by the `sigstore-verify` crate where the feature `sigstore` is on. No network, ever.
+//! Sigstore bundles. Bundles with a key are written and read here; those with certificates or log
+//! entries are judged by the `sigstore-verify` crate if the feature `sigstore` is on. There is no
+//! network access.
 
 use runseal_core::canon::{Dialect, Node, ReadOptions, Value, canonical_bytes, parse_document};
 
@@ -8,7 +9,7 @@ use crate::encoding::{decode_base64, encode_base64};
 use crate::keys::PublicKey;
 use crate::limits::MAX_TIMESTAMPS;
 
-/// The media type of the bundles that are written.
+/// The media type of the bundles that we write.
 pub const MEDIA_TYPE: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
 
 /// The media types of versions 0.1 to 0.3.
@@ -22,7 +23,7 @@ const KNOWN: [&str; 4] = [
 /// What a bundle says its signature verifies with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Material {
-    /// A key, by a hint that nobody signed.
+    /// A key, named by an unsigned hint.
     Key(String),
     /// A certificate.
     Certificate,
@@ -45,7 +46,7 @@ pub enum Content {
 pub struct SigstoreBundle {
     /// Key or certificate.
     pub material: Material,
-    /// Whether a transparency log is claimed.
+    /// Whether it claims to be in a transparency log.
     pub has_log_entries: bool,
     /// What is signed.
     pub content: Content,
@@ -55,12 +56,13 @@ pub struct SigstoreBundle {
     pub text: String,
 }
 
-/// The hint that cosign writes: base64 of SHA-256 of the DER key.
+/// Returns the hint that cosign writes: base64 of the SHA-256 of the DER key.
 pub fn key_hint(key: &PublicKey) -> String {
     encode_base64(key.id().as_bytes())
 }
 
-/// A keyed bundle of version 0.3 around an envelope with one signature; one line, without LF.
+/// Encodes a bundle of version 0.3 with a key, around an envelope with one signature; one line,
+/// without LF.
 pub fn encode_keyed_bundle(envelope: &Envelope, key: &PublicKey) -> Option<Vec<u8>> {
     let [signature] = &envelope.signatures[..] else {
         return None;
@@ -87,7 +89,7 @@ pub fn encode_keyed_bundle(envelope: &Envelope, key: &PublicKey) -> Option<Vec<u
     canonical_bytes(&bundle, Dialect::Jcs).ok()
 }
 
-/// Whether a document says that it is a bundle, of whatever version.
+/// Returns whether a document claims to be a bundle, of any version.
 pub fn is_bundle(root: Node<'_>) -> bool {
     root.get("mediaType")
         .and_then(|kind| kind.as_str())
@@ -95,18 +97,18 @@ pub fn is_bundle(root: Node<'_>) -> bool {
 }
 
 impl SigstoreBundle {
-    /// Reads a bundle; what is wrong where it is none.
+    /// Reads a bundle.
     ///
     /// # Errors
-    /// When a member is missing or of another type, or the version is not known.
+    /// What is wrong: a member is missing or of another type, or the version is unknown.
     pub fn parse(text: &str) -> Result<Self, String> {
         let document = parse_document(text.as_bytes(), &ReadOptions::default())
-            .map_err(|error| format!("no JSON: {error}"))?;
+            .map_err(|error| format!("invalid JSON: {error}"))?;
         let root = document.root();
         let kind = root.get("mediaType").and_then(|kind| kind.as_str());
         let kind = kind.ok_or("`mediaType` is missing")?;
         if !KNOWN.contains(&&*kind) {
-            return Err(format!("version `{}` is not known", kind.escape_debug()));
+            return Err(format!("version `{}` is unknown", kind.escape_debug()));
         }
         let material = root.get("verificationMaterial");
         let material = material.ok_or("`verificationMaterial` is missing")?;
@@ -120,7 +122,7 @@ impl SigstoreBundle {
         })
     }
 
-    /// The signature's bytes.
+    /// Returns the signature's bytes.
     pub fn signature(&self) -> &[u8] {
         match &self.content {
             Content::Envelope(envelope) => &envelope.signatures[0].sig,
@@ -157,10 +159,10 @@ fn parse_content(root: Node<'_>) -> Result<Content, String> {
         (None, Some(node)) => {
             let signature = node.get("signature").and_then(|text| text.as_str());
             let signature = signature.and_then(|text| decode_base64(&text));
-            let signature = signature.ok_or("`signature` is no base64")?;
+            let signature = signature.ok_or("`signature` is not base64")?;
             Ok(Content::Message { signature })
         }
-        _ => Err("expected either an envelope or the signature of a message".to_owned()),
+        _ => Err("expected either an envelope or a message signature".to_owned()),
     }
 }
 
@@ -176,23 +178,23 @@ fn parse_tokens(material: Node<'_>) -> Result<Vec<Vec<u8>>, String> {
     list.map(|token| {
         let token = token.get("signedTimestamp").and_then(|text| text.as_str());
         let token = token.and_then(|text| decode_base64(&text));
-        token.ok_or_else(|| "`signedTimestamp` is no base64".to_owned())
+        token.ok_or_else(|| "`signedTimestamp` is not base64".to_owned())
     })
     .collect()
 }
 
-/// Whom a certificate is for.
+/// The subject of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateIdentity {
     /// The subject's alternative name: an address or a workflow.
     pub identity: String,
-    /// Who vouched for that when the certificate was issued.
+    /// Who vouched for the identity when the certificate was issued.
     pub issuer: String,
-    /// Seconds since 1970 of every time that a log or authority of the trusted root vouches for.
+    /// Every time that a log or authority of the trusted root vouches for, in seconds since 1970.
     pub times: Vec<i64>,
 }
 
-/// Certificates and logs that are believed, as sigstore's `trusted_root.json`.
+/// Trusted certificates and logs, as in sigstore's `trusted_root.json`.
 #[derive(Clone)]
 pub struct TrustedRoot {
     #[cfg(feature = "sigstore")]
@@ -205,16 +207,16 @@ impl std::fmt::Debug for TrustedRoot {
     }
 }
 
-/// Why a bundle with a certificate or a log entry is not believed.
+/// Why a bundle with a certificate or a log entry is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SigstoreError {
-    /// The program was built without it.
+    /// The program was built without the feature.
     #[error("this build does not judge sigstore certificates (feature `sigstore`)")]
     NotBuilt,
     /// The trusted root cannot be used.
     #[error("the trusted root is broken: {0}")]
     Root(String),
-    /// The bundle does not hold.
+    /// The bundle is invalid.
     #[error("{0}")]
     Refused(String),
 }
@@ -235,7 +237,7 @@ mod certificates {
         /// Reads a `trusted_root.json`.
         ///
         /// # Errors
-        /// When it is none.
+        /// When it is malformed.
         pub fn parse(text: &str) -> Result<Self, SigstoreError> {
             let root = sigstore_verify::trust_root::TrustedRoot::from_json(text)
                 .map_err(|error| SigstoreError::Root(error.to_string()))?;
@@ -250,9 +252,9 @@ mod certificates {
     /// What a bundle's signature must be over.
     #[derive(Clone, Copy, Debug)]
     pub enum Signed<'a> {
-        /// The signature is over these bytes.
+        /// These bytes.
         Bytes(&'a [u8]),
-        /// What has this digest.
+        /// Something with this digest.
         Digest(&'a [u8; 32]),
     }
 
@@ -266,11 +268,11 @@ mod certificates {
     }
 
     /// Checks a bundle with a certificate: its path, its log entries, its times and its signature
-    /// over `signed`. Gives whom the certificate is for; whether they are trusted is the policy's
-    /// to say.
+    /// over `signed`. Returns the certificate's subject; whether it is trusted is for the policy to
+    /// say.
     ///
     /// # Errors
-    /// With what does not hold.
+    /// The first failed check.
     pub fn verify_certificate(
         bundle: &SigstoreBundle,
         signed: Signed<'_>,
@@ -288,16 +290,16 @@ mod certificates {
             .iter()
             .map(|time| time.as_second());
         Ok(CertificateIdentity {
-            identity: identity.ok_or_else(|| refused("the certificate names nobody"))?,
+            identity: identity.ok_or_else(|| refused("the certificate names no identity"))?,
             issuer: result.issuer().unwrap_or_default().to_owned(),
             times: times.collect(),
         })
     }
 
-    /// Checks a bundle that was signed with a key, with its log entries where it has some.
+    /// Checks a bundle that was signed with a key, and its log entries if it has any.
     ///
     /// # Errors
-    /// With what does not hold.
+    /// The first failed check.
     pub fn verify_key(
         bundle: &SigstoreBundle,
         signed: Signed<'_>,
@@ -316,7 +318,7 @@ mod certificates {
     }
 
     impl SigstoreBundle {
-        /// Whether `key` signed it; log entries are judged by the trusted root.
+        /// Returns whether `key` signed it; the trusted root decides about log entries.
         pub fn holds_with_log(
             &self,
             key: &PublicKey,
@@ -333,7 +335,7 @@ pub use certificates::{Signed, verify_certificate, verify_key};
 
 #[cfg(not(feature = "sigstore"))]
 impl TrustedRoot {
-    /// Refuses: this build does not judge certificates.
+    /// Fails: this build does not judge certificates.
     ///
     /// # Errors
     /// Always.
@@ -349,7 +351,7 @@ mod tests {
     use crate::keys::{PrivateKey, Signer as _};
 
     #[test]
-    fn keyed_bundle_reads_back() {
+    fn written_bundle_with_key_reads_back() {
         let key = PrivateKey::from_ed25519_seed(&[1; 32]).unwrap();
         let mut envelope = Envelope::sign(IN_TOTO, b"{}".to_vec(), &key).unwrap();
         envelope.signatures[0].timestamps.push(vec![9]);
@@ -362,12 +364,12 @@ mod tests {
     }
 
     #[test]
-    fn bundle_of_an_unknown_version_is_refused() {
+    fn bundle_of_unknown_version_is_refused() {
         let text = r#"{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.4"}"#;
         assert!(
             SigstoreBundle::parse(text)
                 .unwrap_err()
-                .contains("is not known")
+                .contains("is unknown")
         );
     }
 }

@@ -13,30 +13,30 @@ use crate::predicate::RUN_PREDICATE;
 /// The type of the statements that are read and written.
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
 
-/// The older type, which is read as well.
+/// The older type, which is also read.
 const STATEMENT_TYPE_0: &str = "https://in-toto.io/Statement/v0.1";
 
 pub(crate) const SHA256: &str = "sha256";
 const DIR_HASH: &str = "dirHash1";
-/// What the heading of in-toto's page calls it.
+/// The name in the heading of in-toto's page.
 const DIR_HASH_HEADING: &str = "dirHash";
 
-/// Why a payload is no statement.
+/// Why a payload is not a statement.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StatementError {
-    /// It is no JSON.
-    #[error("the payload is no JSON: {0}")]
+    /// Invalid JSON.
+    #[error("the payload is invalid JSON: {0}")]
     Json(String),
-    /// Its type is another one.
-    #[error("the payload is no in-toto statement: `_type` is not `{STATEMENT_TYPE}`")]
+    /// It has another type.
+    #[error("the payload is not an in-toto statement: `_type` is not `{STATEMENT_TYPE}`")]
     Type,
-    /// Members are missing or mistyped.
+    /// A member is missing, too long or of another type.
     #[error("the statement's `{0}` is missing, too long or of another type")]
     Member(&'static str),
     /// A subject without a digest could be anything.
     #[error("subject {0} of the statement has no digest")]
     NoDigest(usize),
-    /// More subjects than are compared.
+    /// It has too many subjects.
     #[error("the statement has more than {MAX_SUBJECTS} subjects")]
     TooMany,
 }
@@ -44,40 +44,41 @@ pub enum StatementError {
 /// What a statement is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// A name for people. Only the commitment and the list of a redacted copy are told by it.
+    /// A name for people. Only the commitment and the list of a redacted copy are recognized by it.
     pub name: String,
     /// Digests by algorithm, as lower-case hex.
     pub digest: BTreeMap<String, String>,
 }
 
-/// What can be signed: the digests that stand for the whole of it.
+/// What can be signed: the digests that represent the whole of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
     /// What it is called.
     pub name: String,
-    /// The file whose digest stands for everything, with its name: a document itself, or a
-    /// manifest that lists all other files.
+    /// The file whose digest represents the whole, and its name: a document itself, or a manifest
+    /// that lists all other files.
     pub file: Option<(String, Digest)>,
     /// The files of a folder without such a manifest.
     pub files: Option<BTreeMap<String, Digest>>,
-    /// The commitment of a redactable bundle. A statement names it, so that it holds for redacted
-    /// copies too; it does not stand for the bundle.
+    /// The commitment of a redactable bundle. Statements name it, so that they are valid for
+    /// redacted copies too; it does not represent the bundle.
     pub redaction: Option<(String, Digest)>,
-    /// The list of what a redacted copy withholds. It is no part of what was sealed: a statement
-    /// about the bundle holds for the copy without it, and one that names it holds for this list only.
+    /// The list of what a redacted copy withholds. It is not part of what was sealed: a statement
+    /// about the bundle is valid for the copy without it, and a statement that names it is valid
+    /// only for this list.
     pub withheld: Option<(String, Digest)>,
     /// The archive that it came in, if nothing else is in there.
     pub archive: Option<(String, Digest)>,
-    /// The archive that it lies in beside other things. Nobody who signed that one signed this, and
-    /// whoever denies that one denies this.
+    /// The archive that contains it next to other units. A signature on that archive does not cover
+    /// this, but a policy that denies the archive denies this.
     pub container: Option<Digest>,
-    /// The bytes that signatures without a statement (SSHSIG, minisign) are over: the file, or
-    /// the folder's listing.
+    /// The bytes that signatures without a statement (SSHSIG, minisign) are over: the file, or the
+    /// folder's listing.
     pub plain: Vec<u8>,
 }
 
 impl Target {
-    /// A document, or a folder whose manifest is `bytes`.
+    /// Makes the target of a document, or of a folder whose manifest is `bytes`.
     pub fn of_file(name: &str, file_name: &str, bytes: Vec<u8>) -> Self {
         Self {
             name: name.to_owned(),
@@ -87,7 +88,7 @@ impl Target {
         }
     }
 
-    /// A folder.
+    /// Makes the target of a folder.
     pub fn of_folder(name: &str, files: BTreeMap<String, Digest>) -> Self {
         Self {
             name: name.to_owned(),
@@ -97,15 +98,17 @@ impl Target {
         }
     }
 
-    /// Says which archive it came in. Beside other things that archive does not stand for it.
-    pub fn set_archive(&mut self, archive: (String, Digest), is_beside_others: bool) {
-        match is_beside_others {
-            true => self.container = Some(archive.1),
-            false => self.archive = Some(archive),
+    /// Sets the archive that it came in. An archive that also contains other units does not
+    /// represent it.
+    pub fn set_archive(&mut self, archive: (String, Digest), has_others: bool) {
+        if has_others {
+            self.container = Some(archive.1)
+        } else {
+            self.archive = Some(archive)
         }
     }
 
-    /// The one digest that stands for the whole of it, as `algorithm:hex`.
+    /// Returns the one digest that represents the whole, as `algorithm:hex`.
     pub fn digest_of_whole(&self) -> Option<String> {
         match (&self.file, &self.files) {
             (Some((_, digest)), _) => Some(format!("{SHA256}:{digest}")),
@@ -114,7 +117,7 @@ impl Target {
         }
     }
 
-    /// What a statement about it names.
+    /// Returns the subjects of a statement about it.
     pub fn subjects(&self) -> Vec<Subject> {
         let subject = |name: String, algorithm: &str, digest: Digest| Subject {
             name,
@@ -131,7 +134,7 @@ impl Target {
         if let Some(files) = &self.files {
             let folder = format!("{}/", self.name);
             subjects.push(subject(folder, DIR_HASH, compute_dir_hash(files)));
-            // Digests of single files would give away what is withheld of them later.
+            // Digests of single files would give away values that are withheld later.
             if files.len() <= MAX_LISTED_FILES && self.redaction.is_none() {
                 for (name, digest) in files {
                     subjects.push(subject(name.clone(), SHA256, *digest));
@@ -141,7 +144,7 @@ impl Target {
         subjects
     }
 
-    /// Its digests as statements write them.
+    /// Returns its digests as statements write them.
     pub fn digests(&self) -> TargetDigests<'_> {
         let text = |(_, digest): &(String, Digest)| digest.to_string();
         TargetDigests {
@@ -156,7 +159,7 @@ impl Target {
     }
 }
 
-/// The digests of a target, computed once however many subjects are compared with them.
+/// The digests of a target, computed once for any number of subjects.
 #[derive(Debug)]
 pub struct TargetDigests<'a> {
     target: &'a Target,
@@ -166,8 +169,8 @@ pub struct TargetDigests<'a> {
 }
 
 impl TargetDigests<'_> {
-    /// Whether a subject is this very thing. One digest must be equal and none of those that are
-    /// known may differ.
+    /// Returns whether a subject is this target: at least one digest is equal and none of the known
+    /// ones differs.
     fn is_subject(&self, subject: &Subject) -> bool {
         let mut equal = false;
         for (algorithm, digest) in &subject.digest {
@@ -190,18 +193,19 @@ impl TargetDigests<'_> {
         equal
     }
 
-    /// The digest of the commitment, if this is a redacted copy.
+    /// Returns the digest of the commitment, if this is a redacted copy.
     pub(crate) fn commitment(&self) -> Option<&str> {
         let file = self.file.as_deref();
         file.filter(|_| self.target.withheld.is_some())
     }
 
-    /// Whether a subject is the archive that a target came in.
+    /// Returns whether a subject is the archive that the target came in.
     fn is_archive(&self, subject: &Subject) -> bool {
         self.archive.is_some() && subject.digest.get(SHA256) == self.archive.as_ref()
     }
 
-    /// Whether a subject is the list of what this copy withholds; `None` if it is about something else.
+    /// Returns whether a subject is the list of what this copy withholds; `None` if it is about
+    /// something else.
     fn is_list(&self, subject: &Subject) -> Option<bool> {
         let (name, digest) = self.target.withheld.as_ref()?;
         (*name == subject.name).then(|| subject.digest.get(SHA256) == Some(&digest.to_string()))
@@ -211,9 +215,9 @@ impl TargetDigests<'_> {
 /// How a statement relates to a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Relation<'a> {
-    /// It is about the whole of it; the names of the subjects that are.
+    /// It is about the whole; the names of the matching subjects.
     Whole(Vec<&'a str>),
-    /// It is about a folder that the target is a file of; the names of the subjects that are.
+    /// It is about a folder that contains the target as a file; the names of the matching subjects.
     Part(Vec<&'a str>),
     /// It is about something else.
     Other,
@@ -224,7 +228,7 @@ pub enum Relation<'a> {
 pub struct Statement {
     /// What it is about.
     pub subjects: Vec<Subject>,
-    /// What kind of thing is said.
+    /// The type of the predicate.
     pub predicate_type: String,
     /// The predicate, as its type defines it.
     pub predicate: Value,
@@ -234,7 +238,7 @@ impl Statement {
     /// Reads a payload.
     ///
     /// # Errors
-    /// When it is no statement, or one about nothing in particular.
+    /// When it is not a statement, or has a subject without a digest.
     pub fn parse(payload: &[u8]) -> Result<Self, StatementError> {
         let document = parse_document(payload, &ReadOptions::default())
             .map_err(|error| StatementError::Json(error.to_string()))?;
@@ -266,7 +270,7 @@ impl Statement {
         })
     }
 
-    /// The payload: canonical JSON.
+    /// Returns the payload: canonical JSON.
     pub fn to_bytes(&self) -> Result<Vec<u8>, StatementError> {
         let subjects = self.subjects.iter().map(Subject::to_value);
         let value = Value::object([
@@ -279,11 +283,11 @@ impl Statement {
             .map_err(|error| StatementError::Json(error.to_string()))
     }
 
-    /// How it relates to a target. A file that a statement lists beside the folder is a part of that
-    /// folder; a copy with another list of what is withheld is something else.
+    /// Returns how it relates to a target. A file that a statement lists next to the folder is a
+    /// part of that folder; a copy with another list of what is withheld is something else.
     pub fn relation(&self, target: &TargetDigests<'_>) -> Relation<'_> {
         let mut subjects = self.subjects.iter();
-        // The list alone does not stand for what was sealed.
+        // The list alone does not represent what was sealed.
         if subjects.any(|subject| target.is_list(subject) == Some(false)) {
             return Relation::Other;
         }
@@ -297,9 +301,10 @@ impl Statement {
             .commitment()
             .is_some_and(|digest| self.origin(digest).is_some());
         let is_copy = target.target.withheld.is_some();
-        let is_whole = |subject: &&Subject| match is_copy {
-            true => is_of_copy || !names_folder && target.is_archive(subject),
-            false => {
+        let is_whole = |subject: &&Subject| {
+            if is_copy {
+                is_of_copy || !names_folder && target.is_archive(subject)
+            } else {
                 !names_folder
                     || subject.is_folder()
                     || target.is_archive(subject) && self.is_before_folder(subject)
@@ -318,9 +323,9 @@ impl Statement {
         Relation::Whole(named.map(|subject| &*subject.name).collect())
     }
 
-    /// Whether its own subject is the whole of a target: the folder that it names, or else its first subject,
-    /// which comes second if a chain of actions comes first. Readers of a redacted copy find it by the
-    /// commitment, which is named beside its own subject.
+    /// Returns whether its own subject is the whole target. Its own subject is the folder that it
+    /// names, or else its first subject, or the second if a chain of actions comes first. Readers
+    /// of a redacted copy find it by the commitment, which is named next to its own subject.
     pub fn is_primarily_about(&self, target: &TargetDigests<'_>, has_chain: bool) -> bool {
         if let Some(commitment) = target.commitment() {
             let first = self.subjects.first();
@@ -337,13 +342,14 @@ impl Statement {
         own.is_some_and(|own| target.is_subject(own))
     }
 
-    /// Whether a subject of it comes before the folder that it names, if any. What comes after is a file of it.
+    /// Returns whether a subject comes before the folder that it names, if any. What comes after is
+    /// a file of that folder.
     pub(crate) fn is_before_folder(&self, subject: &Subject) -> bool {
         let mut before = self.subjects.iter().take_while(|one| !one.is_folder());
         before.any(|one| std::ptr::eq(one, subject))
     }
 
-    /// The digests that it names and that policies can deny.
+    /// Returns the digests that it names and that policies can deny.
     pub fn named_digests(&self) -> impl Iterator<Item = Digest> {
         let repeated = self.predicate.get("original");
         let repeated = repeated.filter(|_| self.predicate_type == RUN_PREDICATE);
@@ -353,8 +359,8 @@ impl Statement {
         own.chain(repeated)
     }
 
-    /// The subjects that are nothing of this target: not the whole, no file of it, not its archive, not
-    /// its commitment.
+    /// Returns the subjects that are not part of this target: not the whole, a file of it, its
+    /// archive or its commitment.
     pub fn foreign_subjects(&self, digests: &TargetDigests<'_>) -> Vec<&Subject> {
         let target = digests.target;
         let files = target.files.iter().flat_map(BTreeMap::values);
@@ -395,7 +401,7 @@ impl Subject {
         })
     }
 
-    /// The subject as JSON.
+    /// Returns the subject as JSON.
     pub(crate) fn to_value(&self) -> Value {
         let digests = self.digest.iter();
         let digest = digests.map(|(key, value)| (key.as_str().into(), value.as_str().into()));
@@ -405,13 +411,13 @@ impl Subject {
         ])
     }
 
-    /// The digests that policies can deny.
+    /// Returns the digests that policies can deny.
     pub(crate) fn digests(&self) -> impl Iterator<Item = Digest> {
         let known = [SHA256, DIR_HASH, DIR_HASH_HEADING].into_iter();
         known.filter_map(|algorithm| Digest::parse_hex(self.digest.get(algorithm)?).ok())
     }
 
-    /// Whether it is a folder, by in-toto's directory hash.
+    /// Returns whether it is a folder, by in-toto's directory hash.
     pub(crate) fn is_folder(&self) -> bool {
         self.digest.contains_key(DIR_HASH) || self.digest.contains_key(DIR_HASH_HEADING)
     }
@@ -456,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn statement_written_reads_back_and_matches_its_target() {
+    fn written_statement_reads_back_and_matches_its_target() {
         for target in [
             folder(&[("a", "1"), ("b/c", "2")]),
             Target::of_file("run", "SHA256SUMS.txt", b"x".to_vec()),
@@ -480,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn file_of_a_signed_folder_is_a_part_of_it() {
+    fn file_of_signed_folder_is_a_part() {
         let statement = statement_about(&folder(&[("a", "1"), ("b", "2")]));
         let alone = Target::of_file("alone", "alone", b"1".to_vec());
         assert_eq!(
@@ -490,14 +496,14 @@ mod tests {
     }
 
     #[test]
-    fn folder_with_a_file_more_is_another_folder() {
+    fn folder_with_an_extra_file_is_another_folder() {
         let statement = statement_about(&folder(&[("a", "1")]));
         let more = folder(&[("a", "1"), ("b", "2")]);
         assert_eq!(statement.relation(&more.digests()), Relation::Other);
     }
 
     #[test]
-    fn subject_of_two_digests_that_disagree_matches_nothing() {
+    fn subject_with_conflicting_digests_matches_nothing() {
         let target = folder(&[("a", "1")]);
         let mut statement = statement_about(&target);
         statement.subjects[0]
@@ -514,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn statement_broken_is_refused() {
+    fn broken_statement_is_refused() {
         let good = r#"{"_type":"https://in-toto.io/Statement/v1","predicateType":"p","subject":[{"digest":{"sha256":"a"}}]}"#;
         assert!(Statement::parse(good.as_bytes()).is_ok());
         for (from, to) in [

@@ -1,9 +1,9 @@
-//! The corpus `ai-agent-action` of the Python package agent-evidence-vectors, each vector with the
-//! verdict that its manifest says.
+//! The corpus `ai-agent-action` of the Python package agent-evidence-vectors: every vector must get
+//! the verdict in its manifest.
 //!
-//! `AGENT_EVIDENCE_VECTORS` names the installed package's folder; without it nothing is judged and
-//! the test says so. The corpora of that package which are receipts of other programs are not
-//! ours to read: docs/trust.md says which.
+//! `AGENT_EVIDENCE_VECTORS` names the installed package's folder; without it the test is skipped
+//! and says so. The package's other corpora are receipts of other programs, which we do not read:
+//! docs/trust.md lists them.
 use std::fs;
 use std::path::Path;
 
@@ -12,10 +12,11 @@ use runseal_core::digest::Digest;
 use runseal_testkit::text;
 use runseal_trust::action::{ActionFault, Payloads, Profile, check_action, check_chain};
 
-/// The payload `{"value": N}` of the vectors about numbers, from the bits of N; its digest.
+/// Returns the digest of the payload `{"value": N}` of the vectors about numbers, from the bits of
+/// N.
 fn payload_digest(expected: Node<'_>) -> Option<Digest> {
     let bits = u64::from_str_radix(&text(expected, "ieee754")?, 16).unwrap();
-    // As JSON of any spelling; the canonical one is what is tried here.
+    // Any JSON spelling will do; canonicalization is what is tested.
     let written = format!("{{\"value\":{:e}}}", f64::from_bits(bits));
     let document = parse_document(written.as_bytes(), &ReadOptions::TEXT).unwrap();
     let bytes = canonical_bytes(document.root(), Dialect::Jcs).unwrap();
@@ -43,13 +44,13 @@ fn judge(corpus: &Path, vector: Node<'_>) -> Result<(), ActionFault> {
 }
 
 #[test]
-fn every_vector_of_ai_agent_action_has_the_verdict_that_its_manifest_says() {
+fn ai_agent_action_vectors_get_the_verdict_of_their_manifest() {
     let Some(folder) = std::env::var_os("AGENT_EVIDENCE_VECTORS") else {
         assert!(
             std::env::var_os("CI").is_none(),
             "CI must have AGENT_EVIDENCE_VECTORS"
         );
-        eprintln!("SKIPPED: AGENT_EVIDENCE_VECTORS names no folder");
+        eprintln!("SKIPPED: AGENT_EVIDENCE_VECTORS is not set");
         return;
     };
     let corpus = Path::new(&folder).join("corpora/vectors-ai-agent-action");
@@ -64,8 +65,8 @@ fn every_vector_of_ai_agent_action_has_the_verdict_that_its_manifest_says() {
         let condition = condition.as_str().unwrap();
         let verdict = text(vector.get("expected").unwrap(), "verdict").unwrap();
         let result = judge(&corpus, vector);
-        // The one condition that the proposal itself does not have: a name beyond the Basic
-        // Multilingual Plane is well formed there, and refusing it is said to be a fault.
+        // The one condition that is not in the proposal: it allows names beyond the Basic
+        // Multilingual Plane, and the corpus calls refusing them a fault.
         let is_beyond = condition == "aia-c-15" && verdict == "invalid";
         if is_beyond {
             assert_eq!(result, Ok(()), "{id}");
@@ -75,6 +76,6 @@ fn every_vector_of_ai_agent_action_has_the_verdict_that_its_manifest_says() {
             wrong.push(format!("{id} {condition} {verdict}: {result:?}"));
         }
     }
-    eprintln!("{right} of {} as the manifest says", vectors.len());
+    eprintln!("{right} of {} match the manifest", vectors.len());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

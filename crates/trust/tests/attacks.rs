@@ -1,4 +1,4 @@
-//! Attacks on signatures and policies. Each one that would have worked somewhere is a test here.
+//! Attacks on signatures and policies. Every attack that would have worked somewhere is a test.
 use runseal_core::canon::Value;
 use runseal_core::verify::authenticity::SignedState;
 use runseal_trust::budget::Budget;
@@ -43,7 +43,7 @@ fn verification() -> Verification {
     }
 }
 
-/// Checks signatures as of a run bundle, with the budget of one unit.
+/// Checks signatures of a run bundle, with the budget of one unit.
 fn check_signatures(found: &[Found], target: &Target, known: &Known) -> Vec<Checked> {
     let about = About {
         target,
@@ -80,7 +80,7 @@ fn pem(key: &PrivateKey) -> String {
     key.public_key().to_pem()
 }
 
-/// A policy of these signers, two of which must have reviewed.
+/// Returns a policy with these signers, of whom `threshold` must sign.
 fn policy_of(signers: &[(&str, String)], threshold: usize) -> String {
     let mut text = "runseal-trust = 1\nversion = 1\n".to_owned();
     for (name, key) in signers {
@@ -146,7 +146,7 @@ fn honest_signatures_are_trusted() {
 }
 
 #[test]
-fn the_four_ways_not_to_be_signed_have_four_states() {
+fn four_ways_not_to_be_signed_have_four_states() {
     let (ada, eve) = (ed25519(1), ed25519(9));
     let known = || Some(vec![ada.public_key().clone()]);
     let signed = envelope(&target(), &ada, "author");
@@ -177,7 +177,7 @@ fn the_four_ways_not_to_be_signed_have_four_states() {
 }
 
 #[test]
-fn every_flipped_byte_of_an_envelope_is_refused() {
+fn envelope_with_any_byte_flipped_is_refused() {
     for key in [ed25519(1), p256(1)] {
         let envelope = envelope(&target(), &key, "author");
         let known = || Some(vec![key.public_key().clone()]);
@@ -214,9 +214,9 @@ fn every_flipped_byte_of_an_envelope_is_refused() {
 }
 
 #[test]
-fn payload_of_another_type_is_no_statement() {
+fn payload_of_another_type_is_not_a_statement() {
     let ada = ed25519(1);
-    // The same bytes, signed under another type: to whoever reads only the payload they look right.
+    // The same bytes signed under another type look right to whoever reads only the payload.
     let payload = statement(&target(), &ada, "author");
     let confused = Envelope::sign("application/json", payload, &ada).unwrap();
     let known = Some(vec![ada.public_key().clone()]);
@@ -228,7 +228,7 @@ fn payload_of_another_type_is_no_statement() {
         ),
         SignedState::OtherSubject
     );
-    // And renaming the type afterwards breaks the signature.
+    // Renaming the type afterwards breaks the signature.
     let mut renamed = confused;
     renamed.payload_type = IN_TOTO.to_owned();
     assert_eq!(
@@ -238,7 +238,7 @@ fn payload_of_another_type_is_no_statement() {
 }
 
 #[test]
-fn policy_envelope_is_no_signature_of_a_bundle() {
+fn policy_envelope_does_not_sign_a_bundle() {
     let ada = ed25519(1);
     let text = policy_of(&[("ada", pem(&ada))], 1);
     let signed = sign_policy(&text, None, &ada).unwrap();
@@ -250,14 +250,14 @@ fn policy_envelope_is_no_signature_of_a_bundle() {
 }
 
 #[test]
-fn keyid_does_not_choose_who_is_trusted() {
+fn keyid_does_not_decide_who_is_trusted() {
     let (ada, eve) = (ed25519(1), ed25519(9));
     let policy = policy_of(&[("ada", pem(&ada))], 1);
     let mut steered = envelope(&target(), &eve, "author");
     steered.signatures[0].keyid = Some(ada.public_key().id().to_string());
     let (_, decision) = judge(&policy, &found(&[steered]), &target(), 0);
     assert!(!decision.is_trusted);
-    // Nor does a wrong hint hide an honest signature.
+    // Nor does a wrong hint hide a good signature.
     let mut honest = envelope(&target(), &ada, "author");
     for keyid in [
         None,
@@ -271,7 +271,7 @@ fn keyid_does_not_choose_who_is_trusted() {
 }
 
 #[test]
-fn key_brought_along_is_never_trusted_for_that() {
+fn key_in_the_statement_is_not_trusted_for_being_there() {
     let (ada, eve) = (ed25519(1), ed25519(9));
     // The statement names ada's key; eve signs it.
     let payload = statement(&target(), &ada, "author");
@@ -283,7 +283,7 @@ fn key_brought_along_is_never_trusted_for_that() {
 }
 
 #[test]
-fn signature_repeated_counts_once() {
+fn repeated_signature_counts_once() {
     let (ada, bob) = (ed25519(1), ed25519(2));
     let policy = policy_of(&[("ada", pem(&ada)), ("bob", pem(&bob))], 2);
     let mut twice = envelope(&target(), &ada, "author");
@@ -316,7 +316,7 @@ fn one_key_in_two_encodings_is_not_two_signers() {
     for other in &forms[1..] {
         let text = policy_of(&[("ada", forms[0].clone()), ("bob", other.clone())], 2);
         let error = Policy::parse(&text).unwrap_err();
-        assert!(error.fault.contains("already that of `ada`"), "{error}");
+        assert!(error.fault.contains("already belongs to `ada`"), "{error}");
     }
 }
 
@@ -345,14 +345,14 @@ fn signature_in_two_forms_is_one_signer() {
 }
 
 #[test]
-fn key_of_small_order_is_no_signer() {
+fn key_of_small_order_is_refused() {
     // With the neutral element as key, one signature fits every message.
     let mut neutral = [0; 32];
     neutral[0] = 1;
     let text = policy_of(&[("eve", encode_hex(&neutral))], 1);
     let error = Policy::parse(&text).unwrap_err();
     assert!(error.fault.contains("weak"), "{error}");
-    // Nor does it hold where the statement brings it along.
+    // Nor is it accepted if the statement carries it.
     let spki = [
         &[0x30, 0x2a, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 3, 0x21, 0][..],
         &neutral,
@@ -377,7 +377,7 @@ fn key_of_small_order_is_no_signer() {
 }
 
 #[test]
-fn second_form_of_an_ecdsa_signature_is_no_second_signer() {
+fn second_form_of_ecdsa_signature_is_not_a_second_signer() {
     let (ada, bob) = (p256(1), p256(2));
     let policy = policy_of(&[("ada", pem(&ada)), ("bob", pem(&bob))], 2);
     let honest = envelope(&target(), &ada, "author");
@@ -387,7 +387,7 @@ fn second_form_of_an_ecdsa_signature_is_no_second_signer() {
     assert_eq!(
         mirrored.digest(),
         honest.digest(),
-        "a counter-signature names both alike"
+        "a counter-signature names both forms alike"
     );
     let (checked, decision) = judge(&policy, &found(&[honest, mirrored]), &target(), 0);
     assert_eq!(checked.len(), 2);
@@ -399,7 +399,7 @@ fn second_form_of_an_ecdsa_signature_is_no_second_signer() {
     );
 }
 
-/// r and n - s: the other signature that the same key has over the same bytes.
+/// Returns r and n - s: the other signature by the same key over the same bytes.
 fn mirror(der: &[u8]) -> Vec<u8> {
     let signature = p256_ecdsa(der);
     let (r, s) = signature.split_scalars();
@@ -416,7 +416,7 @@ fn ecdsa_signature_in_loose_der_is_refused() {
     let ada = p256(1);
     let strict = ada.sign(b"x").unwrap();
     let mut padded = strict.clone();
-    // A zero in front of r that does not belong there.
+    // A superfluous zero in front of r.
     padded.insert(4, 0);
     padded[3] += 1;
     padded[1] += 1;
@@ -447,7 +447,7 @@ fn key_counts_only_while_it_is_valid() {
 }
 
 #[test]
-fn policy_that_expired_decides_nothing() {
+fn expired_policy_trusts_nothing() {
     let ada = ed25519(1);
     let policy = policy_of(&[("ada", pem(&ada))], 1)
         .replace("version = 1", "version = 1\nexpires = 2026-01-01");
@@ -481,7 +481,7 @@ fn signature_moved_to_another_bundle_is_over_something_else() {
 }
 
 #[test]
-fn denied_keys_and_digests_win_over_every_rule() {
+fn denied_keys_and_digests_override_every_rule() {
     let ada = ed25519(1);
     let honest = policy_of(&[("ada", pem(&ada))], 1);
     let found = found(&[envelope(&target(), &ada, "author")]);
@@ -502,7 +502,7 @@ fn denied_keys_and_digests_win_over_every_rule() {
 }
 
 #[test]
-fn meaning_that_is_asked_must_be_signed() {
+fn meaning_of_the_rule_must_be_signed() {
     let (ada, bob) = (ed25519(1), ed25519(2));
     let policy = policy_of(&[("ada", pem(&ada)), ("bob", pem(&bob))], 1)
         + "meanings = [\"reviewer\", \"approver\"]\n";
@@ -518,7 +518,7 @@ fn meaning_that_is_asked_must_be_signed() {
 }
 
 #[test]
-fn thing_that_is_not_intact_is_not_trusted_whoever_signed() {
+fn unit_that_is_not_intact_is_not_trusted() {
     let ada = ed25519(1);
     let policy = Policy::parse(&policy_of(&[("ada", pem(&ada))], 1)).unwrap();
     let known = Known {
@@ -555,7 +555,7 @@ fn link(text: &str, signers: &[&PrivateKey]) -> Vec<u8> {
 }
 
 #[test]
-fn old_policy_reaches_the_newest_one_through_the_chain() {
+fn old_policy_reaches_the_newest_through_the_chain() {
     let (ada, bob, cay) = (ed25519(1), p256(2), ed25519(3));
     let first = rooted(1, &[("ada", &ada)], 1);
     let second = rooted(2, &[("ada", &ada), ("bob", &bob)], 2);
@@ -582,7 +582,7 @@ fn old_policy_reaches_the_newest_one_through_the_chain() {
 }
 
 #[test]
-fn key_that_was_rotated_out_changes_and_signs_nothing() {
+fn rotated_out_key_changes_and_signs_nothing() {
     let (ada, bob) = (ed25519(1), ed25519(2));
     let first = rooted(1, &[("ada", &ada)], 1);
     let second = rooted(2, &[("bob", &bob)], 1);
@@ -600,7 +600,7 @@ fn key_that_was_rotated_out_changes_and_signs_nothing() {
             because: None,
         }
     );
-    // Under the second version ada's signature is a stranger's.
+    // Under the second version ada's key is unknown.
     let (checked, decision) = judge(
         &second,
         &found(&[envelope(&target(), &ada, "author")]),
@@ -620,7 +620,7 @@ fn policy_downgrade_is_refused() {
     let start = Policy::parse(&first).unwrap();
     let follow =
         |lines: &[Vec<u8>]| follow_chain(&start, read_chain(&lines.join(&b'\n')).unwrap(), 0);
-    // One of two is too few, even where the new root asks for one.
+    // One of two is too few, even if the new root asks for one.
     assert!(matches!(
         follow(&[link(&second, &[&ada, &bob]), link(&weaker, &[&ada])]),
         Err(ChainError::Threshold {
@@ -629,7 +629,7 @@ fn policy_downgrade_is_refused() {
             ..
         })
     ));
-    // Versions go up by one: nothing is left out, repeated or taken back.
+    // Versions go up by one: none is left out, repeated or taken back.
     assert!(matches!(
         follow(&[link(&weaker, &[&ada, &bob])]),
         Err(ChainError::Version {
@@ -686,7 +686,7 @@ fn policy_without_root_cannot_be_changed() {
 // --- counter-signatures
 
 #[test]
-fn counter_signature_of_something_that_is_not_here_is_told() {
+fn counter_signature_of_absent_signature_is_reported() {
     let (ada, bob) = (ed25519(1), ed25519(2));
     let first = envelope(&target(), &ada, "author");
     let signing = Signing {
@@ -718,8 +718,8 @@ fn counter_signature_of_something_that_is_not_here_is_told() {
 }
 
 #[test]
-fn links_that_claim_each_other_end() {
-    // A cycle of digests cannot be made; two envelopes that each claim a wrong one are the nearest.
+fn counter_signatures_of_each_other_terminate() {
+    // A cycle of digests cannot be made; two envelopes that each claim a wrong digest come closest.
     let keys = [ed25519(1), ed25519(2)];
     let [one, two] = [0, 1].map(|at| {
         let signing = Signing {

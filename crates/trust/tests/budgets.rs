@@ -1,4 +1,4 @@
-//! Work that strangers ask for is counted, and ends.
+//! Work on signatures from strangers is counted and bounded.
 use runseal_core::canon::Value;
 use runseal_core::verify::authenticity::SignedState;
 use runseal_trust::budget::Budget;
@@ -48,7 +48,7 @@ fn check(lines: &[Envelope], known: &Known) -> (Vec<Checked>, u32) {
     (checked, budget.spent())
 }
 
-/// An envelope with signatures of nobody's, each different from all others.
+/// Makes an envelope with invalid signatures, each different from all others.
 fn junk(line: u32, signatures: u32) -> Envelope {
     let mut envelope = envelope(&key(999), &line.to_string());
     envelope.signatures = (0..signatures)
@@ -66,7 +66,7 @@ fn junk(line: u32, signatures: u32) -> Envelope {
 }
 
 #[test]
-fn signatures_beyond_the_budget_are_not_checked_and_said_so() {
+fn signatures_beyond_the_budget_are_reported_as_unchecked() {
     let lines: Vec<_> = (0..40).map(|line| junk(line, 64)).collect();
     let (checked, spent) = check(&lines, &known(10));
     assert_eq!(spent, MAX_CHECKS_A_UNIT);
@@ -74,13 +74,13 @@ fn signatures_beyond_the_budget_are_not_checked_and_said_so() {
     assert_eq!(last.note.state, SignedState::CannotTell);
     let detail = last.note.detail.as_deref().unwrap();
     assert!(detail.contains("more than 1000 checks"), "{detail}");
-    // The same again is the same again.
+    // A second run gives the same result.
     let (again, _) = check(&lines, &known(10));
     assert_eq!(checked.len(), again.len());
 }
 
 #[test]
-fn signatures_are_counted_even_where_no_key_is_known() {
+fn signatures_are_counted_without_known_keys() {
     let lines: Vec<_> = (0..40).map(|line| junk(line, 64)).collect();
     let (checked, spent) = check(&lines, &Known::default());
     assert_eq!((checked.len(), spent), (MAX_SIGNATURES + 1, 0));
@@ -89,7 +89,7 @@ fn signatures_are_counted_even_where_no_key_is_known() {
 }
 
 #[test]
-fn signature_repeated_is_checked_once() {
+fn repeated_signature_is_checked_once() {
     let line = junk(1, 8);
     let mut twice = line.clone();
     twice.signatures.extend(line.signatures.clone());
@@ -99,14 +99,14 @@ fn signature_repeated_is_checked_once() {
 }
 
 #[test]
-fn honest_signature_costs_one_check_however_many_keys_are_known() {
+fn valid_signature_costs_one_check_with_many_known_keys() {
     let known = known(500);
     for seed in [0, 250, 499] {
         let (checked, spent) = check(&[envelope(&key(seed), "")], &known);
         assert_eq!(checked[0].note.state, SignedState::Signed);
         assert_eq!(spent, 1);
     }
-    // A wrong hint costs more and hides nothing.
+    // A wrong hint costs more but hides nothing.
     let mut misled = envelope(&key(499), "");
     misled.signatures[0].keyid = Some(key(3).public_key().id().to_string());
     let (checked, _) = check(&[misled], &known);
@@ -114,7 +114,7 @@ fn honest_signature_costs_one_check_however_many_keys_are_known() {
 }
 
 #[test]
-fn long_statement_costs_what_it_takes_to_hash() {
+fn long_statement_costs_more_for_hashing() {
     let long = envelope(&key(900), &"x".repeat(8 << 20));
     let (checked, spent) = check(&[long], &known(100));
     assert_eq!(spent, MAX_CHECKS_A_UNIT);
@@ -122,7 +122,7 @@ fn long_statement_costs_what_it_takes_to_hash() {
 }
 
 #[test]
-fn what_a_statement_says_at_length_is_not_repeated_for_each_signature() {
+fn long_stated_texts_are_not_repeated_for_each_signature() {
     use runseal_trust::predicate::RUN_PREDICATE;
     let long = "x".repeat(100_000);
     let mut subjects = target().subjects();

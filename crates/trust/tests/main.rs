@@ -1,5 +1,5 @@
-//! The integration tests of this crate, in one program: linking is what they would wait for.
-//! `cargo test -p runseal-trust --test main agent_evidence_vectors::` runs one file of them.
+//! The integration tests of this crate, in one program to save linking. `cargo test -p
+//! runseal-trust --test main agent_evidence_vectors::` runs one file of them.
 
 #![allow(
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! Policies that are read, and ones that are refused with their line.
+//! Policies that are read, and policies that are refused with their line.
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_trust::check::Known;
 use runseal_trust::keys::{PrivateKey, Signer as _, ssh};
@@ -37,7 +37,7 @@ fn policy_is_read_with_its_lines() {
 }
 
 #[test]
-fn policy_with_a_fault_names_its_line() {
+fn faulty_policy_error_names_the_line() {
     for (from, to, line, said) in [
         (
             "threshold = 2",
@@ -64,34 +64,44 @@ fn policy_with_a_fault_names_its_line() {
             1,
             "expected `runseal-trust = 1`",
         ),
-        ("version = 4", "version = 0", 2, "versions count from 1"),
+        ("version = 4", "version = 0", 2, "versions start at 1"),
         ("version = 4", "version = -1", 2, "invalid value"),
         (
             "\"ada\", \"ci\"",
             "\"ada\", \"eve\"",
             20,
-            "`eve` is no signer",
+            "`eve` is not a signer",
         ),
         (
             "\"ada\", \"ci\"",
             "\"ada\", \"ada\"",
             20,
-            "`ada` is named twice",
+            "duplicate signer `ada`",
         ),
         (
             "\"run-bundle\"",
             "\"run_bundle\"",
             16,
-            "`run_bundle` is no format",
+            "`run_bundle` is not a format",
         ),
-        ("issuer = \"https://token.example\"", "", 10, "go together"),
+        (
+            "issuer = \"https://token.example\"",
+            "",
+            10,
+            "must be given together",
+        ),
         ("ssh-ed25519 AAAA", "ssh-ed25519 BAAA", 7, "damaged"),
-        ("name = \"ci\"", "name = \"ada\"", 10, "`ada` appears twice"),
+        (
+            "name = \"ci\"",
+            "name = \"ada\"",
+            10,
+            "duplicate signer `ada`",
+        ),
         (
             "name = \"ci\"",
             "name = \"\"",
             10,
-            "a name is a line of text",
+            "a name must be one line of text",
         ),
         (
             "[[rule]]",
@@ -110,7 +120,7 @@ fn policy_with_a_fault_names_its_line() {
 }
 
 #[test]
-fn rule_decides_only_what_its_selectors_fit() {
+fn rule_decides_only_what_its_selectors_match() {
     let policy = Policy::parse(&good()).unwrap();
     let question = Question {
         format: "run-bundle".to_owned(),
@@ -137,7 +147,7 @@ fn rule_decides_only_what_its_selectors_fit() {
         let mut changed = question.clone();
         change(&mut changed);
         let decision = reason(&changed);
-        assert_eq!(decision.reason, "no rule of the policy is for this");
+        assert_eq!(decision.reason, "no rule of the policy applies to this");
         assert!(
             decision.steps[0].text.contains("does not apply"),
             "{:?}",
@@ -147,7 +157,7 @@ fn rule_decides_only_what_its_selectors_fit() {
 }
 
 #[test]
-fn allowed_signers_of_ssh_are_read() {
+fn ssh_allowed_signers_are_read() {
     let text = format!(
         "# people\nada@example.com namespaces=\"git,runseal\",valid-after=\"20260101Z\",valid-before=\"20270101\" {}\n\
          \"bob@example.com,b@example.com\" {} bob's laptop\ncay@example.com namespaces=\"git\" {}\n",
@@ -173,7 +183,10 @@ fn allowed_signers_of_ssh_are_read() {
         ),
         (format!("ada verify-required {}", key(1)), "unknown option"),
         (key(1), "expected"),
-        (format!("ada valid-after=\"soon\" {}", key(1)), "is no time"),
+        (
+            format!("ada valid-after=\"soon\" {}", key(1)),
+            "is not a time",
+        ),
         (format!("!ada,* {}", key(1)), "`!ada` is a pattern"),
         (format!("*@example.com {}", key(1)), "is a pattern"),
         (format!("ada,b?b {}", key(1)), "`b?b` is a pattern"),
@@ -188,7 +201,7 @@ fn allowed_signers_of_ssh_are_read() {
         ),
         (
             format!("ada namespaces=\"git\",namespaces=\"runseal\" {}", key(1)),
-            "`namespaces` appears twice",
+            "duplicate option `namespaces`",
         ),
         (
             format!("ada namespaces=\"runseal\", {}", key(1)),
@@ -209,7 +222,7 @@ fn allowed_signers_of_ssh_are_read() {
 }
 
 #[test]
-fn receipts_policy_maps_into_this_one() {
+fn receipts_policy_converts_to_a_policy() {
     let hex = |seed: u8| {
         let key = PrivateKey::from_ed25519_seed(&[seed; 32]).unwrap();
         runseal_trust::encoding::encode_hex(key.public_key().point())

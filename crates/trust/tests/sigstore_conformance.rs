@@ -1,7 +1,7 @@
-//! The bundles of sigstore-conformance, each with the outcome that its folder's name says.
+//! The bundles of sigstore-conformance: each must have the outcome in its folder's name.
 //!
 //! `SIGSTORE_CONFORMANCE` names the folder `test/assets/bundle-verify` of that repository; without
-//! it nothing is judged and the test says so. Runs without network.
+//! it the test is skipped and says so. It needs no network.
 #![cfg(feature = "sigstore")]
 use std::fs;
 use std::path::Path;
@@ -46,9 +46,9 @@ fn judge(case: &Path, suite: &Path) -> Result<(), String> {
 }
 
 #[test]
-fn every_bundle_has_the_outcome_that_its_name_says() {
+fn bundles_have_the_outcome_in_their_name() {
     let Some(suite) = std::env::var_os("SIGSTORE_CONFORMANCE") else {
-        eprintln!("skipped: SIGSTORE_CONFORMANCE names no folder");
+        eprintln!("skipped: SIGSTORE_CONFORMANCE is not set");
         return;
     };
     let suite = Path::new(&suite);

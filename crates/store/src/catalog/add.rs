@@ -1,9 +1,9 @@
 //! Adds units: verifies what is at the given places on all threads, and writes valid units in
 //! batches.
 //!
-//! An entry is made from the very bytes that were judged, right after they were judged. What is
-//! invalid, unreadable or without a digest is not added but reported. The writer takes batches as
-//! they arrive, so that memory does not grow with the number of units.
+//! An entry is made from the bytes that were judged, right after they were judged. Units that are
+//! invalid, unreadable or without a digest are reported, not added. The writer takes batches as
+//! they arrive, so memory does not grow with the number of units.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -38,22 +38,23 @@ pub struct AddOptions<'a> {
     pub files: &'a dyn Files,
     /// The number of verifying threads; by default the number of processors.
     pub threads: Option<usize>,
-    /// The question about signatures. If it names a policy, what that does not trust is not added.
+    /// What to ask about signatures. If it names a policy, units that the policy does not trust are
+    /// not added.
     pub question: TrustQuestion<'a>,
     /// Tags for everything that is added.
     pub tags: BTreeSet<String>,
-    /// What to do with units that exist already.
+    /// What to do with units that already exist.
     pub existing: Existing,
 }
 
-/// Something that was not added, with the reason.
+/// A unit that was not added, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Refused {
     /// Its place.
     pub place: String,
-    /// The rule that was violated, if it was judged.
+    /// The violated rule, if the unit was judged.
     pub rule: Option<&'static str>,
-    /// What does not hold, or kept it from being read, in one sentence.
+    /// What is invalid, or why it could not be read, in one sentence.
     pub reason: String,
     /// Whether it could be read at all.
     pub is_readable: bool,
@@ -62,16 +63,16 @@ pub struct Refused {
 /// The result of adding.
 #[derive(Debug, Default)]
 pub struct AddReport {
-    /// How many units were added, and how many existed already.
+    /// How many units were added, and how many already existed.
     pub added: Added,
-    /// What was not added, by place.
+    /// The units that were not added, by place.
     pub refused: Vec<Refused>,
-    /// The digests and places of everything that was seen.
+    /// The digests and places of all units that were seen.
     pub seen: BTreeSet<(Digest, String)>,
 }
 
 impl AddReport {
-    /// The overall outcome: an unreadable unit outweighs an invalid one.
+    /// Returns the overall outcome: an unreadable unit outweighs an invalid one.
     pub fn outcome(&self) -> Outcome {
         match self.refused.iter().all(|refused| refused.is_readable) {
             false => Outcome::Unreadable,
@@ -84,7 +85,7 @@ impl AddReport {
 /// Verifies everything at and below `paths`, and adds what is valid.
 ///
 /// # Errors
-/// When the catalogue fails. Batches that were added before stay.
+/// When the catalogue fails. Batches added before that stay.
 pub fn add_paths(
     catalog: &mut dyn Catalog,
     paths: &[PathBuf],
@@ -162,7 +163,8 @@ fn write(
     Ok(())
 }
 
-/// What was not added: what the survey found invalid, and what was valid but refused.
+/// Returns the units that were not added: those that the survey found invalid, and valid ones that
+/// were refused.
 fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Refused> {
     let results = survey.results().iter();
     let mut refused: Vec<_> = results
@@ -175,7 +177,8 @@ fn refused_of(survey: &Survey, mut refusals: BTreeMap<String, String>) -> Vec<Re
                     let message = found.map(|finding| finding.message.clone());
                     let rule = found.map(|finding| finding.rule_id);
                     let rule = rule.or(not_run.first().map(|(rule, _)| *rule));
-                    let message = message.unwrap_or_else(|| "a rule could not be asked".to_owned());
+                    let message =
+                        message.unwrap_or_else(|| "a rule could not be checked".to_owned());
                     (rule, message, true)
                 }
             };
@@ -237,7 +240,7 @@ impl Observer for Collector<'_> {
         if let Some((archive, _)) = place.split_once("!/")
             && self.faulty_archives().contains(archive)
         {
-            self.refuse(place, "the archive that it stands in is not valid");
+            self.refuse(place, "the archive that contains it is not valid");
             return;
         }
         if place.len() > LONGEST_PLACE {
@@ -249,7 +252,7 @@ impl Observer for Collector<'_> {
         let Some(mut entry) = described else {
             self.refuse(
                 place,
-                "its content has no digest: something in it is no regular file",
+                "its content has no digest: something in it is not a regular file",
             );
             return;
         };
@@ -280,7 +283,7 @@ impl Observer for Collector<'_> {
     }
 }
 
-/// The signers: the names that the policy gives them, else their keys. A signature that does not
+/// Returns the signers: their names in the policy, or else their keys. A signature that does not
 /// verify is represented by its status.
 fn signers_of(authenticity: &Authenticity) -> BTreeSet<String> {
     let signatures = authenticity.signatures.iter();

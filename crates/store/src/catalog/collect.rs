@@ -1,5 +1,5 @@
-//! Makes a catalogue entry from a unit that was judged. Nothing is read here: the bytes are those
-//! that were judged.
+//! Makes a catalogue entry from a judged unit. Nothing is read here: the bytes are those that were
+//! judged.
 
 use std::collections::BTreeMap;
 
@@ -27,8 +27,8 @@ const DEEPEST: usize = 8;
 /// Files whose bytes are needed in addition to those that every unit keeps.
 pub(super) const KEPT: [&str; 2] = ["RUN_INPUT.json", "RUN_OUTPUT.json"];
 
-/// The entry of a valid unit, without its signers. `None` if its content has no digest, because it
-/// contains something other than regular files.
+/// Makes the entry of a valid unit, without its signers. `None` if its content has no digest,
+/// because it contains something other than regular files.
 pub(super) fn describe_unit(result: &Checked, content: &UnitContent, place: &str) -> Option<Entry> {
     let covers_all = content.all_files().all(|file| file.sha256.is_some());
     if content.single.is_none() && (!covers_all || content.files.is_empty()) {
@@ -76,12 +76,12 @@ pub(super) fn describe_unit(result: &Checked, content: &UnitContent, place: &str
     })
 }
 
-/// Whether a text is short enough and can be stored in every database.
+/// Returns whether a text is short enough and can be stored in every database.
 fn is_kept(text: &str) -> bool {
     !text.is_empty() && text.len() <= LONGEST_TEXT && !text.contains('\0')
 }
 
-/// Whether a text is a digest. Digests always differ from run to run, so they say nothing.
+/// Returns whether a text is a digest. Digests differ from run to run, so they say nothing.
 fn is_digest(text: &str) -> bool {
     let digits = text.strip_prefix("sha256:").unwrap_or(text);
     digits.len() == 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -134,7 +134,7 @@ impl Values {
             Kind::Null => return,
             _ => scalar_of(node),
         };
-        // One byte more, so that what is too long is still seen to be.
+        // One byte more, so that a name that is too long is recognized.
         let at = trail.pointer_within(LONGEST_NAME + 1);
         match scalar {
             // What exceeds the limits is counted but not kept.
@@ -148,7 +148,7 @@ impl Values {
     }
 }
 
-/// The value of a leaf; `None` if it is too long or cannot be stored.
+/// Returns the value of a leaf; `None` if it is too long or cannot be stored.
 fn scalar_of(node: Node<'_>) -> Option<Scalar> {
     if let Some(flag) = node.as_bool() {
         return Some(Scalar::Flag(flag));
@@ -157,10 +157,11 @@ fn scalar_of(node: Node<'_>) -> Option<Scalar> {
         let is_whole = number.as_integer().is_some();
         let value = number.to_f64();
         // An integer that no double can represent is kept as text rather than rounded.
-        return match is_whole && number.to_exact_i64().is_none() {
-            true => Some(Scalar::Text(number.text().to_owned()))
-                .filter(|_| number.text().len() <= LONGEST_TEXT),
-            false => value.is_finite().then_some(Scalar::Number(value)),
+        return if is_whole && number.to_exact_i64().is_none() {
+            Some(Scalar::Text(number.text().to_owned()))
+                .filter(|_| number.text().len() <= LONGEST_TEXT)
+        } else {
+            value.is_finite().then_some(Scalar::Number(value))
         };
     }
     let text = node.as_str()?;
@@ -205,7 +206,7 @@ mod tests {
         assert_eq!(collected(&deep).left_out, 1);
     }
 
-    /// Where every name was put together on the way, this copied 32 GB.
+    /// A version that built every name on the way copied 32 GB here.
     #[test]
     fn values_below_a_long_name_are_left_out_and_counted() {
         let name = "k".repeat(800_000);

@@ -11,7 +11,7 @@ pub struct Comparison {
     pub entries: Vec<Entry>,
     /// The rows: fields first, then metrics, then parameters.
     pub rows: Vec<Row>,
-    /// How many rows were left out because all units agree.
+    /// The number of rows left out because all units agree.
     pub same: usize,
 }
 
@@ -27,7 +27,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The units' values as numbers; `None` if any of them is not a number.
+    /// Returns the units' values as numbers; `None` if any of them is not a number.
     pub fn numbers(&self) -> Option<Vec<Option<f64>>> {
         let is_number = |cell: &Option<Scalar>| match cell {
             Some(Scalar::Number(_)) | None => true,

@@ -20,7 +20,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// The number to compare by; `None` for a text. A boolean counts as 1 or 0.
+    /// Returns the number to compare by; `None` for a text. A boolean counts as 1 or 0.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(number) => Some(*number),
@@ -29,7 +29,7 @@ impl Scalar {
         }
     }
 
-    /// The text to compare by; `None` for a number.
+    /// Returns the text to compare by; `None` for a number.
     pub fn text(&self) -> Option<&str> {
         match self {
             Self::Number(_) => None,
@@ -39,7 +39,7 @@ impl Scalar {
         }
     }
 
-    /// The value in two columns: a boolean has both, a number or a text only its own.
+    /// Makes a value from its two columns: a boolean has both, a number or a text only its own.
     pub fn from_columns(number: Option<f64>, text: Option<String>) -> Option<Self> {
         match (number, text) {
             (Some(number), Some(_)) => Some(Self::Flag(number != 0.0)),
@@ -49,7 +49,7 @@ impl Scalar {
         }
     }
 
-    /// The value as tables show it. Numbers are written as in JSON.
+    /// Returns the value as tables show it. Numbers are written as in JSON.
     pub fn shown(&self) -> String {
         match self {
             Self::Number(number) => canonical_text(&number_value(*number), Dialect::Jcs)
@@ -58,7 +58,7 @@ impl Scalar {
         }
     }
 
-    /// As JSON.
+    /// Returns the value as JSON.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Number(number) => number_value(*number),
@@ -68,7 +68,7 @@ impl Scalar {
     }
 }
 
-/// A finite number as JSON, which has no form for others.
+/// Returns a finite number as JSON, which cannot represent others.
 fn number_value(number: f64) -> Value {
     let mut text = String::new();
     // Rust writes the shortest digits that read back as the same number, without an exponent.
@@ -88,11 +88,11 @@ pub struct Sighting {
     pub signer: String,
 }
 
-/// Stands for the signer of an unsigned unit.
+/// The signer of an unsigned unit.
 pub const UNSIGNED: &str = "unsigned";
 
 /// What a catalogue knows about one unit. Everything except the tags follows from the unit, its
-/// places and the signatures beside it.
+/// places and the signatures next to it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     /// The digest of its content.
@@ -103,13 +103,13 @@ pub struct Entry {
     pub id: Option<String>,
     /// The engine that made it.
     pub engine: Option<String>,
-    /// How the run that it records ended.
+    /// How the recorded run ended.
     pub outcome: Option<String>,
     /// When it was sealed, according to the unit itself.
     pub time: Option<String>,
     /// Parameters and metrics.
     pub values: BTreeMap<ValueName, Scalar>,
-    /// How many values were left out because they are too many or too long.
+    /// The number of values left out because they are too many or too long.
     pub left_out: u64,
     /// Where it was seen; never empty in a catalogue.
     pub sightings: BTreeSet<Sighting>,
@@ -118,7 +118,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Who signed it, at any of its places.
+    /// Returns who signed it, at any of its places.
     pub fn signers(&self) -> BTreeSet<&str> {
         let signers = self
             .sightings
@@ -126,7 +126,7 @@ impl Entry {
             .map(|sighting| sighting.signer.as_str());
         let signers: BTreeSet<_> = signers.collect();
         match signers.len() {
-            // If it is signed at one place, an unsigned copy elsewhere adds nothing.
+            // If it is signed in one place, an unsigned copy elsewhere adds nothing.
             2.. => signers
                 .into_iter()
                 .filter(|signer| *signer != UNSIGNED)
@@ -135,7 +135,7 @@ impl Entry {
         }
     }
 
-    /// Where it was seen.
+    /// Returns where it was seen.
     pub fn places(&self) -> BTreeSet<&str> {
         let places = self
             .sightings
@@ -144,7 +144,7 @@ impl Entry {
         places.collect()
     }
 
-    /// As JSON.
+    /// Returns the entry as JSON.
     pub fn to_value(&self) -> Value {
         let mut value = Value::object([
             ("digest", self.digest.to_string()),
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scalar_survives_its_columns_and_is_shown_as_documents_write_it() {
+    fn scalar_survives_its_columns_and_is_shown_as_in_documents() {
         for (scalar, shown) in [
             (Scalar::Number(0.25), "0.25"),
             (Scalar::Number(440.0), "440"),

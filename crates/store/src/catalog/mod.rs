@@ -40,18 +40,18 @@ pub enum CatalogError {
     #[error("there is no catalogue at `{0}`")]
     Missing(String),
     /// The file is not a catalogue.
-    #[error("`{0}` is no catalogue of runseal")]
+    #[error("`{0}` is not a runseal catalogue")]
     Foreign(PathBuf),
     /// It was made by a later version of this program.
-    #[error("the catalogue has version {found}, and this program knows {known}")]
+    #[error("the catalogue has version {found}, this program supports up to {known}")]
     Newer {
         /// Its version.
         found: i64,
-        /// The newest version that this program knows.
+        /// The newest version that this program supports.
         known: i64,
     },
-    /// Its folder could not be made.
-    #[error("the folder `{path}` cannot be made")]
+    /// Its folder could not be created.
+    #[error("cannot create the folder `{path}`")]
     Folder {
         /// The folder.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum CatalogError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The system refused the thread that looks for units while others are being added.
-    #[error("no thread could be had to look for units")]
+    #[error("cannot start the thread that looks for units")]
     Thread(#[source] std::io::Error),
     /// A row that this program cannot have written.
     #[error("the catalogue is damaged: {0}")]
@@ -86,7 +86,7 @@ pub enum CatalogError {
         digests: Vec<Digest>,
     },
     /// A text that is not a valid tag.
-    #[error("`{0}` is no tag")]
+    #[error("`{0}` is not a tag")]
     BadTag(String),
 }
 
@@ -114,11 +114,11 @@ pub struct Query {
 pub struct Added {
     /// Units that were new.
     pub added: u64,
-    /// Units that existed already.
+    /// Units that already existed.
     pub known: u64,
 }
 
-/// What to do with a unit that exists already.
+/// What to do with a unit that already exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// Keep it, and add the new place.
@@ -135,19 +135,19 @@ pub trait CatalogReader {
     /// When the database fails.
     fn visit(&self, query: &Query, see: &mut dyn FnMut(Entry) -> bool) -> Result<(), CatalogError>;
 
-    /// The digests that begin with these hex digits, in order; at most `most`.
+    /// Returns the digests that begin with these hex digits, in order; at most `most`.
     ///
     /// # Errors
     /// When the database fails.
     fn digests(&self, prefix: &str, most: usize) -> Result<Vec<Digest>, CatalogError>;
 
-    /// The units that have this tag, by digest.
+    /// Returns the units that have this tag, by digest.
     ///
     /// # Errors
     /// When the database fails.
     fn tagged(&self, tag: &str) -> Result<Vec<Digest>, CatalogError>;
 
-    /// How many units there are.
+    /// Returns the number of units.
     ///
     /// # Errors
     /// When the database fails.
@@ -197,15 +197,17 @@ const MOST_LISTED: usize = 4;
 /// The longest tag, in characters.
 const LONGEST_TAG: usize = 100;
 
-/// The units that a name refers to: one, by the first digits of its digest; or all with this tag.
+/// Returns the units that a name refers to: one, by the first digits of its digest; or all with
+/// this tag.
 ///
 /// # Errors
 /// When it refers to nothing, is ambiguous, or the database fails.
 pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, CatalogError> {
     let is_hex = name.len() >= FEWEST_DIGITS && sql::digest_range(name).is_some();
-    let mut found = match is_hex {
-        true => catalog.digests(name, MOST_LISTED)?,
-        false => Vec::new(),
+    let mut found = if is_hex {
+        catalog.digests(name, MOST_LISTED)?
+    } else {
+        Vec::new()
     };
     let tagged = catalog.tagged(name)?;
     if found.len() > 1 || (!found.is_empty() && !tagged.is_empty()) {
@@ -217,13 +219,14 @@ pub fn resolve(catalog: &dyn CatalogReader, name: &str) -> Result<Vec<Digest>, C
         });
     }
     found.extend(tagged);
-    match found.is_empty() {
-        true => Err(CatalogError::Unknown(name.to_owned())),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(CatalogError::Unknown(name.to_owned()))
+    } else {
+        Ok(found)
     }
 }
 
-/// The entries of these units, in this order; units that no longer exist are left out.
+/// Returns the entries of these units, in this order; units that no longer exist are left out.
 ///
 /// # Errors
 /// When the database fails.
@@ -255,7 +258,7 @@ pub fn entries_of(
     Ok(entries)
 }
 
-/// Checks that a text is a valid tag: short, on one line, without blanks at its ends.
+/// Checks that a text is a valid tag: short, on one line, without white space at its ends.
 ///
 /// # Errors
 /// When it is not.
@@ -264,8 +267,9 @@ pub fn check_tag(tag: &str) -> Result<(), CatalogError> {
         && tag.chars().count() <= LONGEST_TAG
         && tag.trim() == tag
         && !tag.chars().any(char::is_control);
-    match is_tag {
-        true => Ok(()),
-        false => Err(CatalogError::BadTag(tag.escape_debug().to_string())),
+    if is_tag {
+        Ok(())
+    } else {
+        Err(CatalogError::BadTag(tag.escape_debug().to_string()))
     }
 }

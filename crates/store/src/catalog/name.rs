@@ -23,7 +23,7 @@ impl Root {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Params, Self::Metrics];
 
-    /// The prefix of its names.
+    /// Returns the prefix of its names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Params => "params",
@@ -39,7 +39,7 @@ impl Root {
         }
     }
 
-    /// The member that names may leave out.
+    /// Returns the member that names may leave out.
     const fn wrapper(self) -> &'static str {
         match self {
             Self::Params => "inputs",
@@ -53,12 +53,12 @@ impl Root {
 pub struct ValueName(String);
 
 impl ValueName {
-    /// The name of the value at `pointer`.
+    /// Makes the name of the value at `pointer`.
     pub fn new(root: Root, pointer: &str) -> Self {
         Self(format!("{}{pointer}", root.name()))
     }
 
-    /// Parses what [`as_str`](Self::as_str) returned.
+    /// Parses a name returned by [`as_str`](Self::as_str).
     pub fn parse(text: &str) -> Option<Self> {
         let is_name = Root::ALL.iter().any(|root| {
             let rest = text.strip_prefix(root.name());
@@ -67,7 +67,7 @@ impl ValueName {
         is_name.then(|| Self(text.to_owned()))
     }
 
-    /// The name with these parts, and the same below the member that may be left out.
+    /// Makes the name with these parts, and the same below the member that may be left out.
     pub fn of_parts(root: Root, parts: &[String]) -> [Self; 2] {
         let pointer = |base: String| {
             let pointer = parts
@@ -81,25 +81,26 @@ impl ValueName {
         ]
     }
 
-    /// The name as it is stored.
+    /// Returns the name as it is stored.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Its document.
     pub fn root(&self) -> Root {
-        match self.0.starts_with(Root::Params.name()) {
-            true => Root::Params,
-            false => Root::Metrics,
+        if self.0.starts_with(Root::Params.name()) {
+            Root::Params
+        } else {
+            Root::Metrics
         }
     }
 
-    /// The pointer into its document.
+    /// Returns the pointer into its document.
     pub fn pointer(&self) -> &str {
         &self.0[self.root().name().len()..]
     }
 
-    /// The name without the member that may be left out; `None` if it is not below that.
+    /// Returns the name without the member that may be left out; `None` if it is not below that.
     fn short(&self) -> Option<Self> {
         let root = self.root();
         let inside = self.pointer().strip_prefix('/')?;
@@ -107,7 +108,7 @@ impl ValueName {
         rest.starts_with('/').then(|| Self::new(root, rest))
     }
 
-    /// The shortest name for people that does not also mean another of `others`.
+    /// Returns the shortest name for people that does not also mean another of `others`.
     pub fn shown<V>(&self, others: &BTreeMap<Self, V>) -> String {
         match self.short() {
             Some(short) if !others.contains_key(&short) => short.to_string(),
@@ -123,7 +124,7 @@ impl Borrow<str> for ValueName {
 }
 
 impl fmt::Display for ValueName {
-    /// The name as written in a filter.
+    /// Writes the name as in a filter.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.root().name())?;
         for part in self.pointer().split('/').skip(1) {
@@ -132,9 +133,10 @@ impl fmt::Display for ValueName {
                 && part
                     .chars()
                     .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'));
-            match is_plain {
-                true => write!(f, ".{part}")?,
-                false => write!(f, ".\"{}\"", part.replace('"', "\"\""))?,
+            if is_plain {
+                write!(f, ".{part}")?
+            } else {
+                write!(f, ".\"{}\"", part.replace('"', "\"\""))?
             }
         }
         Ok(())
@@ -146,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_is_written_with_dots_and_leaves_out_what_it_may() {
+    fn name_is_written_with_dots_without_its_wrapper() {
         let name = ValueName::new(Root::Metrics, "/outputs/a~1b/0");
         assert_eq!(name.to_string(), "metrics.outputs.\"a/b\".0");
         let mut others = BTreeMap::from([(name.clone(), ())]);

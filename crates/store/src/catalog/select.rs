@@ -7,7 +7,7 @@
 use super::sql::{Shape, SqlDialect, SqlText, add_test};
 use super::{Filter, Query};
 
-/// Up to this many runs are sorted by themselves instead of being picked from all runs in order.
+/// Up to this many runs are sorted on their own instead of being picked from all runs in order.
 const FEW: usize = 2000;
 
 /// A set of runs, one bit per run.
@@ -29,7 +29,7 @@ impl RunSet {
         self.bits[at] |= 1 << (run % 64);
     }
 
-    /// Whether a run is in it.
+    /// Returns whether the set contains a run.
     pub fn contains(&self, run: i64) -> bool {
         let bit = usize::try_from(run).ok().and_then(|run| {
             let word = self.bits.get(run / 64)?;
@@ -38,7 +38,7 @@ impl RunSet {
         bit == Some(1)
     }
 
-    /// How many runs are in it.
+    /// Returns the number of runs.
     pub fn count(&self) -> usize {
         let counts = self.bits.iter().map(|word| word.count_ones() as usize);
         counts.sum()
@@ -66,7 +66,7 @@ impl RunSet {
         }
     }
 
-    /// The runs, by number.
+    /// Returns the runs, by number.
     pub fn runs(&self) -> impl Iterator<Item = i64> + '_ {
         let words = self.bits.iter().enumerate();
         words.flat_map(|(at, word)| {
@@ -95,13 +95,13 @@ pub trait RunTables {
     /// The SQL dialect of its queries.
     const DIALECT: SqlDialect;
 
-    /// The runs that a query returns.
+    /// Runs a query for run numbers.
     ///
     /// # Errors
     /// When the database fails.
     fn runs_of(&mut self, query: &SqlText) -> Result<RunSet, Self::Error>;
 
-    /// The runs with all these words, each as a prefix of a word.
+    /// Returns the runs with all these words, each as a prefix of a word.
     ///
     /// # Errors
     /// When the database fails.
@@ -113,7 +113,7 @@ pub trait RunTables {
     /// When the database fails.
     fn put_in_order(&mut self, runs: &RunSet) -> Result<Vec<i64>, Self::Error>;
 
-    /// The first `limit` runs of the set, or of all runs, in the order of results.
+    /// Returns the first `limit` runs of the set, or of all runs, in the order of results.
     ///
     /// # Errors
     /// When the database fails.
@@ -124,7 +124,7 @@ pub trait RunTables {
     ) -> Result<Vec<i64>, Self::Error>;
 }
 
-/// The runs that match a query, in order and up to its limit.
+/// Returns the runs that match a query, in order and up to its limit.
 ///
 /// # Errors
 /// When the database fails.
@@ -157,7 +157,7 @@ fn runs_of_filter<T: RunTables>(tables: &mut T, filter: &Filter) -> Result<RunSe
             let mut joined: Option<RunSet> = None;
             for part in parts {
                 match &mut joined {
-                    // The intersection is empty already, whatever else is asked.
+                    // The intersection is already empty, whatever else is asked.
                     Some(joined) if joined.count() == 0 => break,
                     Some(joined) => joined.intersect(&runs_of_filter(tables, part)?),
                     None => joined = Some(runs_of_filter(tables, part)?),
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_of_runs_are_joined_bit_by_bit() {
+    fn run_sets_are_combined_bit_by_bit() {
         let joined = |join: fn(&mut RunSet, &RunSet)| {
             let mut set = RunSet::from_iter([1, 63, 64, 700]);
             join(&mut set, &RunSet::from_iter([2, 64]));

@@ -9,7 +9,7 @@ use runseal_core::digest::Digest;
 use super::filter::{Column, Comparison, Field, Literal, Several, Test};
 use super::name::ValueName;
 
-/// Where databases differ in their SQL.
+/// The differences between the databases' SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SqlDialect {
     /// SQLite.
@@ -40,7 +40,7 @@ pub struct SqlText {
 }
 
 impl SqlText {
-    /// An empty SQL text.
+    /// Makes an empty SQL text.
     pub fn new(dialect: SqlDialect) -> Self {
         Self {
             dialect,
@@ -196,7 +196,7 @@ fn add_value_check(sql: &mut SqlText, comparison: Comparison, literal: &Literal)
     }
 }
 
-/// The first and the last digest that begin with these digits.
+/// Returns the first and the last digest that begin with these digits.
 pub fn digest_range(digits: &str) -> Option<([u8; 32], [u8; 32])> {
     let filled = |with: char| {
         let missing = 64usize.checked_sub(digits.len())?;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_were_typed_are_bound_and_never_written() {
+    fn typed_values_are_bound_and_never_interpolated() {
         let hostile = "x'); DROP TABLE catalog_runs; --";
         for field in [
             "engine", "format", "id", "outcome", "time", "tag", "signer", "place", "params.x",
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_written_as_each_database_has_them() {
+    fn parameters_follow_the_dialect_of_the_database() {
         let (sql, shape) = translated("metrics.rmse<0.3", SqlDialect::Postgres);
         assert_eq!(shape, Shape::Query);
         assert_eq!(
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_is_compared_by_its_first_digits() {
+    fn digest_is_compared_by_prefix() {
         let (first, last) = digest_range("abc").unwrap();
         assert_eq!((first[0], first[1], first[31]), (0xab, 0xc0, 0));
         assert_eq!((last[0], last[1], last[31]), (0xab, 0xcf, 0xff));

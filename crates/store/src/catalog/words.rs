@@ -12,7 +12,7 @@ const MOST: usize = 2000;
 /// The longest word in characters; the rest of a longer one cannot be searched for.
 const LONGEST: usize = 64;
 
-/// The words of a text, in order and with repetitions.
+/// Returns the words of a text, in order and with repetitions.
 pub fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -24,8 +24,8 @@ pub fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
         })
 }
 
-/// The words by which an entry is found: names and texts of its values, integers, tags, id, format,
-/// engine and outcome.
+/// Returns the words by which an entry is found: names and texts of its values, integers, tags, id,
+/// format, engine and outcome.
 pub fn words_of_entry(entry: &Entry) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut take = |text: &str| {

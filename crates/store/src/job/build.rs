@@ -1,7 +1,7 @@
 //! Builds the bundle of a completed job.
 //!
-//! The sources are read again and must still be what was indexed, so the same job gives the same
-//! bytes, whoever builds it. The bundle is verified strictly before it appears.
+//! The sources are read again and must still match the index, so the same job gives the same bytes,
+//! whoever builds it. The bundle is verified strictly before it appears.
 
 mod manifest;
 
@@ -138,8 +138,8 @@ pub fn build_redactable(
     Ok((summary, kept.and_then(KeptSeed::stays)))
 }
 
-/// Verifies the bundle before it is published. What we write has its form; what sources hold may not: a slice that ends in
-/// blank lines keeps them, and only the rules of form mind.
+/// Verifies the bundle before it is published. What we write has the right form, but what sources
+/// contain may not: a slice that ends in blank lines keeps them, and only the rules of form object.
 fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
     let options = VerifyOptions {
         level: Level::Integrity,
@@ -153,7 +153,7 @@ fn verify_staged(folder: &Path) -> Result<Summary, BuildError> {
     })
 }
 
-/// The completeness gate (001 §5): every step committed, each with one receipt.
+/// Checks the completeness gate (001 §5): every step committed, each with one receipt.
 fn check_complete(
     store: &dyn StoreReader,
     run_id: &JobRunId,
@@ -241,7 +241,9 @@ fn read_steps(
             written: None,
         };
         let Some(key) = ArtifactKey::parse(artifact_id.as_bytes()) else {
-            reasons.push(format!("step `{id}`: `{artifact_id}` is no artifact id"));
+            reasons.push(format!(
+                "step `{id}`: `{artifact_id}` is not an artifact id"
+            ));
             return Ok(());
         };
         match artifacts.entry(key) {
@@ -255,7 +257,7 @@ fn read_steps(
                 };
                 if read(first) != read(&artifact) {
                     reasons.push(format!(
-                        "step `{id}`: its artifact has the id of another one, `{artifact_id}`"
+                        "step `{id}`: another artifact has the same id, `{artifact_id}`"
                     ));
                 }
             }
@@ -280,7 +282,7 @@ struct Sections {
 const REMEMBERED: usize = 4096;
 
 impl Sections {
-    /// The section that is read as `reference`.
+    /// Returns the section that is read as `reference`.
     fn take(&mut self, reference: &str, record: SectionRecord) -> Rc<Section> {
         let section = Section {
             reference: reference.into(),

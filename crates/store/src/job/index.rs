@@ -1,8 +1,8 @@
 //! Indexes the sections of text files into the store.
 //!
 //! The walk honours .gitignore files, skips hidden files, follows no links and proceeds by name, so
-//! the same tree gives the same index. A file whose size, times and inode number are those of the
-//! last run is not read again.
+//! the same tree gives the same index. A file is not read again if its size, times and inode number
+//! are unchanged since the last run.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -29,7 +29,7 @@ const RACY: Duration = Duration::from_secs(2);
 #[derive(Debug, Error)]
 pub enum IndexError {
     /// A path does not exist or cannot be inspected.
-    #[error("cannot look at `{path}`")]
+    #[error("cannot inspect `{path}`")]
     Path {
         /// The path as given.
         path: PathBuf,
@@ -60,7 +60,7 @@ pub enum IndexError {
 pub struct IndexSummary {
     /// Text files below the paths.
     pub files: u64,
-    /// How many sections the files have together.
+    /// The number of sections in all files.
     pub sections: u64,
     /// Files that are new, changed or deleted since the last run.
     pub changed: u64,
@@ -70,7 +70,7 @@ pub struct IndexSummary {
     pub skipped: Vec<(String, String)>,
 }
 
-/// Indexes the text files at `paths`, which lie below `root`.
+/// Indexes the text files at `paths`, which must be below `root`.
 pub fn index_paths(
     store: &mut dyn Store,
     root: &Path,
@@ -159,7 +159,7 @@ fn walk(
     found: &mut BTreeMap<String, Metadata>,
     skipped: &mut Vec<(String, String)>,
 ) -> Result<(), IndexError> {
-    // Nothing outside the tree may influence what is indexed: no user or system configuration.
+    // Nothing outside the tree, such as user or system configuration, may influence the index.
     let walk = ignore::WalkBuilder::new(start)
         .require_git(false)
         .git_global(false)
@@ -207,12 +207,12 @@ fn read_indexable(tree: &SourceTree, path: &str, metadata: &Metadata) -> Result<
     }
     let text = tree.read_text(path).map_err(|failure| failure.message)?;
     if text.contains('\0') {
-        return Err("it holds NUL bytes, so it is no text".to_owned());
+        return Err("it contains NUL bytes, so it is not text".to_owned());
     }
     Ok(text)
 }
 
-/// The sections of a file: the whole and, in Markdown, that of each heading.
+/// Returns the sections of a file: the whole and, in Markdown, one for each heading.
 pub fn sections_of(path: &str, text: &str) -> Vec<SectionRecord> {
     let mut outlines = vec![outline_file(text)];
     if is_markdown(path) {
@@ -240,7 +240,7 @@ fn section_record(path: &str, text: &str, outline: &Outline) -> Option<SectionRe
     })
 }
 
-/// The id of a section: SHA-256 of `<path>:<line_start>:<line_end>:<content hash>`.
+/// Derives the id of a section: SHA-256 of `<path>:<line_start>:<line_end>:<content hash>`.
 pub fn derive_section_id(path: &str, start: u64, end: u64, content: Digest) -> String {
     Digest::of(format!("{path}:{start}:{end}:{content}").as_bytes()).to_string()
 }
@@ -257,7 +257,7 @@ fn stamp_of(metadata: &Metadata) -> String {
     )
 }
 
-/// Whether the file was modified so recently that another write might leave its timestamps
+/// Returns whether the file was modified so recently that another write might leave its timestamps
 /// unchanged.
 fn is_racy(metadata: &Metadata) -> bool {
     match metadata

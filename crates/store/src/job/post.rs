@@ -20,7 +20,7 @@ use crate::store::{
 #[derive(Debug, Error)]
 pub enum PostError {
     /// The plan refers to things that do not exist, or that cannot be read within its limits.
-    #[error("the plan does not fit the store")]
+    #[error("the plan does not match the store")]
     Faults(Vec<PlanFault>),
     /// The plan has no canonical form.
     #[error(transparent)]
@@ -148,8 +148,9 @@ fn resolve_sections(
         }
         sections.push(section);
     }
-    match faults.is_empty() {
-        true => Ok(sections),
-        false => Err(PostError::Faults(faults)),
+    if faults.is_empty() {
+        Ok(sections)
+    } else {
+        Err(PostError::Faults(faults))
     }
 }

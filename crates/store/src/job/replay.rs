@@ -19,11 +19,11 @@ use thiserror::Error;
 /// Why a previous receipt cannot be continued.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PreviousError {
-    /// It is not a valid receipt; gives the first fault.
+    /// It is not a valid receipt; the first fault.
     #[error("the previous receipt is not sound: {0}")]
     Unsound(String),
     /// Its recorded hash is wrong.
-    #[error("the previous receipt's hash is not that of its content")]
+    #[error("the previous receipt's hash does not match its content")]
     Hash,
     /// Its index cannot be incremented.
     #[error("the previous receipt's index is too large")]

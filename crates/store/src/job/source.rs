@@ -1,7 +1,7 @@
 //! The tree of source files that steps read from.
 //!
-//! A path comes from a store that somebody else may have written: it is opened only if it is a safe
-//! relative path below the root with no link in it. A section whose file has changed since it was
+//! Paths come from a store that others may have written, so a path is opened only if it is a safe
+//! relative path below the root without links in it. A section whose file has changed since it was
 //! indexed is refused, with both hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use runseal_core::source::{Source, SourceError};
 use crate::store::{SectionRecord, StoreError, StoreReader, SymbolRecord};
 use runseal_fs::directory::{DirectorySource, RootLink};
 
-/// The largest source file that is read. Stops a file that would exhaust memory.
+/// The largest source file that is read: a larger one could exhaust memory.
 pub const MAX_SOURCE_BYTES: u64 = 256 << 20;
 
 /// Why a step cannot be read: a code, and the reason in words.
@@ -62,7 +62,7 @@ pub struct Resolver {
 }
 
 impl Resolver {
-    /// Symbols can be redirected: query them again from here on.
+    /// Forgets all symbols, because they can be redirected.
     pub fn forget_symbols(&mut self) {
         self.symbols.clear();
     }
@@ -151,7 +151,7 @@ impl SourceTree {
         DirectorySource::open(root, RootLink::Follow).map(|root| Self { root })
     }
 
-    /// The text of a file, with line ends normalized to LF.
+    /// Reads the text of a file, with line ends normalized to LF.
     pub fn read_text(&self, path: &str) -> Result<String, ReadFailure> {
         let safe = SafePath::parse(path).map_err(|error| {
             ReadFailure::new("UNSAFE_PATH", format!("`{path}` is not read: {error}"))
@@ -177,7 +177,7 @@ impl SourceTree {
     }
 }
 
-/// The range of a section in its file's text, if the file still is the one that was indexed.
+/// Returns the range of a section in its file's text, if the file still matches the index.
 pub fn section_record_range(
     text: &str,
     section: &SectionRecord,
@@ -186,8 +186,8 @@ pub fn section_record_range(
     section_range(text, &section.file_path, lines, &section.content_hash)
 }
 
-/// The range of the section with these lines in the text of the file `path`, if it still has the
-/// hash with which it was indexed.
+/// Returns the range of the section with these lines in the text of the file `path`, if it still
+/// has its indexed hash.
 pub fn section_range(
     text: &str,
     path: &str,
@@ -208,7 +208,7 @@ pub fn section_range(
     }
 }
 
-/// The slice of a section's text.
+/// Cuts a slice out of a section's text.
 pub fn cut_slice<'t>(text: &'t str, slice: &str) -> Result<&'t str, ReadFailure> {
     parse_slice(slice)
         .and_then(|parsed| parsed.apply(text))

@@ -27,17 +27,17 @@ pub struct Summary {
     pub bundle_id: Digest,
     /// The root hash of its artifacts.
     pub root_hash: Digest,
-    /// How many artifacts it has.
+    /// The number of artifacts.
     pub artifact_count: usize,
 }
 
 impl Verification {
-    /// The number of the lowest check that failed.
+    /// Returns the number of the lowest check that failed.
     pub fn check(&self) -> Option<u32> {
         lowest_check(self.report.findings())
     }
 
-    /// The outcome, which determines the exit code (001 §9).
+    /// Returns the outcome, which determines the exit code (001 §9).
     pub fn outcome(&self) -> Outcome {
         match (self.report.is_valid(), self.check()) {
             (true, _) => Outcome::Valid,

@@ -54,7 +54,7 @@ pub struct WorkOptions {
     pub workers: usize,
     /// How long a lease lasts.
     pub lease_seconds: f64,
-    /// The name receipts carry; several workers add their number.
+    /// The name in receipts; several workers append their number.
     pub worker_id: String,
 }
 
@@ -93,7 +93,7 @@ pub fn run_workers(
                 Task::begin(scope, move || work(store, tree, options, &name))
             })
             .collect();
-        // A worker without a thread works here, in turn.
+        // A worker for which no thread could be started works here, in turn.
         let ended = workers.into_iter().map(Task::finish);
         ended
             .map(|ended| ended.map_err(|_| WorkError::Lost)?)
@@ -137,7 +137,7 @@ fn work(
     let mut resolver = Resolver::default();
     let (mut share, mut pause) = (FIRST_SHARE.min(largest), PAUSES.0);
     loop {
-        let begun = Instant::now();
+        let started = Instant::now();
         let claimed = {
             let mut store = lock(store)?;
             let steps = store.claim_steps(run_id, name, options.lease_seconds, share)?;
@@ -163,7 +163,7 @@ fn work(
             }
         }
         // A share should take only a small part of the lease, whatever the files are like.
-        let is_quick = begun.elapsed().as_secs_f64() < options.lease_seconds / 16.0;
+        let is_quick = started.elapsed().as_secs_f64() < options.lease_seconds / 16.0;
         share = if is_quick {
             (share * 2).min(largest)
         } else {
@@ -253,7 +253,7 @@ fn execute(tree: &SourceTree, share: Vec<Prepared>) -> Vec<StepResult> {
     results
 }
 
-/// The id and JSON of a step's receipt.
+/// Returns the id and JSON of a step's receipt.
 fn describe_receipt(
     result: &StepResult,
     outcome: &Outcome,
@@ -294,9 +294,10 @@ fn derive_receipt_id(step: &ClaimedStep) -> Result<ReceiptId, NoCanonicalForm> {
     };
     let derived = digits(None)?;
     let is_derived = step.step_id.as_str() == format!("step_{derived}");
-    let own = match is_derived {
-        true => derived,
-        false => digits(Some(step.step_id.as_str()))?,
+    let own = if is_derived {
+        derived
+    } else {
+        digits(Some(step.step_id.as_str()))?
     };
     Ok(ReceiptId::new(format!("rcpt_{own}")))
 }

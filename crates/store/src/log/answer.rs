@@ -24,7 +24,7 @@ pub enum LogQuestionError {
     /// It could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// It is no log.
+    /// It is not a log.
     #[error(transparent)]
     Log(#[from] LogError),
     /// It is neither a log nor a proof.
@@ -34,7 +34,7 @@ pub enum LogQuestionError {
 
 fn read_text(path: &Path) -> Result<String, LogQuestionError> {
     let bytes = read_file(path, MAX_TEXT)?;
-    String::from_utf8(bytes).map_err(|_| LogQuestionError::Malformed("it is no UTF-8".to_owned()))
+    String::from_utf8(bytes).map_err(|_| LogQuestionError::Malformed("it is not UTF-8".to_owned()))
 }
 
 /// Reads who must have signed a log's checkpoints: a policy file, or a log's key.
@@ -130,12 +130,12 @@ impl OpenLog {
         entries: &[LogEntry],
         now: i64,
     ) -> Result<String, String> {
-        let mut fault = "there is nothing that an entry could be of".to_owned();
+        let mut fault = "there is nothing that could have an entry".to_owned();
         for entry in entries {
             let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
             match proof.verify(&leaf_hash(&bytes)) {
                 Ok(_) => return self.as_of(proof.index, &proof.checkpoint, now),
-                Err(error) => fault = format!("the proof is not of this: {error}"),
+                Err(error) => fault = format!("the proof is of something else: {error}"),
             }
         }
         Err(fault)
@@ -155,19 +155,19 @@ impl OpenLog {
         let note = log.signed_checkpoint().map_err(message_of)?;
         let Some(note) = note else {
             return Err(format!(
-                "entry {index}, and no checkpoint of the log is signed"
+                "entry {index}, but no checkpoint of the log is signed"
             ));
         };
         let checkpoint = runseal_trust::log::Checkpoint::parse(&note.text);
         let checkpoint = checkpoint.map_err(|error| error.to_string())?;
         if index >= checkpoint.size {
             return Err(format!(
-                "entry {index}, behind the newest signed checkpoint of {} entries",
+                "entry {index}, beyond the newest signed checkpoint of {} entries",
                 checkpoint.size
             ));
         }
         if !log.agrees_with(&checkpoint).map_err(message_of)? {
-            return Err("the log's signed checkpoint is not of its tree".to_owned());
+            return Err("the log's signed checkpoint does not match its tree".to_owned());
         }
         let path = log
             .prove_inclusion(index, checkpoint.size)
@@ -182,7 +182,7 @@ impl OpenLog {
         self.as_of(index, &proof.checkpoint, now)
     }
 
-    /// Which entry it is, as of when, by whose word.
+    /// Returns which entry it is, as of when, and by whose word.
     fn as_of(&self, index: u64, note: &SignedNote, now: i64) -> Result<String, String> {
         let Some(policy) = &self.policy else {
             let checkpoint = runseal_trust::log::Checkpoint::parse(&note.text);
@@ -199,10 +199,12 @@ impl OpenLog {
             Some(time) => {
                 let time = i64::try_from(time).unwrap_or(i64::MAX).saturating_mul(1000);
                 let names: Vec<_> = seen.witnesses.iter().map(|(name, _)| &**name).collect();
-                let date = format_utc(time).ok_or("a witness cosigned at a time without a date")?;
-                let doubt = match time > now {
-                    true => ", which is in the future by this machine's clock",
-                    false => "",
+                let date =
+                    format_utc(time).ok_or("a witness cosigned at a time beyond the calendar")?;
+                let doubt = if time > now {
+                    ", which is in the future by this machine's clock"
+                } else {
+                    ""
                 };
                 format!(", as of {date} by {}{doubt}", names.join(", "))
             }

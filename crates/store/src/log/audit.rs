@@ -1,4 +1,4 @@
-//! Recomputes a whole log: every entry, every hash, and every checkpoint that somebody kept.
+//! Recomputes a whole log: every entry, every hash, and every checkpoint that was kept.
 
 use runseal_core::digest::Digest;
 use runseal_trust::log::tree::{Frontier, empty_root, leaf_hash};
@@ -12,7 +12,7 @@ const MAX_FAULTS: usize = 100;
 /// The result of an audit.
 #[derive(Debug, Default)]
 pub struct AuditReport {
-    /// How many entries were examined.
+    /// The number of entries examined.
     pub entries: u64,
     /// What is wrong, in the order of the entries.
     pub faults: Vec<String>,
@@ -26,8 +26,8 @@ impl AuditReport {
     }
 }
 
-/// Reads everything again, and compares it with the log's own state and with checkpoints that were
-/// kept elsewhere. Calls `see` with every readable entry.
+/// Reads everything again, and compares it with the log's own state and with checkpoints kept
+/// elsewhere. Calls `see` with every readable entry.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -50,7 +50,9 @@ pub fn audit_log(
         let index = kept.index;
         let leaf = leaf_hash(kept.entry);
         if kept.leaf != Some(leaf) {
-            report.add(format!("entry {index} is not the one that was logged"));
+            report.add(format!(
+                "entry {index} differs from the one that was logged"
+            ));
         }
         match LogEntry::parse(kept.entry) {
             Ok(entry) => see(index, &entry),
@@ -63,11 +65,11 @@ pub fn audit_log(
     })?;
     report.entries = frontier.size();
     if frontier.size() != size || frontier.root() != log.state().root {
-        report.add("the log's root is not that of its entries".to_owned());
+        report.add("the log's root does not match its entries".to_owned());
     }
     for (name, checkpoint) in roots.waiting {
         report.add(format!(
-            "rollback: {name} has {} entries, and the log only {size}",
+            "rollback: {name} has {} entries, the log only {size}",
             checkpoint.size
         ));
     }
@@ -91,12 +93,12 @@ impl<'a, I: Iterator<Item = &'a (String, Checkpoint)>> Roots<'a, I> {
             });
             if checkpoint.origin != self.origin {
                 report.add(format!(
-                    "{name} is of another log, `{}`",
+                    "{name} belongs to another log, `{}`",
                     checkpoint.origin.escape_debug()
                 ));
             } else if checkpoint.root != root {
                 report.add(format!(
-                    "fork: {name} has another root at {size} entries than the log"
+                    "fork: {name} and the log have different roots at {size} entries"
                 ));
             }
         }

@@ -19,7 +19,7 @@ pub struct KeptEntry<'a> {
     pub index: u64,
     /// The bytes of the entry, as they were appended.
     pub entry: &'a [u8],
-    /// Its stored hash; `None` if what is stored cannot belong to this entry.
+    /// Its stored hash; `None` if the stored bytes cannot belong to this entry.
     pub leaf: Option<Digest>,
     /// The stored hashes of the subtrees that it completes, smallest first.
     pub nodes: &'a [Digest],
@@ -27,28 +27,28 @@ pub struct KeptEntry<'a> {
 
 /// A log in the state in which it was opened.
 pub trait Log: fmt::Debug + Send + Sync {
-    /// Name, size and root.
+    /// Returns name, size and root.
     fn state(&self) -> &Checkpoint;
 
-    /// The hash of a complete subtree, as defined by [`Nodes::hash`].
+    /// Returns the hash of a complete subtree, as defined by [`Nodes::hash`].
     ///
     /// # Errors
     /// When it cannot be read.
     fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError>;
 
-    /// The entry at `index`.
+    /// Returns the entry at `index`.
     ///
     /// # Errors
     /// When there is none, or it cannot be read.
     fn entry(&self, index: u64) -> Result<Vec<u8>, LogError>;
 
-    /// The first index of each entry with one of these hashes; missing ones are left out.
+    /// Returns the first index of each entry with one of these hashes; missing ones are left out.
     ///
     /// # Errors
     /// When the log cannot be read.
     fn find(&self, wanted: &BTreeSet<Digest>) -> Result<BTreeMap<Digest, u64>, LogError>;
 
-    /// The checkpoint that was signed last.
+    /// Returns the last signed checkpoint.
     ///
     /// # Errors
     /// When it exists but cannot be read.
@@ -60,12 +60,12 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// When the log cannot be read.
     fn visit(&self, see: &mut dyn FnMut(&KeptEntry<'_>)) -> Result<(), LogError>;
 
-    /// The number of entries.
+    /// Returns the number of entries.
     fn size(&self) -> u64 {
         self.state().size
     }
 
-    /// The path from an entry to the root of the first `size` entries.
+    /// Returns the path from an entry to the root of the first `size` entries.
     ///
     /// # Errors
     /// When there is no such entry, or the log cannot be read.
@@ -74,7 +74,7 @@ pub trait Log: fmt::Debug + Send + Sync {
         tree::prove_inclusion(&Tree(self), index, size)
     }
 
-    /// The proof that the tree of `old` entries is the beginning of that of `size`.
+    /// Returns the proof that the tree of `old` entries is the beginning of that of `size`.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -82,8 +82,8 @@ pub trait Log: fmt::Debug + Send + Sync {
         tree::prove_consistency(&Tree(self), old, size)
     }
 
-    /// Whether a checkpoint matches this tree: it names the same log, is not longer, and has the
-    /// root that the tree had at its size.
+    /// Returns whether a checkpoint matches this tree: it names the same log, is not longer, and
+    /// has the root that the tree had at its size.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -98,12 +98,13 @@ pub trait Log: fmt::Debug + Send + Sync {
     /// # Errors
     /// When it does not.
     fn check_place(&self, index: u64) -> Result<(), LogError> {
-        match index < self.size() {
-            true => Ok(()),
-            false => Err(LogError::Beyond {
+        if index < self.size() {
+            Ok(())
+        } else {
+            Err(LogError::Beyond {
                 size: self.size(),
                 asked: index,
-            }),
+            })
         }
     }
 }
@@ -131,14 +132,14 @@ pub struct Appended {
 
 /// Appends to a log.
 pub trait Appender: fmt::Debug {
-    /// The log, including what was appended.
+    /// Returns the log, including what was appended.
     fn log(&self) -> &dyn Log;
 
     /// Appends those entries that the log does not have yet, in order. Afterwards all of them are
     /// durable, or none counts.
     ///
     /// # Errors
-    /// When one cannot be stored; none is then.
+    /// When one cannot be stored. Then none is.
     fn append(&mut self, entries: &[Vec<u8>]) -> Result<Appended, LogError>;
 
     /// Stores a signed checkpoint of the log's current state. Signing two checkpoints that do not
@@ -166,9 +167,10 @@ pub trait Appender: fmt::Debug {
 /// When it does not, or the log cannot be read.
 pub fn check_kept(log: &dyn Log, note: &SignedNote) -> Result<(), LogError> {
     let kept = Checkpoint::parse(&note.text).map_err(|_| LogError::Damaged("checkpoint"))?;
-    match log.agrees_with(&kept)? {
-        true => Ok(()),
-        false => Err(LogError::Forked(kept.size)),
+    if log.agrees_with(&kept)? {
+        Ok(())
+    } else {
+        Err(LogError::Forked(kept.size))
     }
 }
 
@@ -183,15 +185,16 @@ pub fn add_signatures(note: &mut SignedNote, other: &SignedNote) {
     }
 }
 
-/// Checks that a log can store these entries: each is one line and not too long.
+/// Checks that a log can store these entries: each must be one line and not too long.
 ///
 /// # Errors
 /// When it cannot.
 pub fn check_entries(entries: &[&[u8]]) -> Result<(), LogError> {
     let is_bad = |entry: &&[u8]| entry.len() > MAX_ENTRY || entry.contains(&b'\n');
-    match entries.iter().any(is_bad) {
-        true => Err(LogError::Entry),
-        false => Ok(()),
+    if entries.iter().any(is_bad) {
+        Err(LogError::Entry)
+    } else {
+        Ok(())
     }
 }
 
@@ -201,14 +204,15 @@ pub fn check_entries(entries: &[&[u8]]) -> Result<(), LogError> {
 /// When it cannot.
 pub fn check_name(origin: &str) -> Result<(), LogError> {
     let is_bad = |c: char| c.is_whitespace() || c.is_control() || c == '+';
-    match origin.is_empty() || origin.contains(is_bad) {
-        true => Err(LogError::Name),
-        false => Ok(()),
+    if origin.is_empty() || origin.contains(is_bad) {
+        Err(LogError::Name)
+    } else {
+        Ok(())
     }
 }
 
-/// Which of `entries` the log lacks, in order and deduplicated, and the index of each entry once
-/// these are appended after the first `size`.
+/// Returns which of `entries` the log lacks, in order and deduplicated, and the index of each entry
+/// once these are appended after the first `size`.
 pub fn place_entries(
     entries: &[Vec<u8>],
     size: u64,

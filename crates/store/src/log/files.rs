@@ -33,11 +33,11 @@ pub enum LogError {
     /// It could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// It could not be made.
+    /// It could not be created.
     #[error(transparent)]
     Staging(#[from] StagingError),
     /// A file of it could not be read or written.
-    #[error("`{file}` of the log could not be used")]
+    #[error("cannot use `{file}` of the log")]
     File {
         /// The name of the file in the log's folder.
         file: &'static str,
@@ -45,38 +45,38 @@ pub enum LogError {
         source: io::Error,
     },
     /// It is not one of our logs.
-    #[error("it is no log: {0}")]
+    #[error("it is not a log: {0}")]
     NoLog(&'static str),
     /// A file is shorter than `head` says.
-    #[error("`{file}` of the log is cut off: it has {actual} bytes, and {expected} count")]
+    #[error("`{file}` of the log is cut off: it has {actual} of {expected} bytes")]
     Cut {
         /// The name of the file in the log's folder.
         file: &'static str,
-        /// How many bytes it should have.
+        /// The number of bytes that count, according to `head`.
         expected: u64,
-        /// How many it has.
+        /// The number of bytes that it has.
         actual: u64,
     },
-    /// A small file of it is there, and is not what a log writes.
+    /// A small file of it exists, but is not as a log writes it.
     #[error("`{0}` of the log is damaged")]
     Damaged(&'static str),
     /// Another process has the log open for appending.
     #[error("another process is appending to the log")]
     Busy,
     /// An entry that cannot be stored.
-    #[error("an entry is one line of at most 4096 bytes")]
+    #[error("an entry must be one line of at most 4096 bytes")]
     Entry,
     /// An entry beyond the end was requested.
-    #[error("the log has {size} entries; {asked} was asked for")]
+    #[error("the log has {size} entries; {asked} was requested")]
     Beyond {
-        /// How many it has.
+        /// The number of entries.
         size: u64,
         /// The index that was requested.
         asked: u64,
     },
     /// The last signed checkpoint does not match this tree.
     #[error(
-        "the checkpoint signed last, of {0} entries, is not of this log: it was rolled back or changed"
+        "the last signed checkpoint, of {0} entries, does not match this log: it was rolled back or changed"
     )]
     Forked(u64),
     /// Its server refused or failed.
@@ -86,10 +86,10 @@ pub enum LogError {
     #[error("there are several logs: {0}")]
     Several(String),
     /// A log with this name exists.
-    #[error("there is a log of this name")]
+    #[error("a log with this name exists")]
     Exists,
-    /// The name is not a single line without white space.
-    #[error("a log's name has no white space and no `+`")]
+    /// The name contains white space or `+`.
+    #[error("a log's name must not contain white space or `+`")]
     Name,
 }
 
@@ -135,13 +135,13 @@ impl Head {
     }
 }
 
-/// The number of complete subtrees of two entries or more.
+/// Returns the number of complete subtrees of two entries or more.
 pub(super) fn node_count(size: u64) -> u64 {
     size - u64::from(size.count_ones())
 }
 
-/// The position in `nodes` of the complete subtree at `level` (1 or more) and `index`: it is
-/// completed by the last entry below it, after all smaller ones.
+/// Returns the position in `nodes` of the complete subtree at `level` (1 or more) and `index`: it
+/// is completed by the last entry below it, after all smaller ones.
 pub(super) fn node_place(level: u32, index: u64) -> u64 {
     let last = ((index + 1) << level) - 1;
     node_count(last) + u64::from(level) - 1

@@ -104,7 +104,7 @@ impl FolderLog {
 
     pub(super) fn read_head(folder: &Path) -> Result<Head, LogError> {
         if !folder.is_dir() {
-            return Err(LogError::NoLog("a log is a folder"));
+            return Err(LogError::NoLog("expected a folder"));
         }
         let bytes = read_file(&folder.join(HEAD), MAX_SMALL).map_err(|error| match error {
             SourceError::NotFound { .. } if folder.join(ENTRIES).exists() => {
@@ -118,7 +118,7 @@ impl FolderLog {
             .ok_or(LogError::Damaged(HEAD))
     }
 
-    /// Each file with the number of its bytes that count.
+    /// Returns each file with the number of its bytes that count.
     pub(super) fn lengths(&self) -> [(&'static str, &File, u64); 3] {
         let size = self.size();
         [
@@ -128,7 +128,7 @@ impl FolderLog {
         ]
     }
 
-    /// The range of an entry in `entries`, including its newline.
+    /// Returns the range of an entry in `entries`, including its newline.
     fn entry_range(&self, index: u64) -> Result<Range<u64>, LogError> {
         self.check_place(index)?;
         let end = |index: u64| {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn log_appended_in_batches_is_the_tree_of_its_entries() {
+    fn log_appended_in_batches_has_the_tree_of_its_entries() {
         let (_folder, path) = new_log();
         let mut tree = MemoryTree::default();
         let mut next = 0;
@@ -286,7 +286,7 @@ mod tests {
                 added: batch.len(),
             };
             assert_eq!(appender.append(&batch).unwrap(), appended);
-            // What exists already is not appended again.
+            // Existing entries are not appended again.
             let appended = Appended {
                 added: 0,
                 ..appended
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn log_with_bytes_behind_its_head_goes_on_from_its_head() {
+    fn log_with_bytes_beyond_its_head_continues_from_its_head() {
         let (_folder, path) = new_log();
         FolderAppender::open(&path)
             .unwrap()
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn log_whose_files_are_links_is_not_opened_and_their_targets_stay() {
+    fn log_with_linked_files_is_not_opened_and_targets_stay() {
         let (folder, path) = new_log();
         let victim = folder.path().join("victim");
         std::fs::write(&victim, "secret").unwrap();
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn log_cut_off_is_refused_by_readers_and_writers() {
+    fn truncated_log_is_refused_by_readers_and_writers() {
         let (_folder, path) = new_log();
         let batch: Vec<_> = (0..5).map(entry).collect();
         FolderAppender::open(&path).unwrap().append(&batch).unwrap();
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn entry_of_two_lines_is_refused_and_nothing_counts() {
+    fn entry_of_two_lines_is_refused_and_nothing_is_appended() {
         let (_folder, path) = new_log();
         let mut appender = FolderAppender::open(&path).unwrap();
         let refused = appender.append(&[entry(0), b"a\nb".to_vec()]);

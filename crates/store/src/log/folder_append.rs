@@ -13,7 +13,7 @@ use super::folder::FolderLog;
 use super::index::HashIndex;
 use runseal_fs::atomic::{Readers, open_existing, write_derived};
 
-/// The one process that appends to a log in a folder.
+/// The only process that appends to a log in a folder.
 #[derive(Debug)]
 pub struct FolderAppender {
     log: FolderLog,
@@ -38,10 +38,11 @@ impl FolderAppender {
             handle.set_len(length).map_err(file_error(file))?;
         }
         let frontier = Frontier::read(&Tree(&log), log.size())?;
-        // Do not build on hashes that do not give the root.
-        match frontier.root() == log.state().root {
-            true => Ok(Self { log, frontier }),
-            false => Err(LogError::Damaged(NODES)),
+        // Do not build on hashes that do not match the root.
+        if frontier.root() == log.state().root {
+            Ok(Self { log, frontier })
+        } else {
+            Err(LogError::Damaged(NODES))
         }
     }
 
@@ -49,7 +50,7 @@ impl FolderAppender {
     /// none counts.
     ///
     /// # Errors
-    /// When one cannot be stored; none is then.
+    /// When one cannot be stored. Then none is.
     pub fn append_all(&mut self, batch: &[&[u8]]) -> Result<(), LogError> {
         check_entries(batch)?;
         let mut frontier = self.frontier.clone();

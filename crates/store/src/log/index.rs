@@ -1,8 +1,8 @@
 //! Finds entries by their hashes.
 //!
 //! The first query scans `leaves` once, 40 bytes per entry, which takes a twentieth of a second for
-//! a million. A second query builds an index in memory, so that many queries cost little more than
-//! one. The index is of the log as it was opened, and is never stored.
+//! a million. A second query builds an index in memory, so many queries cost little more than one.
+//! The index covers the log as it was opened, and is never stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -32,7 +32,7 @@ fn beginning(hash: &Digest) -> u64 {
 }
 
 impl HashIndex {
-    /// The first index of each entry with one of these hashes. `scan` visits all hashes.
+    /// Returns the first index of each entry with one of these hashes. `scan` visits all hashes.
     pub(super) fn find(
         &self,
         wanted: &BTreeSet<Digest>,
@@ -40,9 +40,9 @@ impl HashIndex {
         scan: impl Fn(Scan<'_>) -> Result<(), LogError>,
         read: impl Fn(u64) -> Result<Digest, LogError>,
     ) -> Result<BTreeMap<Digest, u64>, LogError> {
-        let is_again = self.was_asked.swap(true, Ordering::Relaxed);
+        let is_repeated = self.was_asked.swap(true, Ordering::Relaxed);
         let mut found = BTreeMap::new();
-        if !is_again || size > MOST_INDEXED {
+        if !is_repeated || size > MOST_INDEXED {
             scan(&mut |index, hash| {
                 if wanted.contains(&hash) {
                     found.entry(hash).or_insert(index);

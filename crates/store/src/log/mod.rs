@@ -3,7 +3,7 @@
 //! `contract` defines what a log does; `folder` keeps one on this machine, and `runseal-postgres`
 //! on a server. The files in the folder:
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `entries` | the entries, one per line |
 //! | `leaves` | 40 bytes per entry: its hash, and where it ends in `entries` |
@@ -12,7 +12,7 @@
 //! | `checkpoint` | the newest checkpoint that was signed |
 //!
 //! A batch is written after what counts and flushed, and then `head` is replaced atomically. What a
-//! killed process leaves beyond `head` does not count, and the next one truncates it.
+//! killed process leaves beyond `head` does not count, and the next process truncates it.
 
 mod answer;
 mod audit;

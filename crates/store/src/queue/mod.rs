@@ -1,9 +1,9 @@
 //! Tasks: verify and replay sealed runs on whichever machine is free.
 //!
-//! A task names a place below a root that each machine has of its own (a shared file system, or
-//! copies of the same files), or a place that all of them reach, such as object storage. What was
-//! found there counts by its content: a result is kept under the digest of the bytes that were judged,
-//! and the same content is not replayed twice by the same version of this program.
+//! A task names a place below a root that each machine chooses (a shared file system, or copies of
+//! the same files), or a place that all machines reach, such as object storage. Results belong to
+//! contents: a result is stored under the digest of the bytes that were judged, and the same
+//! version of this program does not replay the same content twice.
 
 mod verify;
 pub mod worker;
@@ -21,9 +21,9 @@ use crate::store::{NewTask, TaskKind};
 
 pub use verify::{Examined, examine};
 
-/// The tasks for everything at `paths` and below, by place, each once. Places are relative to the
-/// working folder, as they were given. Of what is found below a path, only that is replayed which can
-/// be without a word from anybody.
+/// Returns the tasks for everything at and below `paths`, by place, each once. Places are relative
+/// to the working folder, as given. Of the units found below a path, only those that can be
+/// replayed without further options are queued for replay.
 pub fn find_tasks(
     files: &dyn Files,
     kind: TaskKind,
@@ -48,8 +48,8 @@ pub fn find_tasks(
     tasks.collect()
 }
 
-/// Whether something is of a kind that is replayed by itself. What is in an archive is seen when it is
-/// opened.
+/// Returns whether a unit is of a kind that can be replayed without further options. What is in an
+/// archive is known only when it is opened.
 fn can_replay(files: &dyn Files, unit: &Path) -> bool {
     match detect_path(files, unit) {
         Ok(Detected::Is(format)) => matches!(
@@ -71,7 +71,7 @@ fn options_of(kind: TaskKind, level: Level) -> String {
     canonical_text(&options, Dialect::Kernel).unwrap_or_default()
 }
 
-/// The level in a task's options; the default if they name none.
+/// Returns the level in a task's options; the default if they name none.
 fn level_of(options: &str) -> Level {
     let named = Level::ALL
         .into_iter()
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_queued_for_replay_gives_what_can_be_replayed() {
+    fn folder_queued_for_replay_yields_replayable_units() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/pack");
@@ -130,7 +130,7 @@ mod tests {
         let all = ["archive.zip", "context.json", "pack"];
         assert_eq!(found(TaskKind::Verify, root), all);
         assert_eq!(found(TaskKind::Replay, root), ["archive.zip", "pack"]);
-        // What somebody names is queued, and its result says why not.
+        // A unit named explicitly is queued, and its result says why it was not replayed.
         let named = root.join("context.json");
         assert_eq!(found(TaskKind::Replay, &named), ["context.json"]);
     }

@@ -1,4 +1,4 @@
-//! Verifies one task, and computes the digest of the very bytes that were judged.
+//! Verifies one task, and computes the digest of the bytes that were judged.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub enum Examined {
     Judged {
         /// The digest of what was judged.
         content: Digest,
-        /// Whether the rules hold.
+        /// Whether it follows the rules.
         is_valid: bool,
-        /// The report, as `runseal verify --format json` prints it of a place that says nothing.
+        /// The report, as `runseal verify --format json` prints it, without the real place.
         report: String,
     },
     /// It could not be read here, or not as a single unit.
@@ -50,13 +50,13 @@ impl Observer for Digests {
     }
 }
 
-/// The name that every folder is judged under.
+/// The name under which every folder is judged.
 const FOLDER: &str = "bundle";
 
-/// What is judged in place of a path, so that where it lies says nothing: the name that is seen, and
-/// the folder that has another name, as it is seen and as it is. A file keeps its name: an archive
-/// must have the right ending, and what belongs to a document may lie beside it.
-fn place_for_all(files: &dyn Files, path: &Path) -> (PathBuf, PathBuf, PathBuf) {
+/// Returns what is judged instead of a path, so that the report does not depend on the place: the
+/// path as seen, and the renamed folder, as seen and as it really is. A file keeps its name: an
+/// archive needs its extension, and what belongs to a document may be next to it.
+fn neutral_place(files: &dyn Files, path: &Path) -> (PathBuf, PathBuf, PathBuf) {
     let inside = InsidePath::of(files, path);
     let file = inside.as_ref().map_or(path, |inside| &inside.archive);
     let is_folder = files
@@ -66,7 +66,7 @@ fn place_for_all(files: &dyn Files, path: &Path) -> (PathBuf, PathBuf, PathBuf) 
         (Some(parent), Some(name)) if !is_folder => {
             let mut seen = name.to_owned();
             if inside.is_some() {
-                // What stands behind the archive goes with its name.
+                // The path inside the archive follows the archive's name.
                 let text = path.to_string_lossy();
                 let behind = text.get(file.as_os_str().len()..).unwrap_or_default();
                 seen.push(behind);
@@ -77,17 +77,17 @@ fn place_for_all(files: &dyn Files, path: &Path) -> (PathBuf, PathBuf, PathBuf) 
     }
 }
 
-/// Verifies what is at `place`, on one thread. The answer depends on what is there and not on where
-/// that is.
+/// Verifies what is at `place`, on one thread. The answer depends only on what is there, not on
+/// where that is.
 pub fn examine(files: &dyn Files, place: &str, level: Level) -> Examined {
-    let (path, shown, real) = place_for_all(files, Path::new(place));
+    let (path, shown, real) = neutral_place(files, Path::new(place));
     let files = &RenamedFiles {
         files,
         shown: &shown,
         real: &real,
     };
-    // An archive is one file, and everything in it counts. It is read twice: what changes between
-    // is not judged.
+    // An archive is one file, and everything in it counts. Its digest is computed before and after:
+    // if it changed in between, it is not judged.
     let before = file_digest(files, &path);
     let digests = Digests::default();
     let options = VerifyOptions {
@@ -139,7 +139,7 @@ fn reason(results: &[Checked]) -> String {
     first.unwrap_or_else(|| "it cannot be read".to_owned())
 }
 
-/// The digest of a regular file; `None` for anything else.
+/// Returns the digest of a regular file; `None` for anything else.
 fn file_digest(files: &dyn Files, path: &Path) -> Option<Digest> {
     match files.kind(path).ok()? {
         EntryKind::File => files.digest(path).ok(),
@@ -155,7 +155,7 @@ mod tests {
     use runseal_fs::survey::LocalFiles;
 
     #[test]
-    fn file_that_a_manifest_lists_changes_the_digest_when_it_changes() {
+    fn changed_file_listed_by_a_manifest_changes_the_digest() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::write(root.join("RUN_META.json"), "{}").unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn place_says_nothing_about_a_folder_and_its_name_about_a_file() {
+    fn report_shows_the_name_of_a_file_but_not_of_a_folder() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().display();
         fs::create_dir_all(folder.path().join("a/pack")).unwrap();

@@ -1,7 +1,7 @@
 //! Works on tasks: claims one, does it while keeping its lease alive, and ends it with a result.
 //!
-//! If a worker dies, its lease expires and another takes over the task; if it was only stopped and
-//! comes back late, its result is refused. Nothing is lost or done twice either way.
+//! If a worker dies, its lease expires and another takes over the task. If it was only stopped and
+//! comes back late, its result is refused. Either way nothing is lost or done twice.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +51,7 @@ pub enum ReplayEnd {
 /// What a worker needs from its caller to do a task.
 #[derive(Clone, Copy)]
 pub struct TaskTools<'t> {
-    /// The files that a task's place is among.
+    /// Returns the files among which a task's place is.
     pub files: &'t (dyn Fn(&Path) -> Box<dyn Files> + Sync),
     /// Replays what is at a path, and stops when the flag is set.
     pub replay: &'t (dyn Fn(&Path, &AtomicBool) -> ReplayEnd + Sync),
@@ -66,7 +66,7 @@ pub struct TaskWorkOptions {
     pub workers: usize,
     /// The duration of a lease; it is renewed three times within that.
     pub lease_seconds: f64,
-    /// The name that results carry; several workers add their number.
+    /// The name in results; several workers append their number.
     pub worker_id: String,
 }
 
@@ -111,7 +111,7 @@ pub fn run_task_workers(
                 Task::begin(scope, move || work(store, options, &name, tools))
             })
             .collect();
-        // A worker without a thread works here, in turn.
+        // A worker for which no thread could be started works here, in turn.
         let ended = workers.into_iter().map(Task::finish);
         ended
             .map(|ended| ended.map_err(|_| TaskWorkError::Lost)?)
@@ -159,7 +159,7 @@ fn work(
             (_, TaskEnd::Result(result)) if is_good(&result.outcome) => summary.good += 1,
             (_, TaskEnd::Result(_)) => summary.bad += 1,
             (_, TaskEnd::GivenBack { .. }) => {
-                // The store leaves it to others first.
+                // The store offers it to others first.
                 summary.not_done += 1;
             }
         }
@@ -170,7 +170,7 @@ fn is_good(outcome: &str) -> bool {
     matches!(outcome, "valid" | "reproduced")
 }
 
-/// Calls `work` while renewing the lease; the flag that it gets is set when the lease is lost.
+/// Calls `work` while renewing the lease. The flag passed to it is set when the lease is lost.
 fn keep_lease<T: Send>(
     store: &Connection,
     options: &TaskWorkOptions,
@@ -188,14 +188,14 @@ fn keep_lease<T: Send>(
                 let held = lock(store).and_then(|mut store| {
                     Ok(store.extend_task(name, task, options.lease_seconds)?)
                 });
-                // A store that is unreachable now may be back in time; ending the task will tell.
+                // An unreachable store may be back in time; ending the task will show.
                 if let Ok(false) = held {
                     lost.store(true, Ordering::Relaxed);
                     return;
                 }
             }
         };
-        // Where the system refuses the thread, the lease may run out; ending the task will tell.
+        // If the system refuses the thread, the lease may expire; ending the task will show.
         let _ = thread::Builder::new().spawn_scoped(scope, renew);
         let result = work(lost);
         drop(done);
@@ -214,8 +214,8 @@ fn do_task(
         TaskKind::Replay => Level::Document,
     };
     let place = Path::new(&task.location);
-    let look = || examine(&*(tools.files)(place), &task.location, level);
-    let (content, is_valid, report) = match look() {
+    let examine_place = || examine(&*(tools.files)(place), &task.location, level);
+    let (content, is_valid, report) = match examine_place() {
         Examined::Judged {
             content,
             is_valid,
@@ -238,8 +238,8 @@ fn do_task(
         return Ok(TaskEnd::Result(known));
     }
     Ok(match (tools.replay)(place, lost) {
-        ReplayEnd::Judged { outcome, report } => match look() {
-            // The replay opened the place by itself.
+        ReplayEnd::Judged { outcome, report } => match examine_place() {
+            // The replay opened the place on its own.
             Examined::Judged { content: after, .. } if after == content => {
                 TaskEnd::Result(TaskResult {
                     done,
@@ -256,8 +256,8 @@ fn do_task(
     })
 }
 
-/// How work is done: as the task asks, by this version. Another report on the same bytes is another
-/// result, since what lies beside a document counts too.
+/// Describes how work is done: with the task's options, by this version. Another report on the same
+/// bytes is another result, because what is next to a document counts too.
 fn done_with(options: &str, report: Option<&str>) -> String {
     let mut done = Value::object([("options", options), ("program", env!("CARGO_PKG_VERSION"))]);
     if let Some(report) = report {
@@ -277,7 +277,7 @@ mod tests {
     use runseal_fs::survey::LocalFiles;
 
     #[test]
-    fn replay_of_what_changed_meanwhile_is_not_recorded() {
+    fn replay_of_changed_content_is_not_recorded() {
         let folder = tempfile::tempdir().unwrap();
         let pack = folder.path().join("pack");
         fs::create_dir(&pack).unwrap();
@@ -308,13 +308,13 @@ mod tests {
             replay: &replay,
         };
         let lost = AtomicBool::new(false);
-        let do_it = || do_task(&connection, &taken[0], tools, &lost).unwrap();
-        let changed = do_it();
+        let run_task = || do_task(&connection, &taken[0], tools, &lost).unwrap();
+        let changed = run_task();
         assert!(
             matches!(&changed, TaskEnd::GivenBack { reason } if reason.contains("changed")),
             "{changed:?}"
         );
-        let end = do_it();
+        let end = run_task();
         assert!(matches!(end, TaskEnd::Result(_)), "{end:?}");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::{Store, StoreError, StoreReader};
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColumnKind {
     /// Text.
@@ -192,7 +192,7 @@ pub const TABLES: [Table; 12] = [
     },
 ];
 
-/// Copies everything in `from` into `to`, which must be empty. Nobody should work on `from`
+/// Copies everything in `from` into `to`, which must be empty. Nothing should write to `from`
 /// meanwhile: what is committed there after it was read is not copied.
 pub fn copy_store(from: &dyn StoreReader, to: &mut dyn Store) -> Result<Copied, StoreError> {
     to.import(from)

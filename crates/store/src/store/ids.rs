@@ -1,8 +1,7 @@
-//! The ids of the store's rows, each a type of its own: a step's id cannot be used in place of a
-//! job's.
+//! The ids of the store's rows, each with its own type: a step's id cannot be used as a job's.
 //!
-//! Ours are derived from the plan, but a store made elsewhere may use any text, so these types hold
-//! what is in the database and guarantee nothing about its form.
+//! Ours are derived from the plan, but a store made elsewhere may use any text, so these types
+//! contain what is in the database and guarantee nothing about its form.
 
 use std::fmt;
 
@@ -13,12 +12,12 @@ macro_rules! store_id {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// The id with this text.
+            /// Makes the id with this text.
             pub fn new(text: impl Into<Box<str>>) -> Self {
                 Self(text.into())
             }
 
-            /// The id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

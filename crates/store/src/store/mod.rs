@@ -4,9 +4,9 @@
 //! same tests for every implementation. [`sqlite`] keeps a store in one file for the programs of
 //! one machine; `crates/postgres` keeps it on a server for many machines.
 //!
-//! Guarantees: a claim hands out a lease with a fencing token above every earlier one of the step;
-//! a commit is accepted only under the token that the step still has, together with its one
-//! receipt; leases are measured by the store's clock, never by a worker's.
+//! Guarantees: a claim grants a lease with a fencing token above every earlier one of the step; a
+//! commit is accepted only under the step's current token, together with its one receipt; leases
+//! are measured by the store's clock, never by a worker's.
 
 mod copy;
 mod ids;
@@ -42,15 +42,15 @@ pub use records::{
 pub enum ServerFault {
     /// Nothing answers at its address, or the connection was lost and did not come back in time.
     Unreachable,
-    /// The name or the password is wrong or missing.
+    /// The user name or password is wrong or missing.
     Denied,
-    /// The name may not do this.
+    /// The user may not do this.
     Forbidden,
-    /// The connection cannot be secured as it was asked for.
+    /// The connection cannot be secured as requested.
     Insecure,
     /// Its disk or memory is full.
     Full,
-    /// It kept refusing temporarily: others hold what is needed.
+    /// It kept refusing temporarily, because others hold locks.
     Busy,
     /// Any other failure.
     Failed,
@@ -66,7 +66,7 @@ pub enum StoreError {
     #[error("there is no store in the database at `{0}`")]
     NoStore(String),
     /// Its folder could not be created.
-    #[error("cannot make the folder `{path}`")]
+    #[error("cannot create the folder `{path}`")]
     Folder {
         /// The folder to create the store in.
         path: PathBuf,
@@ -77,7 +77,7 @@ pub enum StoreError {
     #[error(transparent)]
     Write(#[from] runseal_fs::atomic::WriteError),
     /// The file is an SQLite database, but not a store.
-    #[error("`{path}` is no job store: it has no table `{table}`")]
+    #[error("`{path}` is not a job store: it has no table `{table}`")]
     Foreign {
         /// The path of the store's file.
         path: PathBuf,
@@ -85,11 +85,11 @@ pub enum StoreError {
         table: String,
     },
     /// The file was written by a later version.
-    #[error("the store has schema version {found}, this program knows {known}")]
+    #[error("the store has schema version {found}, this program supports up to {known}")]
     Newer {
-        /// Version in the file.
+        /// The version in the file.
         found: i64,
-        /// Latest version known here.
+        /// The newest version that this program supports.
         known: i64,
     },
     /// A step id of the plan belongs to another job.
@@ -103,7 +103,7 @@ pub enum StoreError {
     /// The target of a copy is not empty.
     #[error("the store to copy to is not empty: it has rows in `{0}`")]
     NotEmpty(&'static str),
-    /// A text that the store cannot store.
+    /// A text that cannot be stored.
     #[error("{what} cannot be stored: {reason}")]
     Unstorable {
         /// What the text is, as a phrase.
@@ -137,7 +137,7 @@ pub enum StoreError {
 
 /// A store, for reading.
 pub trait StoreReader: QueueReader {
-    /// The job of this run, if there is one.
+    /// Returns the job of this run, if there is one.
     fn job(&self, run_id: &JobRunId, job_id: &JobId) -> Result<Option<JobRecord>, StoreError>;
 
     /// Calls `see` with the steps of a job by (ordinal, step id), each with its number of receipts,
@@ -148,7 +148,7 @@ pub trait StoreReader: QueueReader {
         see: &mut dyn FnMut(StepRecord) -> bool,
     ) -> Result<(), StoreError>;
 
-    /// The job that a plan with this run and key already has.
+    /// Returns the job that a plan with this run and key already has.
     fn posted(
         &self,
         run_id: &JobRunId,
@@ -156,13 +156,13 @@ pub trait StoreReader: QueueReader {
         payload_json: &str,
     ) -> Result<Option<Posted>, StoreError>;
 
-    /// The reason a step failed, if it has a receipt that says so.
+    /// Returns the reason a step failed, if it has a receipt that says so.
     fn failure_of(&self, step_id: &StepId) -> Result<Option<String>, StoreError>;
 
-    /// Whether any step of the run, or of all runs, is not committed yet.
+    /// Returns whether any step of the run, or of all runs, is not committed yet.
     fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError>;
 
-    /// The section with this id.
+    /// Returns the section with this id.
     fn section(&self, section_id: &str) -> Result<Option<SectionRecord>, StoreError>;
 
     /// Those of the sections with these ids that exist.
@@ -171,19 +171,19 @@ pub trait StoreReader: QueueReader {
         found.filter_map(Result::transpose).collect()
     }
 
-    /// The current sections of a file, in order of their lines, widest first.
+    /// Returns the current sections of a file, in order of their lines, widest first.
     fn sections_of_file(&self, path: &str) -> Result<Vec<SectionRecord>, StoreError>;
 
-    /// Every indexed file.
+    /// Returns every indexed file.
     fn indexed_files(&self) -> Result<BTreeMap<String, IndexedFile>, StoreError>;
 
-    /// How many current sections each file has.
+    /// Returns how many current sections each file has.
     fn section_counts(&self) -> Result<BTreeMap<String, u64>, StoreError>;
 
     /// SHA-256 over the ids of all current sections, sorted, one per line.
     fn compute_index_hash(&self) -> Result<Digest, StoreError>;
 
-    /// The symbol of this name.
+    /// Returns the symbol of this name.
     fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError>;
 
     /// Those of the symbols with these names that exist.
@@ -192,17 +192,17 @@ pub trait StoreReader: QueueReader {
         found.filter_map(Result::transpose).collect()
     }
 
-    /// Every symbol, by name.
+    /// Returns every symbol, by name.
     fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError>;
 
-    /// The jobs of the store, of one run, or a single job; by run and job id.
+    /// Returns the jobs of the store, of one run, or a single job; by run and job id.
     fn job_status(
         &self,
         run_id: Option<&JobRunId>,
         job_id: Option<&JobId>,
     ) -> Result<Vec<JobStatus>, StoreError>;
 
-    /// The steps of a job by (ordinal, step id), each with its count of receipts.
+    /// Returns the steps of a job by (ordinal, step id), each with its count of receipts.
     fn job_steps(&self, job_id: &JobId) -> Result<Vec<StepRecord>, StoreError> {
         let mut steps = Vec::new();
         self.visit_steps(job_id, &mut |step| {
@@ -229,7 +229,7 @@ pub trait Store: StoreReader + Send {
     /// This store, for reading.
     fn as_reader(&self) -> &dyn StoreReader;
 
-    /// The most steps that a worker should hold at once.
+    /// Returns the most steps that a worker should hold at once.
     fn largest_share(&self) -> usize;
 
     /// Waits until there may be something to claim, but at most `at_most`.
@@ -283,7 +283,7 @@ pub trait Store: StoreReader + Send {
     /// Removes a symbol; returns whether it existed.
     fn remove_symbol(&mut self, symbol_id: &str) -> Result<bool, StoreError>;
 
-    /// Queues tasks. A task that is queued already stays as it is; one that has ended is queued
+    /// Queues tasks. A task that is already queued stays as it is; a task that has ended is queued
     /// again.
     fn post_tasks(&mut self, tasks: &[NewTask]) -> Result<PostedTasks, StoreError>;
 

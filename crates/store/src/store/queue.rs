@@ -1,11 +1,11 @@
-//! Tasks: verifying and replaying what is sealed, queued for whichever machine is free.
+//! Tasks: verification and replay of sealed units, queued for whichever machine is free.
 //!
-//! A task names a place; its result belongs to the content that was found there, by digest, and to how
-//! the work was done. The same content under two names, or queued twice, has one result. A task ends
-//! once: whoever comes late under an older lease changes nothing.
+//! A task names a place; its result belongs to the content found there, by digest, and to how the
+//! work was done. The same content under two names, or queued twice, has one result. A task ends
+//! once: a worker that comes late under an older lease changes nothing.
 //!
-//! A task that one worker cannot do is left to others: those who gave it back take it again only when
-//! nobody is at work who has not tried it, and each time after a longer pause.
+//! A task that one worker cannot do is left to others. Workers that gave it back take it again only
+//! when no active worker is left that has not tried it, and each time after a longer pause.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,21 @@ use runseal_core::digest::Digest;
 
 use super::{StoreError, TaskId};
 
-/// How often a task is taken before it is given up: a task that ends every worker that takes it
-/// must not end all of them. One that is given back is given up later, where somebody at work has not
-/// tried it.
+/// How often a task is claimed before it is given up: a task that kills every worker must not kill
+/// all of them. A task that is given back is kept longer if an active worker has not tried it.
 pub const MOST_ATTEMPTS: i64 = 5;
 
-/// A worker that ended something this many seconds ago is still at work.
+/// A worker that ended a task at most this many seconds ago is active.
 pub const LATELY: f64 = 5.0;
 
-/// Seconds for which those who gave a task back leave it to others, when it was taken so often.
+/// Returns the seconds for which workers that gave a task back leave it to others, after this many
+/// claims.
 pub fn pause_after(attempts: i64) -> f64 {
     let doublings = u32::try_from(attempts.clamp(1, 8) - 1).unwrap_or_default();
     0.5 * f64::from(1_u32 << doublings)
 }
 
-/// What is to be done.
+/// The work of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskKind {
     /// `runseal verify`.
@@ -40,7 +40,7 @@ impl TaskKind {
     /// Every kind.
     pub const ALL: [Self; 2] = [Self::Verify, Self::Replay];
 
-    /// The name in stores and commands.
+    /// Returns its name in stores and commands.
     pub fn name(self) -> &'static str {
         match self {
             Self::Verify => "verify",
@@ -48,7 +48,7 @@ impl TaskKind {
         }
     }
 
-    /// The kind of this name.
+    /// Returns the kind with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
@@ -71,7 +71,7 @@ impl TaskState {
     /// Every state.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Leased, Self::Done, Self::Failed];
 
-    /// The name in stores.
+    /// Returns its name in stores.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "PENDING",
@@ -81,7 +81,7 @@ impl TaskState {
         }
     }
 
-    /// The state of this name.
+    /// Returns the state with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
@@ -101,7 +101,7 @@ pub struct NewTask {
 }
 
 impl NewTask {
-    /// The task that does this.
+    /// Makes a task for this work.
     pub fn new(kind: TaskKind, options: &str, location: &str) -> Self {
         let text = format!("{}\n{options}\n{location}", kind.name());
         let digest = Digest::of(text.as_bytes()).to_string();
@@ -117,11 +117,11 @@ impl NewTask {
 /// The result of queueing tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PostedTasks {
-    /// How many are new.
+    /// The number of new tasks.
     pub queued: u64,
-    /// How many had ended and are queued again.
+    /// The number of tasks that had ended and are queued again.
     pub again: u64,
-    /// How many were queued and are still open.
+    /// The number of tasks that were already queued and are open.
     pub open: u64,
 }
 
@@ -145,8 +145,8 @@ pub struct ClaimedTask {
 /// The result of a task, for the content that it examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskResult {
-    /// How it was done, as canonical JSON: the task's options, by which version of the program, and
-    /// whatever else the outcome depends on beside the content.
+    /// How it was done, as canonical JSON: the task's options, the version of the program, and
+    /// whatever else besides the content affects the outcome.
     pub done: String,
     /// The digest of the content.
     pub content: String,
@@ -157,7 +157,7 @@ pub struct TaskResult {
 }
 
 impl TaskResult {
-    /// Its id, which is that of every result of the same work on the same content.
+    /// Derives its id, which is the same for every result of the same work on the same content.
     pub fn derive_id(&self, kind: TaskKind) -> String {
         let key = format!("{}\n{}\n{}", kind.name(), self.done, self.content);
         format!("result_{}", &Digest::of(key.as_bytes()).to_string()[..32])
@@ -169,7 +169,7 @@ impl TaskResult {
 pub enum TaskEnd {
     /// With a result. If the content already has one, that one stays.
     Result(TaskResult),
-    /// Not by this worker: another may try, as long as it was not tried too often.
+    /// This worker could not do it; another may try, unless it was tried too often.
     GivenBack {
         /// Why it could not be done, for people.
         reason: String,
@@ -243,17 +243,17 @@ pub struct QueueStatus {
 }
 
 impl QueueStatus {
-    /// Tasks in this state.
+    /// Returns the number of tasks in this state.
     pub fn count(&self, state: TaskState) -> u64 {
         self.states.get(state.name()).copied().unwrap_or_default()
     }
 
-    /// Tasks that have not ended.
+    /// Returns the number of tasks that have not ended.
     pub fn open(&self) -> u64 {
         self.count(TaskState::Pending) + self.count(TaskState::Leased)
     }
 
-    /// Tasks ended per second recently.
+    /// Returns how many tasks ended per second recently.
     pub fn rate(&self) -> f64 {
         match self.recent {
             0 => 0.0,
@@ -261,7 +261,7 @@ impl QueueStatus {
         }
     }
 
-    /// Seconds until nothing is open, at the recent rate.
+    /// Returns the seconds until nothing is open, at the recent rate.
     pub fn seconds_left(&self) -> Option<f64> {
         (self.rate() > 0.0).then(|| self.open() as f64 / self.rate())
     }
@@ -269,7 +269,7 @@ impl QueueStatus {
 
 /// The queue of a store, for reading.
 pub trait QueueReader {
-    /// A summary of the queue; recent means within the last `seconds`.
+    /// Summarizes the queue; recent means within the last `seconds`.
     fn queue_status(&self, seconds: f64) -> Result<QueueStatus, StoreError>;
 
     /// Calls `see` with every task, by place, until it returns false. Reports are read only on
@@ -280,7 +280,7 @@ pub trait QueueReader {
         see: &mut dyn FnMut(TaskRecord) -> bool,
     ) -> Result<(), StoreError>;
 
-    /// The result that this content has for this work, done in this way.
+    /// Returns the result of this work on this content, done in this way.
     fn known_result(
         &self,
         kind: TaskKind,
@@ -288,7 +288,7 @@ pub trait QueueReader {
         content: &str,
     ) -> Result<Option<TaskResult>, StoreError>;
 
-    /// Whether any task of these kinds has not ended.
+    /// Returns whether any task of these kinds has not ended.
     fn has_open_tasks(&self, kinds: &[TaskKind]) -> Result<bool, StoreError>;
 }
 
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn result_done_by_another_version_is_another_result() {
+    fn result_of_another_version_is_a_different_result() {
         let result = |done: &str| TaskResult {
             done: done.to_owned(),
             content: "c".to_owned(),

@@ -1,4 +1,4 @@
-//! The records that go into a store and come out of it, the same for every store.
+//! The records of a store, the same for every implementation.
 
 use std::borrow::Cow;
 
@@ -36,12 +36,12 @@ pub struct JobLimits {
 }
 
 impl JobLimits {
-    /// Whether nothing is limited.
+    /// Returns whether nothing is limited.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 
-    /// Deducts a read from the limits, given the bytes and symbols `used` so far; fails with the
+    /// Deducts a read from the limits, given the bytes and symbols `used` so far. Fails with the
     /// limit that forbids it.
     pub fn consume(
         self,
@@ -100,7 +100,7 @@ pub struct Posted {
     pub steps: u64,
     /// Whether the plan was already posted under the same key.
     pub repeated: bool,
-    /// Whether it was posted with different content, which stays.
+    /// Whether it was posted with different content; the earlier content stays.
     pub differs: bool,
 }
 
@@ -177,7 +177,7 @@ pub enum Outcome {
 pub struct StepResult {
     /// The step, under its lease.
     pub step: ClaimedStep,
-    /// What came of it.
+    /// Its result.
     pub outcome: Outcome,
     /// What it read or tried to read; `None` if the step itself is malformed.
     pub target: Option<(Op, String)>,
@@ -227,7 +227,7 @@ pub struct IndexedFile {
 /// How many steps of a job are in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounts {
-    /// Steps that nobody has claimed yet.
+    /// Steps that no worker has claimed yet.
     pub pending: u64,
     /// Claimed by a worker.
     pub leased: u64,
@@ -272,8 +272,8 @@ pub struct JobStatus {
 pub struct SymbolRecord {
     /// Its name, beginning with `@`.
     pub symbol_id: String,
-    /// The section it stands for.
+    /// The section that it names.
     pub section_id: String,
-    /// The slice for steps that give none.
+    /// The slice for steps that do not name one.
     pub default_slice: Option<String>,
 }

@@ -1,18 +1,18 @@
-//! Where the conformance data is, and how its lines are read.
+//! The place of the conformance data, and how its lines are read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// JSON of the test data. Read with another parser than ours, on purpose.
+/// JSON of the test data, deliberately read with a parser that is not ours.
 pub type Json = serde_json::Value;
 
 #[allow(dead_code, reason = "not every test needs it")]
-/// The folder with the data of one part, unless it is not here.
+/// Returns the folder with the data of one part, if it is available.
 pub fn data_folder(part: &str) -> Option<PathBuf> {
     runseal_testkit::conformance().map(|folder| folder.join(part))
 }
 
-/// One JSON value a line.
+/// Reads one JSON value per line.
 pub fn read_lines(path: &Path) -> Vec<Json> {
     let text = fs::read_to_string(path).unwrap();
     text.lines()
@@ -20,7 +20,7 @@ pub fn read_lines(path: &Path) -> Vec<Json> {
         .collect()
 }
 
-/// Bytes from hex.
+/// Decodes hex.
 #[allow(dead_code, reason = "not every test needs it")]
 pub fn decode_hex(text: &str) -> Vec<u8> {
     (0..text.len())

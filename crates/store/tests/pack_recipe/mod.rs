@@ -1,4 +1,4 @@
-//! Makes the pack of a case as its recipe says.
+//! Makes the pack of a case by its recipe.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::Node;
 use runseal_testkit::text;
 
-/// Makes the pack in `place`; gives its path.
+/// Makes the pack in `place`. Returns its path.
 pub fn prepare(case: Node<'_>, packs: &Path, place: &Path) -> PathBuf {
     let pack = place.join("pack");
     fs::create_dir(place.join("outside")).unwrap();

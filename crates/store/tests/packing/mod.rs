@@ -1,4 +1,4 @@
-//! Packs a folder as it stands, links and pipes included, with writers that are not ours.
+//! Packs a folder as it is, links and pipes included, with writers that are not ours.
 
 use std::fs;
 use std::io::Write;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// The archives that a folder is packed into.
 pub const KINDS: [&str; 4] = ["tar", "tar.gz", "tar.zst", "zip"];
 
-/// Packs `folder` into `<place>/packed.<kind>`, in a folder `inner` unless that is empty.
-/// `None` where the kind has no way to hold what is in the folder.
+/// Packs `folder` into `<place>/packed.<kind>`, in a folder `inner` unless that is empty. `None` if
+/// the kind cannot represent what is in the folder.
 pub fn pack(folder: &Path, place: &Path, kind: &str, inner: &str) -> Option<PathBuf> {
     let target = place.join(format!("packed.{kind}"));
     let bytes = match kind {
@@ -47,7 +47,7 @@ fn zip_of(folder: &Path, inner: &str) -> Option<Vec<u8>> {
         for entry in fs::read_dir(&folder).unwrap() {
             let entry = entry.unwrap();
             let name = entry.file_name();
-            // A zip's names are text.
+            // Names in a zip are text.
             let name = str::from_utf8(name.as_bytes()).ok()?;
             let name = match prefix.as_str() {
                 "" => name.to_owned(),

@@ -1,4 +1,4 @@
-//! Makes the bundle of a case as its recipe says.
+//! Makes the bundle of a case by its recipe.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::conformance::Json;
 
-/// Carries out a case's recipe and says what to verify.
+/// Carries out a case's recipe. Returns the path to verify.
 pub fn prepare(case: &Json, bundles: &Path, scratch: &Path) -> PathBuf {
     let name = case["name"].as_str().unwrap();
     let Some(recipe) = case.get("recipe") else {
@@ -68,7 +68,7 @@ pub fn prepare(case: &Json, bundles: &Path, scratch: &Path) -> PathBuf {
     }
 }
 
-/// The conformance data is read-only; a copy must not be.
+/// Copies a folder. The conformance data is read-only; the copy must not be.
 fn copy_folder(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::{ACTION_PREDICATE, GENESIS};
 
-/// Brackets that may be open in a statement or record.
+/// The most brackets that may be open in a statement or record.
 const MAX_DEPTH: u32 = 128;
 
 /// What is wrong with a statement or its chain.
@@ -19,75 +19,75 @@ pub enum ActionFault {
     /// The record is not strict JSON.
     #[error("it is not strict JSON")]
     NoJson,
-    /// An object has a member twice.
+    /// An object has the same member twice.
     #[error("a member appears twice")]
     DuplicateMember,
-    /// Half of a surrogate pair, or no UTF-8.
+    /// Half of a surrogate pair, or invalid UTF-8.
     #[error("a string is ill-formed")]
     IllFormedString,
     /// More brackets open than the proposal allows.
     #[error("more than {MAX_DEPTH} brackets are open")]
     DepthExceeded,
-    /// An integer that doubles do not hold.
+    /// An integer that a double cannot represent exactly.
     #[error("an integer is 2^53 or larger")]
     UnsafeInteger,
     /// A number with a fraction or exponent.
-    #[error("a number is no integer")]
+    #[error("a number is not an integer")]
     NonInteger,
-    /// A member that every such statement has is missing or mistyped.
+    /// A required member is missing or has another type.
     #[error("a required member is missing or of another type")]
     Malformed,
     /// `previousHash` is neither 64 lower-case hex digits nor `genesis`.
     #[error("previousHash is neither 64 lower-case hex digits nor `genesis`")]
     PreviousHash,
-    /// A checkpoint that does not hang on the chain.
+    /// The checkpoint is not linked into the chain.
     #[error("the checkpoint is not linked into the chain")]
     CheckpointNotLinked,
-    /// A record that is not stored as its canonical bytes.
+    /// A record is not stored as its canonical bytes.
     #[error("a record's bytes are not canonical")]
     NonCanonical,
     /// The subject is not the hash of the chain's root.
     #[error("the subject is not the chain's root")]
     SubjectNotRoot,
-    /// The subject of a segment after a break is another chain's.
+    /// A segment after a break claims the identifier of another chain.
     #[error("a segment after a break claims another chain's identifier")]
     ForeignIdentifier,
     /// Two records follow the same one.
     #[error("two records follow the same one")]
     Fork,
-    /// A second record says that the chain begins with it.
+    /// A second record claims to begin the chain.
     #[error("`genesis` appears more than once")]
     DuplicateGenesis,
-    /// A record that follows nothing that is here.
-    #[error("a record follows none that is here")]
+    /// A record follows one that is not among the records.
+    #[error("a record follows one that is not here")]
     BrokenLink,
-    /// Two records of one id.
+    /// Two records with the same id.
     #[error("two records have the same id")]
     DuplicateId,
-    /// A break without a prior head where none is allowed.
+    /// A break without a prior head, under a profile that forbids it.
     #[error("a break without a prior head is not allowed")]
     NullPriorHead,
-    /// A content digest that is not the payload's.
-    #[error("a content digest is not its payload's")]
+    /// A content digest does not match its payload.
+    #[error("a content digest does not match its payload")]
     ContentDigest,
 }
 
-/// What a deployment claims.
+/// What a deployment guarantees.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Profile {
     /// Nothing beyond the proposal.
     #[default]
     Default,
-    /// That a compromised attestor cannot plant a break: every break names its prior head.
+    /// A compromised attestor cannot plant a break: every break names its prior head.
     Resistant,
 }
 
-/// Payloads that the verifier holds, by the digest of their canonical bytes.
+/// The payloads that the verifier has, by the digest of their canonical bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Payloads {
-    /// The digest of the request, where it was given.
+    /// The digest of the request, if it was given.
     pub request: Option<Digest>,
-    /// The digest of the response, where it was given.
+    /// The digest of the response, if it was given.
     pub response: Option<Digest>,
 }
 
@@ -102,7 +102,7 @@ fn json_fault(error: &JsonError) -> ActionFault {
     }
 }
 
-/// Every string and number of a statement or record, and how deep it goes.
+/// Checks every string and number of a statement or record, and the depth.
 fn check_values(node: Node<'_>, depth: u32) -> Check {
     match node.kind() {
         Kind::Object | Kind::Array if depth >= MAX_DEPTH => return Err(ActionFault::DepthExceeded),
@@ -113,7 +113,7 @@ fn check_values(node: Node<'_>, depth: u32) -> Check {
         let integer = number.as_integer().ok_or(ActionFault::NonInteger)?;
         let is_safe = match integer.to_u64() {
             Some(value) => value < 1 << 53,
-            // Negative ones are compared without their sign.
+            // A negative number is compared without its sign.
             None => {
                 let digits = number.text().strip_prefix('-');
                 digits
@@ -147,13 +147,15 @@ fn is_digest(text: &str) -> bool {
 }
 
 fn check_previous(text: &str) -> Check {
-    match text == GENESIS || is_digest(text) {
-        true => Ok(()),
-        false => Err(ActionFault::PreviousHash),
+    if text == GENESIS || is_digest(text) {
+        Ok(())
+    } else {
+        Err(ActionFault::PreviousHash)
     }
 }
 
-/// The hash that a statement says it follows; none after a break that lost its prior head.
+/// Returns the hash that a statement says it follows; `None` after a break that lost its prior
+/// head.
 fn check_link(predicate: Node<'_>, kind: &str, profile: Profile) -> Check<Option<String>> {
     let chain = predicate.get("chain");
     let linked = match chain {
@@ -203,7 +205,7 @@ fn check_contents(predicate: Node<'_>, action: Node<'_>, payloads: Payloads) -> 
         };
         let digest = Digest::parse_hex(&text(said, "sha256")?);
         let digest = digest.map_err(|_| ActionFault::Malformed)?;
-        // A failed call has an error; nothing in its place is never digested.
+        // A failed call has an error; the digest of an empty response would hide that.
         let is_nothing = [b"null".as_slice(), b"{}"]
             .iter()
             .any(|bytes| Digest::of(bytes) == digest);
@@ -215,10 +217,10 @@ fn check_contents(predicate: Node<'_>, action: Node<'_>, payloads: Payloads) -> 
     Ok(())
 }
 
-/// Judges a statement by itself; gives its subject digest and the hash that it follows.
+/// Judges a statement on its own. Returns its subject digest and the hash that it follows.
 ///
 /// # Errors
-/// With the first fault.
+/// The first fault.
 pub fn check_action(
     payload: &[u8],
     profile: Profile,
@@ -254,7 +256,7 @@ pub fn check_action(
     Ok((digest, previous))
 }
 
-/// A record of the chain: its hash and what it follows.
+/// A record of the chain: its hash and the hash that it follows.
 struct Record {
     hash: Digest,
     previous: Option<String>,
@@ -298,10 +300,10 @@ fn check_record(line: &[u8], profile: Profile) -> Check<(Record, String)> {
     Ok((record, id))
 }
 
-/// Judges a statement together with the records of its chain, oldest first, a line each.
+/// Judges a statement with the records of its chain, oldest first, one per line.
 ///
 /// # Errors
-/// With the first fault.
+/// The first fault.
 pub fn check_chain(
     payload: &[u8],
     records: &[u8],
@@ -323,9 +325,10 @@ pub fn check_chain(
         let at = chain.len();
         if let Some(before) = &record.previous {
             if followers.insert(before.clone(), at).is_some() {
-                return Err(match before == GENESIS {
-                    true => ActionFault::DuplicateGenesis,
-                    false => ActionFault::Fork,
+                return Err(if before == GENESIS {
+                    ActionFault::DuplicateGenesis
+                } else {
+                    ActionFault::Fork
                 });
             }
             let is_next = match chain.last() {
@@ -345,22 +348,24 @@ pub fn check_chain(
     };
     if subject != root.hash {
         let is_segment = root.is_break && root.previous.is_none();
-        return Err(match is_segment {
-            true => ActionFault::ForeignIdentifier,
-            false => ActionFault::SubjectNotRoot,
+        return Err(if is_segment {
+            ActionFault::ForeignIdentifier
+        } else {
+            ActionFault::SubjectNotRoot
         });
     }
-    match previous == last.previous {
-        true => Ok(()),
-        false => Err(ActionFault::BrokenLink),
+    if previous == last.previous {
+        Ok(())
+    } else {
+        Err(ActionFault::BrokenLink)
     }
 }
 
 /// Judges a statement as [`super::write_action`] writes it: with the chain's only record in its
-/// member `record`. One without that member is judged by itself.
+/// member `record`. A statement without that member is judged on its own.
 ///
 /// # Errors
-/// With the first fault.
+/// The first fault.
 pub fn check_written_action(payload: &[u8]) -> Result<(), ActionFault> {
     let document =
         parse_document(payload, &ReadOptions::default()).map_err(|error| json_fault(&error))?;

@@ -12,22 +12,22 @@ use crate::keys::{Algorithm, SignError, Signer};
 use crate::predicate::Facts;
 use crate::statement::Subject;
 
-/// Why a run has no such statement.
+/// Why a run cannot be stated as an action.
 #[derive(Debug, Error)]
 pub enum ActionError {
-    /// The proposal knows ed25519 and HMAC alone.
+    /// The proposal allows only ed25519 and HMAC.
     #[error("records of ai-agent-action are signed with ed25519; the key is {0}")]
     Algorithm(&'static str),
-    /// A fact that every record has is not stated by what is signed.
-    #[error("it does not say its {0}")]
+    /// A required fact is missing from what is signed.
+    #[error("it does not state its {0}")]
     Missing(&'static str),
-    /// A number that cannot stand in a record.
+    /// A number that a record cannot represent.
     #[error("a duration has at most 2^53 - 1 milliseconds")]
     Duration,
-    /// The key did not sign.
+    /// The signer failed.
     #[error(transparent)]
     Sign(#[from] SignError),
-    /// A text that has no canonical form.
+    /// A text without a canonical form.
     #[error("the record has no canonical form: {0}")]
     NoForm(String),
 }
@@ -35,13 +35,13 @@ pub enum ActionError {
 /// What the record says beyond the bundle's own facts.
 #[derive(Debug, Clone)]
 pub struct ActionDraft {
-    /// How long the call took. No bundle records it: the signer's word.
+    /// How long the call took, by the signer's word: no bundle records it.
     pub duration_ms: u64,
     /// The digest of the canonical RUN_OUTPUT.json.
     pub response: Digest,
-    /// On whose behalf, in the signer's words.
+    /// On whose behalf the call was made, in the signer's words.
     pub principal: Option<String>,
-    /// Who attests: the program and its version.
+    /// The program that attests, and its version.
     pub attestor: String,
 }
 
@@ -70,11 +70,11 @@ fn canonical(value: &Value) -> Result<Vec<u8>, ActionError> {
     canonical_bytes(value, Dialect::Jcs).map_err(|error| ActionError::NoForm(error.to_string()))
 }
 
-/// The subject that identifies the chain, and the predicate. The record itself stands in the
-/// member `record`, so that the chain hash can be computed again from the statement alone.
+/// Returns the subject that identifies the chain, and the predicate. The record itself is in the
+/// member `record`, so the chain hash can be recomputed from the statement alone.
 ///
 /// # Errors
-/// When the key is of another kind, or a fact is missing.
+/// When the key is not ed25519, or a fact is missing.
 pub fn write_action(
     facts: &Facts,
     draft: &ActionDraft,
@@ -134,7 +134,7 @@ pub fn write_action(
             "action",
             Value::object([
                 ("type", Value::from("tool_call")),
-                // The proposal has no word yet for calls that are not MCP's.
+                // The proposal has no word yet for calls outside MCP.
                 ("protocol", Value::from("runseal")),
                 ("method", Value::from("tools/call")),
                 ("toolName", Value::from(tool.as_str())),

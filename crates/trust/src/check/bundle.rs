@@ -1,4 +1,4 @@
-//! The check of sigstore's bundles.
+//! The check of sigstore bundles.
 
 use runseal_core::verify::authenticity::SignedState;
 
@@ -57,11 +57,11 @@ impl Checking<'_> {
         use crate::sigstore::{Signed, verify_certificate};
         let target = self.about.target;
         let Some(root) = &self.known.sigstore else {
-            let fault = "no trusted root of sigstore was given".to_owned();
+            let fault = "no sigstore trusted root was given".to_owned();
             return Ok(draft.end(SignedState::UnknownKey, Some(fault)));
         };
         let mut refusal = None;
-        // What a statement is about decides which digest the bundle must hold for.
+        // What a statement is about decides which digest the bundle must be over.
         if let Content::Envelope(envelope) = &bundle.content {
             let statement = match Statement::parse(&envelope.payload) {
                 Ok(statement) => statement,
@@ -73,7 +73,7 @@ impl Checking<'_> {
             draft.named = statement.named_digests().collect();
             draft = match self.read_statement(draft.clone(), &statement, &envelope.payload) {
                 Ok(draft) => draft,
-                // Whose refusal it is has to be proved like anything else.
+                // A refusal too must be proved to be its signer's.
                 Err(ended) if ended.note.state == SignedState::Rejected => {
                     refusal = Some(ended);
                     draft
@@ -83,7 +83,7 @@ impl Checking<'_> {
         } else {
             draft.note.over = vec![plain_name(target)];
         }
-        let mut fault = "its subjects have no SHA-256 digest of this".to_owned();
+        let mut fault = "none of its subjects has the SHA-256 digest of this".to_owned();
         for (_, digest) in [&target.file, &target.archive].into_iter().flatten() {
             if bundle.material == Material::Certificate {
                 let signed = match &bundle.content {

@@ -60,7 +60,7 @@ impl Draft {
         self.end(SignedState::Broken, Some(fault))
     }
 
-    /// A signature that its key made over the target.
+    /// Ends the check of a signature that its key made over the target.
     pub(super) fn holds(
         mut self,
         signatory: Signatory,
@@ -82,7 +82,7 @@ impl Draft {
         let is_certificate = matches!(signatory, Signatory::Certificate(..));
         self.note.is_known = name.is_some();
         self.note.name = name.or(self.note.name);
-        // Who a certificate names is known to whoever gave the trusted root.
+        // Whoever gave the trusted root knows the identities in its certificates.
         let is_stranger = known.keys.is_some() && !self.note.is_known && !is_certificate;
         let state = if is_stranger {
             SignedState::UnknownKey

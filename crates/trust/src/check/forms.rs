@@ -18,7 +18,7 @@ use crate::limits::{MAX_NAMED_SUBJECTS, MAX_STATED_BYTES};
 use crate::predicate::{RUN_PREDICATE, Signing, read_signing};
 use crate::statement::{Relation, Statement, StatementError, Target};
 
-/// An envelope whose payload was read, once for all its signatures.
+/// An envelope with its payload read once for all its signatures.
 pub(super) struct OpenEnvelope<'a> {
     envelope: &'a Envelope,
     message: Vec<u8>,
@@ -26,7 +26,7 @@ pub(super) struct OpenEnvelope<'a> {
     statement: Result<Statement, StatementError>,
     named: Arc<[Digest]>,
     signing: Signing,
-    brought: Option<PublicKey>,
+    carried: Option<PublicKey>,
 }
 
 impl<'a> OpenEnvelope<'a> {
@@ -35,7 +35,7 @@ impl<'a> OpenEnvelope<'a> {
             IN_TOTO => Statement::parse(&envelope.payload),
             _ => Err(StatementError::Type),
         };
-        let (signing, brought) = match &statement {
+        let (signing, carried) = match &statement {
             Ok(statement) => read_signing(&statement.predicate_type, &statement.predicate),
             Err(_) => Default::default(),
         };
@@ -51,11 +51,11 @@ impl<'a> OpenEnvelope<'a> {
             message,
             statement,
             signing,
-            brought,
+            carried,
         }
     }
 
-    /// What tells one of its signatures from all others, wherever they are.
+    /// Returns a digest that identifies one of its signatures among all others.
     pub(super) fn digest_of(&self, signature: &EnvelopeSignature) -> Digest {
         let mut text = self.digest.to_string().into_bytes();
         for part in std::iter::once(&signature.sig).chain(&signature.timestamps) {
@@ -65,18 +65,18 @@ impl<'a> OpenEnvelope<'a> {
     }
 }
 
-/// Which key made a signature, among those that are known and one that it brings along.
+/// Which key made a signature, among the known keys and the one that the signature carries.
 enum Maker {
     Found(PublicKey),
     Broken,
     Unknown,
 }
 
-const NOT_ITS_KEYS: &str = "it is not its key's over these bytes";
+const NOT_BY_ITS_KEY: &str = "damaged, or not made by its key over these bytes";
 
 impl Checking<'_> {
-    /// Tries the key that the signature hints at, then the one it brings along, then all others. What it
-    /// says chooses the order and a word, never whether a key counts.
+    /// Tries the key that the signature hints at, then the one that it carries, then all others.
+    /// The hint decides the order and the wording, never whether a key counts.
     fn find_maker(
         &mut self,
         open: &OpenEnvelope<'_>,
@@ -86,10 +86,10 @@ impl Checking<'_> {
         let holds = |key: &PublicKey| key.verifies(&open.message, &signature.sig);
         let hinted = signature.keyid.as_deref();
         let hinted = hinted.and_then(|id| self.key_with_id(id));
-        let brought = open.brought.as_ref();
+        let carried = open.carried.as_ref();
         for key in hinted
             .into_iter()
-            .chain(brought.filter(|key| Some(*key) != hinted))
+            .chain(carried.filter(|key| Some(*key) != hinted))
         {
             self.budget.pay_signature(bytes)?;
             if holds(key) {
@@ -99,11 +99,12 @@ impl Checking<'_> {
         if let Some(key) = self.find_known(bytes, holds)? {
             return Ok(Maker::Found(key.clone()));
         }
-        // An envelope of several signatures brings the key of its first signer only.
+        // An envelope with several signatures carries only the key of its first signer.
         let is_only = open.envelope.signatures.len() == 1;
-        match hinted.is_some() || brought.is_some() && is_only {
-            true => Ok(Maker::Broken),
-            false => Ok(Maker::Unknown),
+        if hinted.is_some() || carried.is_some() && is_only {
+            Ok(Maker::Broken)
+        } else {
+            Ok(Maker::Unknown)
         }
     }
 
@@ -121,7 +122,7 @@ impl Checking<'_> {
         draft.named = Arc::clone(&open.named);
         let key = match self.find_maker(open, signature)? {
             Maker::Found(key) => key,
-            Maker::Broken => return Ok(draft.broken(NOT_ITS_KEYS.to_owned())),
+            Maker::Broken => return Ok(draft.broken(NOT_BY_ITS_KEY.to_owned())),
             Maker::Unknown => return Ok(draft.end(SignedState::UnknownKey, None)),
         };
         draft.note.key = Some(key.id().to_string());
@@ -143,8 +144,8 @@ impl Checking<'_> {
         Ok(draft.holds(Signatory::Key(key), self, tokens, sig))
     }
 
-    /// What a statement says of the target, for a signature that is its key's. A statement that is about
-    /// something else, or speaks against the target, ends the check.
+    /// Reads what a statement says about the target, for a signature made by its key. The check
+    /// ends if the statement is about something else or refuses the target.
     pub(super) fn read_statement(
         &self,
         mut draft: Draft,
@@ -162,7 +163,7 @@ impl Checking<'_> {
                 draft.note.over = names(over);
                 let format = statement.predicate.get("format").and_then(|f| f.as_str());
                 let format = format.unwrap_or("folder").escape_debug().to_string();
-                let fault = format!("it is part of a signed {format}, and not signed by itself");
+                let fault = format!("it is part of a signed {format}, and not signed on its own");
                 return Err(Box::new(draft.end(SignedState::OtherSubject, Some(fault))));
             }
             Relation::Other => {
@@ -171,24 +172,24 @@ impl Checking<'_> {
                 return Err(Box::new(draft.end(SignedState::OtherSubject, None)));
             }
         }
-        // Our own predicate describes one thing, which is its statement's own subject.
+        // Our own predicate describes one thing: the statement's own subject.
         if statement.predicate_type == RUN_PREDICATE
             && !statement.is_primarily_about(&self.digests, false)
         {
-            let fault = "it names this beside its own subject".to_owned();
+            let fault = "it names this next to its own subject".to_owned();
             return Err(Box::new(draft.end(SignedState::OtherSubject, Some(fault))));
         }
         if let Some(commitment) = self.digests.commitment() {
             draft.names_original = statement.original_of(commitment).is_some();
             let facts = self.about.facts;
-            // The place of the commitment says what was signed, and the predicate must say the same.
+            // The place of the commitment says what was signed; the predicate must say the same.
             let format = match statement.origin(commitment) {
                 Some(Origin::Original(_)) => facts.original.as_deref(),
                 _ => Some(facts.format.as_str()),
             };
             let said = statement.predicate.get("format").and_then(|f| f.as_str());
             if statement.predicate_type == RUN_PREDICATE && said != format {
-                let fault = "its subjects are not those of the format that it states".to_owned();
+                let fault = "its subjects do not match the format that it states".to_owned();
                 return Err(Box::new(draft.end(SignedState::OtherSubject, Some(fault))));
             }
         }
@@ -217,9 +218,8 @@ impl Checking<'_> {
         let plain = &self.about.target.plain;
         self.budget.pay_signature(plain.len())?;
         if !signature.verifies(plain) {
-            // The message is not in the signature: damage and another message look alike.
-            let fault =
-                "it is not its key's over these bytes: it is damaged, or over something else";
+            // The message is not in the signature, so damage and another message look alike.
+            let fault = "damaged, or not made by its key over these bytes";
             return Ok(draft.broken(fault.to_owned()));
         }
         draft.note.over = vec![plain_name(self.about.target)];
@@ -243,11 +243,11 @@ impl Checking<'_> {
                 let key = key.clone();
                 Ok(draft.holds(Signatory::Key(key), self, &[], &[]))
             }
-            // A signature of minisign's does not bring its key.
+            // A minisign signature does not carry its key.
             None => Ok(draft.end(
                 SignedState::UnknownKey,
                 Some(
-                    "or by a known key over something else: minisign does not tell them apart"
+                    "or by a known key over something else: with minisign the two look alike"
                         .to_owned(),
                 ),
             )),
@@ -255,7 +255,7 @@ impl Checking<'_> {
     }
 }
 
-/// A name as answers have it.
+/// Returns a name cut to the length that answers allow.
 fn shortened(name: &str) -> String {
     let end = name.floor_char_boundary(MAX_STATED_BYTES);
     name[..end].to_owned()

@@ -1,7 +1,7 @@
-//! Signatures beside something: read from their files, and checked against what they should be
-//! over and the keys that are known.
+//! Reads the signatures next to a unit from their files, and checks them against the unit and the
+//! known keys.
 //!
-//! What a signature says about itself (`keyid`, a name, a hint) never decides whether it holds.
+//! What a signature says about itself (`keyid`, a name, a hint) never decides whether it is valid.
 
 mod bundle;
 mod draft;
@@ -32,7 +32,7 @@ pub use read::{Found, FoundSignature, SignatureFileError, read_signatures};
 /// What a verifier knows beforehand.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Keys, with the names that they go by. None where no policy and no key was given.
+    /// Keys and their names. `None` if neither a policy nor a key was given.
     pub keys: Option<Vec<(PublicKey, String)>>,
     /// Roots of time stamping authorities.
     pub anchors: Anchors,
@@ -52,12 +52,12 @@ impl Known {
     }
 }
 
-/// Who a signature is from, once that is proved.
+/// Who made a signature, once that is proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Signatory {
     /// The holder of a key.
     Key(PublicKey),
-    /// Somebody that a certificate names: identity and issuer.
+    /// The subject of a certificate: identity and issuer.
     Certificate(String, String),
 }
 
@@ -66,31 +66,31 @@ pub enum Signatory {
 pub struct Checked {
     /// What to show of it.
     pub note: SignatureNote,
-    /// Who it is from, where it holds and is over the target.
+    /// Who made it, if it is valid and over the target.
     pub signatory: Option<Signatory>,
-    /// The type of the predicate that was signed; none if the signature is over the bytes alone.
+    /// The type of the signed predicate; `None` if the signature is over the bytes alone.
     pub predicate: Option<String>,
-    /// Every digest that the signed statement names, whether it is the target's or not.
+    /// Every digest that the signed statement names, the target's or not.
     pub named: Arc<[Digest]>,
     /// Whether the statement says what a redacted copy was made from.
     pub names_original: bool,
-    /// What its signer says of it.
+    /// What its signer says about it.
     pub signing: Signing,
-    /// Times in milliseconds since 1970 that somebody else than the signer vouches for.
+    /// Times in milliseconds since 1970 for which someone other than the signer vouches.
     pub proven_times: Vec<i64>,
 }
 
-/// The state that a policy looks at.
+/// Returns whether the signature is valid and its maker is proved; policies look at no others.
 pub fn is_proved(checked: &Checked) -> bool {
     checked.note.state == SignedState::Signed && checked.signatory.is_some()
 }
 
-/// What signatures are checked against.
+/// The unit that signatures are checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct About<'a> {
-    /// The digests that stand for it.
+    /// The digests that represent it.
     pub target: &'a Target,
-    /// What judging it found.
+    /// What was found when it was judged.
     pub facts: &'a Facts,
 }
 
@@ -114,14 +114,14 @@ impl<'a> Checking<'a> {
         }
     }
 
-    /// The known key with this id.
+    /// Returns the known key with this id.
     fn key_with_id(&self, id: &str) -> Option<&'a PublicKey> {
         let at = self.ids.iter().position(|known| known.to_string() == id)?;
         self.known.keys().get(at).map(|(key, _)| key)
     }
 
-    /// The first known key for which `holds` is true. Each one that is tried is paid for with a check
-    /// over `bytes` bytes.
+    /// Returns the first known key for which `holds` is true. Each key tried is paid for as one
+    /// check over `bytes` bytes.
     fn find_known(
         &mut self,
         bytes: usize,
@@ -136,7 +136,7 @@ impl<'a> Checking<'a> {
         Ok(None)
     }
 
-    /// The signatures of one file or line, one after the other. `seen` are those that were checked before.
+    /// Checks the signatures of one file or line in order. `seen` has those already checked.
     fn check_found(
         &mut self,
         found: &Found,
@@ -157,9 +157,10 @@ impl<'a> Checking<'a> {
             FoundSignature::Minisign(signature) => self.check_minisign(draft, signature)?,
             FoundSignature::Bundle(bundle) => {
                 draft.note.form = "sigstore";
-                match seen.insert(Digest::of(bundle.text.as_bytes())) {
-                    true => self.check_bundle(draft, bundle)?,
-                    false => return Ok(()),
+                if seen.insert(Digest::of(bundle.text.as_bytes())) {
+                    self.check_bundle(draft, bundle)?
+                } else {
+                    return Ok(());
                 }
             }
             FoundSignature::Envelope(envelope) if envelope.signatures.is_empty() => {
@@ -183,14 +184,14 @@ impl<'a> Checking<'a> {
 
 fn push(checked: &mut Vec<Checked>, one: Checked) -> Result<(), Exhausted> {
     checked.push(one);
-    match checked.len() > MAX_SIGNATURES {
-        true => Err(Exhausted::Signatures),
-        false => Ok(()),
+    if checked.len() > MAX_SIGNATURES {
+        Err(Exhausted::Signatures)
+    } else {
+        Ok(())
     }
 }
 
-/// Checks every signature that was found, each different one once. If the budget ends before, the last
-/// one says so.
+/// Checks every distinct signature once. If the budget runs out, the last one says so.
 pub fn check_signatures(
     found: &[Found],
     about: About<'_>,
@@ -214,7 +215,7 @@ pub fn check_signatures(
     checked
 }
 
-/// Remarks on counter-signatures of what is not here, and on lists that nobody signed.
+/// Adds remarks to counter-signatures of absent signatures, and to unsigned lists.
 fn add_remarks<'a>(
     checked: &mut [Checked],
     envelopes: impl Iterator<Item = &'a Envelope>,
@@ -232,15 +233,15 @@ fn add_remarks<'a>(
     }
     if let Some((list, _)) = &target.withheld {
         for one in checked {
-            let is_silent = one.signatory.is_some() && !one.note.over.contains(list);
-            if is_silent && one.note.detail.is_none() {
+            let omits_list = one.signatory.is_some() && !one.note.over.contains(list);
+            if omits_list && one.note.detail.is_none() {
                 one.note.detail = Some("the list of what is withheld is not signed".to_owned());
             }
         }
     }
 }
 
-/// The envelope of a signature, where it is one.
+/// Returns the envelope of a signature, if it has one.
 fn envelope_in(signature: &FoundSignature) -> Option<&Envelope> {
     match signature {
         FoundSignature::Envelope(envelope) => Some(envelope),
@@ -252,22 +253,22 @@ fn envelope_in(signature: &FoundSignature) -> Option<&Envelope> {
     }
 }
 
-/// A statement that was found.
+/// A statement found next to a unit.
 #[derive(Debug)]
 pub struct FoundStatement<'a> {
-    /// Where it was found.
+    /// Its file, and the line if the file has several.
     pub place: &'a str,
     /// The statement with its signatures.
     pub envelope: &'a Envelope,
-    /// Why it is not taken for one about the target.
+    /// Why it does not count as a statement about the target.
     pub fault: Option<&'static str>,
-    /// Whether it names something that is nothing of the target.
+    /// Whether it also names something that is not part of the target.
     pub names_more: bool,
 }
 
-/// The statements among what was found. One counts whose own subject is the whole of the target, and whose
-/// first signature, which stands for it in logs, is not broken; whether its key is known is for policies
-/// to ask.
+/// Returns the statements among the signatures found. A statement counts if its own subject is the
+/// whole target and its first signature, which represents it in logs, is not broken. Whether the
+/// key is known is for policies to ask.
 pub fn find_statements<'a>(
     found: &'a [Found],
     about: About<'_>,
@@ -288,20 +289,15 @@ pub fn find_statements<'a>(
         let is_own = statement
             .as_ref()
             .is_some_and(|statement| statement.is_primarily_about(&digests, chain));
-        let fault = match is_own {
-            false => Some("the statement is about something else"),
-            true => {
-                let checked = check_signatures(std::slice::from_ref(one), about, known, budget);
-                match checked.first().map(|checked| checked.note.state) {
-                    Some(SignedState::Signed | SignedState::Rejected | SignedState::UnknownKey) => {
-                        None
-                    }
-                    Some(SignedState::OtherSubject) => {
-                        Some("the statement is about something else")
-                    }
-                    _ => Some("the statement's signature does not hold"),
-                }
+        let fault = if is_own {
+            let checked = check_signatures(std::slice::from_ref(one), about, known, budget);
+            match checked.first().map(|checked| checked.note.state) {
+                Some(SignedState::Signed | SignedState::Rejected | SignedState::UnknownKey) => None,
+                Some(SignedState::OtherSubject) => Some("the statement is about something else"),
+                _ => Some("the statement's signature is broken"),
             }
+        } else {
+            Some("the statement is about something else")
         };
         let names_more = statement.is_some_and(|statement| statement.names_more(&digests, chain));
         statements.push(FoundStatement {
@@ -314,7 +310,7 @@ pub fn find_statements<'a>(
     statements
 }
 
-/// What was found, taken together, without the policy's word.
+/// Summarizes the checked signatures, before any policy decides.
 pub fn summarize(checked: &[Checked], sealed_at: Option<String>) -> Authenticity {
     let signatures: Vec<_> = checked.iter().map(|checked| checked.note.clone()).collect();
     Authenticity {

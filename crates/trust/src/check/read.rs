@@ -1,4 +1,4 @@
-//! Signatures as they stand in files.
+//! Reads signatures from files.
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use thiserror::Error;
@@ -12,48 +12,48 @@ use crate::sigstore::{SigstoreBundle, is_bundle};
 /// Why a signature file cannot be looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SignatureFileError {
-    /// It is larger than any honest one.
+    /// It is larger than any legitimate one.
     #[error("the signature file is larger than {MAX_SIGNATURE_FILE_BYTES} bytes")]
     TooLarge,
-    /// It has more lines than any honest one.
+    /// It has more lines than any legitimate one.
     #[error("the signature file has more than {MAX_SIGNATURE_LINES} lines")]
     TooManyLines,
-    /// It is no text.
-    #[error("the signature file is no UTF-8 text")]
+    /// It is not text.
+    #[error("the signature file is not UTF-8 text")]
     NotText,
 }
 
-/// A signature as it stands in a file.
+/// A signature as found in a file.
 #[derive(Clone, Debug)]
 pub enum FoundSignature {
     /// An envelope, with all its signatures.
     Envelope(Envelope),
-    /// A bundle of sigstore's.
+    /// A sigstore bundle.
     Bundle(Box<SigstoreBundle>),
     /// A signature in the format of `ssh-keygen -Y sign`.
     Ssh(SshSignature),
     /// A signature in minisign's format.
     Minisign(MinisignSignature),
-    /// What should have been one of them; its form and fault.
+    /// A damaged signature: its form and the fault.
     Damaged(&'static str, String),
-    /// Signatures that could not be looked for; the form that was asked for first, and why.
+    /// Signatures that could not be looked for: the form asked for first, and why.
     Unread(&'static str, String),
 }
 
-/// A signature with its place.
+/// A signature and its place.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// The file's name and, where it has several, the line.
+    /// The file's name, and the line if it has several.
     pub place: String,
     /// The signature, parsed and not yet checked.
     pub signature: FoundSignature,
 }
 
-/// Reads a signature file, whatever its form. Lines that are JSON and no signature are passed
-/// over, as in-toto asks.
+/// Reads a signature file of any form. Lines of JSON that are not signatures are skipped, as
+/// in-toto asks.
 ///
 /// # Errors
-/// When the file is no text or beyond the bounds.
+/// When the file is not text or exceeds a limit.
 pub fn read_signatures(name: &str, bytes: &[u8]) -> Result<Vec<Found>, SignatureFileError> {
     if bytes.len() as u64 > MAX_SIGNATURE_FILE_BYTES {
         return Err(SignatureFileError::TooLarge);
@@ -101,7 +101,12 @@ pub fn read_signatures(name: &str, bytes: &[u8]) -> Result<Vec<Found>, Signature
 fn read_json(text: &str) -> Option<FoundSignature> {
     let document = match parse_document(text.as_bytes(), &ReadOptions::default()) {
         Ok(document) => document,
-        Err(error) => return Some(FoundSignature::Damaged("dsse", format!("no JSON: {error}"))),
+        Err(error) => {
+            return Some(FoundSignature::Damaged(
+                "dsse",
+                format!("invalid JSON: {error}"),
+            ));
+        }
     };
     let root = document.root();
     if is_bundle(root) {

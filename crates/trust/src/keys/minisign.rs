@@ -13,7 +13,7 @@ use crate::limits::MAX_SCRYPT_LOG_N;
 const UNTRUSTED: &str = "untrusted comment: ";
 const TRUSTED: &str = "trusted comment: ";
 
-/// The eight bytes that minisign names a key by: a hint, no proof.
+/// The eight bytes by which minisign names a key: a hint, not a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MinisignId(pub [u8; 8]);
 
@@ -23,7 +23,7 @@ impl fmt::Display for MinisignId {
     }
 }
 
-/// The line that follows the untrusted comment, or the only one.
+/// Returns the line after the untrusted comment, or the only line.
 fn body_line(text: &str) -> Option<&str> {
     let mut lines = text.lines().map(str::trim_end);
     let first = lines.next()?;
@@ -34,8 +34,8 @@ fn body_line(text: &str) -> Option<&str> {
     }
 }
 
-/// Reads a public key, as a file of two lines or as the base64 alone. None where it is something
-/// else altogether.
+/// Reads a public key, as a file of two lines or as the base64 alone. `None` if the text is not a
+/// minisign key at all.
 pub fn parse_public(text: &str) -> Option<(Result<PublicKey, KeyError>, MinisignId)> {
     let bytes = decode_base64(body_line(text)?.trim())?;
     let rest = bytes.strip_prefix(b"Ed")?;
@@ -47,7 +47,7 @@ pub fn parse_public(text: &str) -> Option<(Result<PublicKey, KeyError>, Minisign
     ))
 }
 
-/// A public key file.
+/// Formats a public key file.
 pub fn format_public(key: &PublicKey, id: MinisignId) -> Option<String> {
     (key.algorithm() == Algorithm::Ed25519).then(|| {
         let body = encode_base64(&[b"Ed", &id.0[..], key.point()].concat());
@@ -55,7 +55,7 @@ pub fn format_public(key: &PublicKey, id: MinisignId) -> Option<String> {
     })
 }
 
-/// Reads a private key file. None where it is something else altogether.
+/// Reads a private key file. `None` if the text is not a minisign key at all.
 pub(super) fn parse_private(
     text: &str,
     passphrase: Option<&[u8]>,
@@ -76,7 +76,7 @@ fn open_private(body: &[u8], passphrase: Option<&[u8]>) -> Result<PrivateKey, Ke
     let mut held = Zeroizing::new(rest.to_vec());
     if checksum_kind != b"B2" {
         return Err(KeyError::UnknownCipher(
-            "another checksum than BLAKE2b".to_owned(),
+            "a checksum other than BLAKE2b".to_owned(),
         ));
     }
     match kdf {
@@ -90,7 +90,7 @@ fn open_private(body: &[u8], passphrase: Option<&[u8]>) -> Result<PrivateKey, Ke
         }
         _ => {
             return Err(KeyError::UnknownCipher(
-                "another derivation than scrypt".to_owned(),
+                "a key derivation other than scrypt".to_owned(),
             ));
         }
     }
@@ -108,18 +108,18 @@ fn open_private(body: &[u8], passphrase: Option<&[u8]>) -> Result<PrivateKey, Ke
     let damaged = || KeyError::Damaged("its seed is not 32 bytes");
     let key = PrivateKey::from_ed25519_seed(seed.try_into().map_err(|_| damaged())?)?;
     if key.public_key().point() != point {
-        return Err(KeyError::Damaged("its public half is another key's"));
+        return Err(KeyError::Damaged("its public half belongs to another key"));
     }
     Ok(key.with_minisign_id(MinisignId(id.try_into().map_err(|_| damaged())?)))
 }
 
-/// 32 bytes over algorithm, id and key pair.
+/// Computes the 32-byte checksum over algorithm, id and key pair.
 fn compute_checksum(id: &[u8], pair: &[u8]) -> Vec<u8> {
     use blake2::digest::consts::U32;
     blake2::Blake2b::<U32>::digest([b"Ed", id, pair].concat()).to_vec()
 }
 
-/// The key stream that a passphrase gives; costs are libsodium's operations and memory.
+/// Derives the key stream of a passphrase. `costs` are libsodium's operations and memory.
 fn derive_stream(
     passphrase: &[u8],
     salt: &[u8],
@@ -141,7 +141,7 @@ fn derive_stream(
         };
         (log_n, u32::try_from(lanes).unwrap_or(u32::MAX))
     };
-    // The work is that of the largest memory, once: lanes are passes over it one after the other.
+    // The limit is one pass over the largest memory: lanes are passes over it one after the other.
     let work = 1u64
         .checked_shl(log_n)
         .unwrap_or(u64::MAX)
@@ -161,12 +161,13 @@ fn derive_stream(
     Ok(stream)
 }
 
-/// The first power of two above half of `value`, as libsodium counts, from 1 to 63.
+/// Returns the first exponent whose power of two exceeds half of `value`, as libsodium does, from 1
+/// to 63.
 fn log2_at_most(value: u64) -> u32 {
     (1..63).find(|log| 1u64 << log > value / 2).unwrap_or(63)
 }
 
-/// A private key file; encrypted where there is a passphrase. `salt` is 32 random bytes.
+/// Encodes a private key file, encrypted if there is a passphrase. `salt` is 32 random bytes.
 pub fn encode_private(
     key: &PrivateKey,
     id: MinisignId,
@@ -174,12 +175,12 @@ pub fn encode_private(
     salt: &[u8; 32],
 ) -> Result<Zeroizing<String>, KeyError> {
     let seed = key.ed25519_seed().ok_or(KeyError::OtherType(
-        "ECDSA, which minisign does not know".to_owned(),
+        "ECDSA, which minisign does not support".to_owned(),
     ))?;
     let pair = Zeroizing::new([seed.as_slice(), key.public_key().point()].concat());
     let checksum = compute_checksum(&id.0, &pair);
     let mut held = Zeroizing::new([&id.0[..], &pair, &checksum].concat());
-    // libsodium's costs for sensitive data, as minisign itself takes them.
+    // libsodium's costs for sensitive data, as in minisign itself.
     let (operations, memory) = (33_554_432u64, 1_073_741_824u64);
     let mut costs = [0; 16];
     let (mut kdf, mut salted) = ([0, 0], [0; 32]);
@@ -204,11 +205,10 @@ pub fn encode_private(
     )))
 }
 
-/// Signs `message` as minisign does by default: over its BLAKE2b, with a comment that is signed
-/// as well.
+/// Signs `message` as minisign does by default: over its BLAKE2b, with a signed comment.
 ///
 /// # Errors
-/// When the signer does not sign, or its key is no ed25519 key.
+/// When the signer fails, or its key is not ed25519.
 pub fn sign(
     signer: &dyn Signer,
     id: MinisignId,
@@ -216,10 +216,10 @@ pub fn sign(
     comment: &str,
 ) -> Result<String, SignError> {
     if signer.public_key().algorithm() != Algorithm::Ed25519 {
-        return Err(SignError("minisign knows ed25519 keys alone".to_owned()));
+        return Err(SignError("minisign supports only ed25519 keys".to_owned()));
     }
     if comment.chars().any(char::is_control) {
-        return Err(SignError("a comment of minisign is one line".to_owned()));
+        return Err(SignError("a minisign comment must be one line".to_owned()));
     }
     let signature = signer.sign(&Blake2b512::digest(message))?;
     let global = signer.sign(&[&signature, comment.as_bytes()].concat())?;
@@ -230,52 +230,52 @@ pub fn sign(
     ))
 }
 
-/// A signature of minisign's.
+/// A minisign signature.
 #[derive(Clone, Debug)]
 pub struct MinisignSignature {
-    /// The key that it says it is from.
+    /// The key that it claims to be by.
     pub id: MinisignId,
-    /// The comment that is signed.
+    /// The signed comment.
     pub comment: String,
     is_prehashed: bool,
     signature: Vec<u8>,
     global: Vec<u8>,
 }
 
-/// Whether a text may be a signature of minisign's.
+/// Returns whether a text may be a minisign signature.
 pub fn is_signature(text: &str) -> bool {
     text.starts_with("untrusted comment:") && text.contains("\ntrusted comment:")
 }
 
 impl MinisignSignature {
-    /// Reads the four lines; what is wrong where they are none.
+    /// Reads the four lines.
     ///
     /// # Errors
-    /// When a line is missing or broken.
+    /// What is wrong, when a line is missing or broken.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let mut lines = text.lines();
         let first = lines.next().unwrap_or_default();
         if !first.starts_with("untrusted comment:") {
-            return Err("its first line is no untrusted comment");
+            return Err("its first line is not an untrusted comment");
         }
         let body = decode_base64(lines.next().unwrap_or_default().trim_end());
         let comment = lines.next().unwrap_or_default();
         let comment = comment
             .strip_prefix(TRUSTED)
-            .ok_or("its third line is no trusted comment")?;
+            .ok_or("its third line is not a trusted comment")?;
         let global = decode_base64(lines.next().unwrap_or_default().trim_end());
         let global = global
             .filter(|global| global.len() == 64)
-            .ok_or("its fourth line is no signature")?;
+            .ok_or("its fourth line is not a signature")?;
         if lines.any(|line| !line.is_empty()) {
             return Err("more than four lines");
         }
-        let body = body.ok_or("its second line is no base64")?;
+        let body = body.ok_or("its second line is not base64")?;
         let (kind, rest) = body.split_at_checked(2).ok_or("its second line is short")?;
         let is_prehashed = match kind {
             b"ED" => true,
             b"Ed" => false,
-            _ => return Err("its algorithm is not known"),
+            _ => return Err("its algorithm is unknown"),
         };
         let (id, signature) = rest.split_at_checked(8).ok_or("its second line is short")?;
         Ok(Self {
@@ -287,20 +287,22 @@ impl MinisignSignature {
         })
     }
 
-    /// What is signed of `plain`: its hash, or with old signatures the bytes themselves.
+    /// Returns the signed form of `plain`: its hash, or the bytes themselves for old signatures.
     pub fn message<'a>(&self, plain: &'a [u8]) -> Cow<'a, [u8]> {
-        match self.is_prehashed {
-            true => Cow::Owned(Blake2b512::digest(plain).to_vec()),
-            false => Cow::Borrowed(plain),
+        if self.is_prehashed {
+            Cow::Owned(Blake2b512::digest(plain).to_vec())
+        } else {
+            Cow::Borrowed(plain)
         }
     }
 
-    /// Whether both signatures are `key`'s, the first over `plain`.
+    /// Returns whether both signatures are by `key`, the first over `plain`.
     pub fn verifies(&self, key: &PublicKey, plain: &[u8]) -> bool {
         self.verifies_message(key, &self.message(plain))
     }
 
-    /// The same for the message that [`Self::message`] gives, which is computed once for many keys.
+    /// Like [`Self::verifies`], for a message from [`Self::message`], which is computed once for
+    /// many keys.
     pub fn verifies_message(&self, key: &PublicKey, message: &[u8]) -> bool {
         let is_known = key.algorithm() == Algorithm::Ed25519;
         let commented = [&self.signature[..], self.comment.as_bytes()].concat();

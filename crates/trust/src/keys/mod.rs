@@ -1,8 +1,8 @@
 //! Keys that people have: ed25519 and ECDSA P-256, as PEM, OpenSSH or minisign files.
 //!
 //! A [`PublicKey`] has one form in memory whatever file it came from, so two encodings of one key
-//! are one key when keys are counted. Keys of small order and points that are encoded in a second
-//! way are refused on reading.
+//! are one key when keys are counted. Keys of small order and non-canonical points are refused on
+//! reading.
 
 mod error;
 pub mod minisign;
@@ -17,13 +17,13 @@ pub use public::{Algorithm, KeyId, PublicKey};
 
 /// Something that signs: a key in memory, an agent, a command.
 pub trait Signer {
-    /// The key that its signatures verify with.
+    /// Returns the key that verifies its signatures.
     fn public_key(&self) -> &PublicKey;
 
-    /// A signature over `message`: 64 bytes for ed25519, DER over SHA-256 for ECDSA P-256.
+    /// Signs `message`: 64 bytes for ed25519, DER over SHA-256 for ECDSA P-256.
     ///
     /// # Errors
-    /// When whatever holds the key does not sign.
+    /// When the key's holder fails to sign.
     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, SignError>;
 }
 

@@ -1,4 +1,4 @@
-//! Private keys in memory: read from every form that people keep one in, wiped when dropped.
+//! Private keys in memory: read from every form in which people keep them, wiped when dropped.
 
 use ed25519_dalek::pkcs8::EncodePrivateKey as _;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
@@ -20,7 +20,7 @@ enum Secret {
     P256(Box<p256::ecdsa::SigningKey>),
 }
 
-/// A private key that was read or made.
+/// A private key that was read or generated.
 #[derive(Clone)]
 pub struct PrivateKey {
     secret: Secret,
@@ -35,10 +35,10 @@ impl std::fmt::Debug for PrivateKey {
 }
 
 impl PrivateKey {
-    /// An ed25519 key from its seed.
+    /// Makes an ed25519 key from its seed.
     ///
     /// # Errors
-    /// When the seed gives an unusable key, which no random one does.
+    /// When the seed yields an unusable key, which no random seed does.
     pub fn from_ed25519_seed(seed: &[u8; 32]) -> Result<Self, KeyError> {
         let key = ed25519_dalek::SigningKey::from_bytes(seed);
         Ok(Self {
@@ -48,7 +48,7 @@ impl PrivateKey {
         })
     }
 
-    /// An ECDSA P-256 key from its number, 32 bytes with the highest first.
+    /// Makes an ECDSA P-256 key from its number, 32 bytes in big-endian order.
     ///
     /// # Errors
     /// When the number is zero or not below the order of the group.
@@ -72,7 +72,7 @@ impl PrivateKey {
     /// minisign, 32 raw bytes or 64 hex digits.
     ///
     /// # Errors
-    /// [`KeyError::PassphraseNeeded`] where the key is encrypted and `passphrase` is none.
+    /// [`KeyError::PassphraseNeeded`] if the key is encrypted and `passphrase` is `None`.
     pub fn parse(bytes: &[u8], passphrase: Option<&[u8]>) -> Result<Self, KeyError> {
         if let Ok(seed) = <&[u8; 32]>::try_from(bytes) {
             return Self::from_ed25519_seed(seed);
@@ -90,7 +90,7 @@ impl PrivateKey {
         if let Some(der) = decode_armour(text, "EC PRIVATE KEY") {
             let der = Zeroizing::new(der);
             let key = p256::SecretKey::from_sec1_der(&der).map_err(|_| {
-                KeyError::OtherType("ECDSA on another curve than P-256, or damaged".to_owned())
+                KeyError::OtherType("ECDSA on a curve other than P-256, or damaged".to_owned())
             })?;
             return Self::from_p256_number(&Zeroizing::new(key.to_bytes()));
         }
@@ -111,7 +111,7 @@ impl PrivateKey {
             .map_err(|_| KeyError::Damaged("its PKCS #8 form is broken"))?;
         match info.algorithm.oid.to_string().as_str() {
             "1.3.101.112" => {
-                // RFC 8410: the octet string holds another one with the seed.
+                // RFC 8410: the octet string contains another one with the seed.
                 let held = info.private_key.as_bytes();
                 let seed = match held {
                     [0x04, 0x20, seed @ ..] => <&[u8; 32]>::try_from(seed).ok(),
@@ -121,7 +121,7 @@ impl PrivateKey {
                 let key = Self::from_ed25519_seed(seed)?;
                 let said = info.public_key.as_ref().and_then(|bits| bits.as_bytes());
                 if said.is_some_and(|said| said != key.public.point()) {
-                    return Err(KeyError::Damaged("its public half is another key's"));
+                    return Err(KeyError::Damaged("its public half belongs to another key"));
                 }
                 Ok(key)
             }
@@ -144,11 +144,11 @@ impl PrivateKey {
         Self::from_pkcs8(plain.as_bytes())
     }
 
-    /// PKCS #8 in PEM; encrypted (scrypt, AES-256-CBC) where there is a passphrase. `salt` is 16
-    /// random bytes for the scrypt and 16 for the cipher, and does not matter without passphrase.
+    /// Encodes PKCS #8 in PEM, encrypted (scrypt, AES-256-CBC) if there is a passphrase. `salt` is
+    /// 16 random bytes for scrypt and 16 for the cipher; it is unused without a passphrase.
     ///
     /// # Errors
-    /// When the key has no such form, which no key that was read has.
+    /// When the key has no such form, which never happens for a key that was read.
     pub fn to_pem(
         &self,
         passphrase: Option<&[u8]>,
@@ -157,7 +157,7 @@ impl PrivateKey {
         let no_form = |_| KeyError::Damaged("it has no PKCS #8 form");
         let plain = match &self.secret {
             Secret::Ed25519(key) => {
-                // Without the public half: older readers know no other form.
+                // Without the public half: older readers support no other form.
                 let pair = ed25519_dalek::pkcs8::KeypairBytes {
                     secret_key: key.to_bytes(),
                     public_key: None,
@@ -175,7 +175,7 @@ impl PrivateKey {
         };
         let info = PrivateKeyInfoRef::try_from(plain.as_bytes())
             .map_err(|_| KeyError::Damaged("it has no PKCS #8 form"))?;
-        // 16 MiB: openssl opens no key that takes 32.
+        // 16 MiB: openssl does not open a key that takes 32.
         let costs = scrypt::Params::new(14, 8, 5).map_err(|_| KeyError::Damaged("scrypt"))?;
         let mut iv = [0; 16];
         iv.copy_from_slice(&salt[16..]);
@@ -187,7 +187,7 @@ impl PrivateKey {
             .map_err(|_| KeyError::Damaged("it has no PEM form"))
     }
 
-    /// The seed of an ed25519 key.
+    /// Returns the seed of an ed25519 key.
     pub fn ed25519_seed(&self) -> Option<Zeroizing<[u8; 32]>> {
         match &self.secret {
             Secret::Ed25519(key) => Some(Zeroizing::new(key.to_bytes())),
@@ -195,7 +195,7 @@ impl PrivateKey {
         }
     }
 
-    /// The number of an ECDSA key.
+    /// Returns the number of an ECDSA key.
     pub fn p256_number(&self) -> Option<Zeroizing<[u8; 32]>> {
         match &self.secret {
             Secret::Ed25519(_) => None,
@@ -203,7 +203,7 @@ impl PrivateKey {
         }
     }
 
-    /// The id that a minisign file gives it.
+    /// Returns the id from its minisign file.
     pub fn minisign_id(&self) -> Option<minisign::MinisignId> {
         self.minisign_id
     }

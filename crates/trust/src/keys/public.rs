@@ -10,7 +10,7 @@ use runseal_core::digest::{Digest, decode_lower_hex};
 use super::{KeyError, minisign, ssh};
 use crate::encoding::{decode_armour, encode_armour};
 
-/// What a key signs with.
+/// The algorithm of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
     /// Ed25519, not prehashed.
@@ -20,7 +20,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Its name in answers and policies.
+    /// Returns its name in answers and policies.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ed25519 => "ed25519",
@@ -34,7 +34,7 @@ impl Algorithm {
 pub struct KeyId(Digest);
 
 impl KeyId {
-    /// The raw bytes.
+    /// Returns the raw bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         self.0.as_bytes()
     }
@@ -72,17 +72,17 @@ impl fmt::Debug for PublicKey {
 }
 
 impl PublicKey {
-    /// A key from its 32 bytes.
+    /// Reads an ed25519 key from its 32 bytes.
     ///
     /// # Errors
-    /// When the bytes are no point, a second encoding of one, or a point of small order, with
+    /// When the bytes are not a point, a second encoding of one, or a point of small order, with
     /// which one signature fits many messages.
     pub fn from_ed25519(bytes: &[u8; 32]) -> Result<Self, KeyError> {
         if !is_canonical_field_element(bytes) {
             return Err(KeyError::Weak("its point is not in canonical form"));
         }
         let key = ed25519_dalek::VerifyingKey::from_bytes(bytes)
-            .map_err(|_| KeyError::Damaged("it is no point of the curve"))?;
+            .map_err(|_| KeyError::Damaged("it is not a point of the curve"))?;
         if key.is_weak() {
             return Err(KeyError::Weak("its point has a small order"));
         }
@@ -95,13 +95,13 @@ impl PublicKey {
         })
     }
 
-    /// A key from its point in SEC 1 form, compressed or not.
+    /// Reads an ECDSA P-256 key from its point in SEC 1 form, compressed or not.
     ///
     /// # Errors
-    /// When the bytes are no point of the curve.
+    /// When the bytes are not a point of the curve.
     pub fn from_p256(bytes: &[u8]) -> Result<Self, KeyError> {
         let key = p256::ecdsa::VerifyingKey::from_sec1_bytes(bytes)
-            .map_err(|_| KeyError::Damaged("it is no point of the curve"))?;
+            .map_err(|_| KeyError::Damaged("it is not a point of the curve"))?;
         let point = key.to_sec1_point(false);
         let point: [u8; 65] = point
             .as_bytes()
@@ -116,10 +116,10 @@ impl PublicKey {
         })
     }
 
-    /// Reads a public key in any of the forms that people keep one in.
+    /// Reads a public key in any of the forms in which people keep one.
     ///
     /// # Errors
-    /// When it is none of them, or of another type.
+    /// When it has none of these forms, or another type.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let text = text.trim();
         if let Some(der) = decode_armour(text, "PUBLIC KEY") {
@@ -127,7 +127,7 @@ impl PublicKey {
         }
         if text.contains("PRIVATE KEY-----") {
             return Err(KeyError::Damaged(
-                "it is a private key; give out its public key alone",
+                "it is a private key; share only its public key",
             ));
         }
         if let Some(bytes) = decode_lower_hex(text.to_ascii_lowercase()) {
@@ -145,7 +145,7 @@ impl PublicKey {
     /// Reads a SubjectPublicKeyInfo.
     ///
     /// # Errors
-    /// When it is none, or of another type.
+    /// When it is malformed, or has another type.
     pub fn from_der(der: &[u8]) -> Result<Self, KeyError> {
         if let Ok(key) = ed25519_dalek::VerifyingKey::from_public_key_der(der) {
             return Self::from_ed25519(key.as_bytes());
@@ -159,7 +159,7 @@ impl PublicKey {
         }
     }
 
-    /// What it signs with.
+    /// Returns the algorithm that it signs with.
     pub fn algorithm(&self) -> Algorithm {
         match self.point {
             Point::Ed25519(_) => Algorithm::Ed25519,
@@ -167,12 +167,12 @@ impl PublicKey {
         }
     }
 
-    /// The digest that names the key.
+    /// Returns the digest that names the key.
     pub fn id(&self) -> KeyId {
         self.id
     }
 
-    /// The raw point: 32 bytes, or 65 in SEC 1 form.
+    /// Returns the raw point: 32 bytes, or 65 in SEC 1 form.
     pub fn point(&self) -> &[u8] {
         match &self.point {
             Point::Ed25519(bytes) => bytes,
@@ -180,9 +180,9 @@ impl PublicKey {
         }
     }
 
-    /// SubjectPublicKeyInfo in DER.
+    /// Returns the SubjectPublicKeyInfo in DER.
     pub fn to_der(&self) -> Vec<u8> {
-        // The fixed beginnings of RFC 8410 and RFC 5480; what follows is the point.
+        // The fixed prefixes of RFC 8410 and RFC 5480; the point follows.
         let prefix: &[u8] = match self.point {
             Point::Ed25519(_) => &ED25519_SPKI,
             Point::P256(_) => &P256_SPKI,
@@ -190,14 +190,14 @@ impl PublicKey {
         [prefix, self.point()].concat()
     }
 
-    /// SubjectPublicKeyInfo in PEM.
+    /// Returns the SubjectPublicKeyInfo in PEM.
     pub fn to_pem(&self) -> String {
         encode_armour(&self.to_der(), "PUBLIC KEY", 64)
     }
 
-    /// Whether `signature` is this key's over `message`. ECDSA signatures are DER and nothing
-    /// around it; both of the two forms that mathematics allows are accepted, because other
-    /// people's tools write both: what counts signers counts keys, never signatures.
+    /// Returns whether `signature` is by this key over `message`. ECDSA signatures must be exact
+    /// DER. Both forms that mathematics allows are accepted, because other tools write both:
+    /// signers are counted by key, never by signature.
     pub fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         match &self.point {
             Point::Ed25519(bytes) => {
@@ -228,17 +228,17 @@ const P256_SPKI: [u8; 26] = [
     0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
-/// Whether the 255 bits of a compressed point are below 2^255 - 19.
+/// Returns whether the 255 bits of a compressed point are below 2^255 - 19.
 fn is_canonical_field_element(bytes: &[u8; 32]) -> bool {
     let high = bytes[31] & 0x7f == 0x7f && bytes[1..31].iter().all(|byte| *byte == 0xff);
     !(high && bytes[0] >= 0xed)
 }
 
-/// What people call an algorithm.
+/// Returns the common name of an algorithm.
 pub(crate) fn name_of_algorithm(oid: &pkcs8::ObjectIdentifier) -> String {
     match oid.to_string().as_str() {
         "1.2.840.113549.1.1.1" => "RSA".to_owned(),
-        "1.2.840.10045.2.1" => "ECDSA on another curve than P-256".to_owned(),
+        "1.2.840.10045.2.1" => "ECDSA on a curve other than P-256".to_owned(),
         "1.3.101.111" => "X448".to_owned(),
         "1.3.101.110" => "X25519, which does not sign".to_owned(),
         "1.3.101.113" => "Ed448".to_owned(),

@@ -12,7 +12,7 @@ const ECDSA_P256: &str = "ecdsa-sha2-nistp256";
 const CURVE: &str = "nistp256";
 const FILE_MAGIC: &[u8] = b"openssh-key-v1\0";
 
-/// Reads SSH's wire format. Every read may find too little.
+/// Reads SSH's wire format. Every read returns `None` if too little is left.
 pub(super) struct Wire<'a>(pub &'a [u8]);
 
 impl<'a> Wire<'a> {
@@ -41,7 +41,7 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// Appends a string of the wire format.
+/// Appends a string in the wire format.
 pub(super) fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
     // No string here comes near four gigabytes.
     let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
@@ -49,7 +49,7 @@ pub(super) fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(bytes);
 }
 
-/// The key as agents, signatures and `.pub` files carry it.
+/// Encodes a key as in agents, signatures and `.pub` files.
 pub fn encode_public(key: &PublicKey) -> Vec<u8> {
     let mut blob = Vec::new();
     match key.algorithm() {
@@ -63,7 +63,7 @@ pub fn encode_public(key: &PublicKey) -> Vec<u8> {
     blob
 }
 
-/// Reads a key as agents, signatures and `.pub` files carry it.
+/// Reads a key as in agents, signatures and `.pub` files.
 pub(super) fn parse_public_blob(blob: &[u8]) -> Result<PublicKey, KeyError> {
     let damaged = KeyError::Damaged("its OpenSSH form is cut off or too long");
     let mut wire = Wire(blob);
@@ -103,12 +103,14 @@ pub fn parse_public_line(line: &str) -> Result<PublicKey, KeyError> {
     };
     let blob = decode_base64(body).ok_or(KeyError::NoPublicKey)?;
     if Wire(&blob).text() != Some(kind) {
-        return Err(KeyError::Damaged("the line and the key name two types"));
+        return Err(KeyError::Damaged(
+            "the line and the key name different types",
+        ));
     }
     parse_public_blob(&blob)
 }
 
-/// A line of a `.pub` file, without comment and LF.
+/// Formats a line of a `.pub` file, without comment and LF.
 pub fn format_public_line(key: &PublicKey) -> String {
     let kind = match key.algorithm() {
         Algorithm::Ed25519 => ED25519,
@@ -129,7 +131,7 @@ pub(super) fn parse_private(
     let kdf = wire.text().ok_or_else(damaged)?;
     let options = wire.string().ok_or_else(damaged)?;
     if wire.u32() != Some(1) {
-        return Err(KeyError::Damaged("it does not hold exactly one key"));
+        return Err(KeyError::Damaged("it does not contain exactly one key"));
     }
     let public = parse_public_blob(wire.string().ok_or_else(damaged)?)?;
     let mut section = Zeroizing::new(wire.string().ok_or_else(damaged)?.to_vec());
@@ -152,7 +154,7 @@ pub(super) fn parse_private(
     if *key.public_key() == public {
         Ok(key)
     } else {
-        Err(KeyError::Damaged("its public half is another key's"))
+        Err(KeyError::Damaged("its public half belongs to another key"))
     }
 }
 
@@ -161,7 +163,7 @@ fn parse_private_section(section: &[u8], is_encrypted: bool) -> Result<PrivateKe
     let mut wire = Wire(section);
     let (first, second) = (wire.u32(), wire.u32());
     if first.is_none() || first != second {
-        // Two equal numbers are how OpenSSH tells a right passphrase from a wrong one.
+        // OpenSSH recognizes a right passphrase by two equal numbers.
         return Err(if is_encrypted {
             KeyError::WrongPassphrase
         } else {
@@ -180,11 +182,11 @@ fn parse_private_section(section: &[u8], is_encrypted: bool) -> Result<PrivateKe
     if *key.public_key() == public {
         Ok(key)
     } else {
-        Err(KeyError::Damaged("its public half is another key's"))
+        Err(KeyError::Damaged("its public half belongs to another key"))
     }
 }
 
-/// A number of the wire format as 32 bytes.
+/// Returns a number of the wire format as 32 bytes.
 fn fixed_number(number: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeyError> {
     let skip = number.iter().take_while(|byte| **byte == 0).count();
     let digits = &number[skip..];
@@ -204,7 +206,7 @@ fn apply_cipher(
 ) -> Result<(), KeyError> {
     if rounds > MAX_BCRYPT_ROUNDS {
         return Err(KeyError::TooCostly(
-            "256 rounds of bcrypt; `ssh-keygen -p -a 100 -f FILE` writes it with fewer",
+            "256 rounds of bcrypt; `ssh-keygen -p -a 100 -f FILE` rewrites it with fewer",
         ));
     }
     let mut derived = Zeroizing::new([0; 48]);
@@ -216,8 +218,8 @@ fn apply_cipher(
     Ok(())
 }
 
-/// An OpenSSH private key file; encrypted where there is a passphrase. `random` is 16 bytes for
-/// the salt and 4 for the check number.
+/// Encodes an OpenSSH private key file, encrypted if there is a passphrase. `random` is 16 bytes
+/// for the salt and 4 for the check number.
 pub fn encode_private(
     key: &PrivateKey,
     passphrase: Option<&[u8]>,
@@ -271,7 +273,8 @@ pub fn encode_private(
     )))
 }
 
-/// A positive number as the wire format has it: no zeros in front, one where the highest bit is set.
+/// Encodes a positive number in the wire format: without leading zeros, except one if the highest
+/// bit is set.
 pub(super) fn wire_number(number: &[u8]) -> Zeroizing<Vec<u8>> {
     let skip = number.iter().take_while(|byte| **byte == 0).count();
     let digits = &number[skip..];
@@ -282,7 +285,7 @@ pub(super) fn wire_number(number: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new([sign, digits].concat())
 }
 
-/// A signature as SSH has it, from a signature as [`super::Signer`] gives it.
+/// Converts a signature from [`super::Signer`] to SSH's form.
 pub(super) fn encode_signature(key: &PublicKey, signature: &[u8]) -> Option<Vec<u8>> {
     let mut blob = Vec::new();
     match key.algorithm() {
@@ -303,7 +306,7 @@ pub(super) fn encode_signature(key: &PublicKey, signature: &[u8]) -> Option<Vec<
     Some(blob)
 }
 
-/// A signature as [`PublicKey::verifies`] takes it, from one as SSH has it.
+/// Converts a signature from SSH's form to the form of [`PublicKey::verifies`].
 pub(super) fn decode_signature(key: &PublicKey, blob: &[u8]) -> Option<Vec<u8>> {
     let mut wire = Wire(blob);
     let (kind, body) = (wire.text()?, wire.string()?);
@@ -330,7 +333,7 @@ pub(super) fn decode_signature(key: &PublicKey, blob: &[u8]) -> Option<Vec<u8>> 
     }
 }
 
-/// What is sent to an agent so that it signs `message`.
+/// Encodes the request that asks an agent to sign `message`.
 pub fn agent_sign_request(key: &PublicKey, message: &[u8]) -> Vec<u8> {
     const SIGN_REQUEST: u8 = 13;
     let mut body = vec![SIGN_REQUEST];
@@ -342,7 +345,8 @@ pub fn agent_sign_request(key: &PublicKey, message: &[u8]) -> Vec<u8> {
     request
 }
 
-/// The signature in an agent's answer, without the length in front of it; none where it refused.
+/// Reads the signature in an agent's answer, without the length prefix; `None` if the agent
+/// refused.
 pub fn parse_agent_signature(key: &PublicKey, answer: &[u8]) -> Option<Vec<u8>> {
     const SIGN_RESPONSE: u8 = 14;
     let (kind, body) = answer.split_first()?;

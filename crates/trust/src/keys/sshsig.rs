@@ -1,6 +1,6 @@
 //! SSHSIG: signatures that `ssh-keygen -Y verify` checks.
 //!
-//! The namespace is part of what is signed, so that a signature made for one purpose is none for
+//! The namespace is part of what is signed, so a signature made for one purpose is not valid for
 //! another. Ours is [`NAMESPACE`].
 
 use sha2::{Digest as _, Sha256, Sha512};
@@ -11,7 +11,7 @@ use super::ssh::{
 use super::{PublicKey, SignError, Signer};
 use crate::encoding::{decode_armour, encode_armour};
 
-/// What our signatures are for.
+/// The namespace of our signatures.
 pub const NAMESPACE: &str = "runseal";
 
 const MAGIC: &[u8] = b"SSHSIG";
@@ -20,7 +20,7 @@ const LABEL: &str = "SSH SIGNATURE";
 /// A signature with the key that it names.
 #[derive(Clone, Debug)]
 pub struct SshSignature {
-    /// The key that it says it is from.
+    /// The key that it claims to be by.
     pub key: PublicKey,
     namespace: String,
     hash: HashName,
@@ -49,7 +49,7 @@ impl HashName {
     }
 }
 
-/// Whether a text is an armoured SSH signature.
+/// Returns whether a text is an armoured SSH signature.
 pub fn is_armoured(text: &str) -> bool {
     text.trim_start()
         .starts_with("-----BEGIN SSH SIGNATURE-----")
@@ -64,15 +64,16 @@ fn signed_bytes(namespace: &str, hash: HashName, message: &[u8]) -> Vec<u8> {
     signed
 }
 
-/// Signs `message`; gives the armoured text.
+/// Signs `message`. Returns the armoured text.
 ///
 /// # Errors
-/// When the signer does not sign.
+/// When the signer fails.
 pub fn sign(signer: &dyn Signer, message: &[u8]) -> Result<String, SignError> {
     let hash = HashName::Sha512;
     let signature = signer.sign(&signed_bytes(NAMESPACE, hash, message))?;
-    let signature = encode_signature(signer.public_key(), &signature)
-        .ok_or_else(|| SignError("the signer gave no ECDSA signature in DER".to_owned()))?;
+    let signature = encode_signature(signer.public_key(), &signature).ok_or_else(|| {
+        SignError("the signer did not return an ECDSA signature in DER".to_owned())
+    })?;
     let mut blob = MAGIC.to_vec();
     blob.extend_from_slice(&1u32.to_be_bytes());
     put_string(&mut blob, &encode_public(signer.public_key()));
@@ -84,12 +85,12 @@ pub fn sign(signer: &dyn Signer, message: &[u8]) -> Result<String, SignError> {
 }
 
 impl SshSignature {
-    /// Reads an armoured signature; what is wrong where it is none.
+    /// Reads an armoured signature.
     ///
     /// # Errors
-    /// When it is none, or by a key that is not used here.
+    /// What is wrong, when it is malformed or by a key of an unsupported type.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let blob = decode_armour(text, LABEL).ok_or("it is no armoured SSH signature")?;
+        let blob = decode_armour(text, LABEL).ok_or("it is not an armoured SSH signature")?;
         let cut = || "it is cut off".to_owned();
         let body = blob.strip_prefix(MAGIC).ok_or_else(cut)?;
         let mut wire = Wire(body);
@@ -119,12 +120,12 @@ impl SshSignature {
         })
     }
 
-    /// What it was made for.
+    /// Returns the purpose that it was made for.
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// Whether it is its key's over `message`, for our purpose.
+    /// Returns whether it is by its key over `message`, in our namespace.
     pub fn verifies(&self, message: &[u8]) -> bool {
         self.namespace == NAMESPACE
             && decode_signature(&self.key, &self.blob).is_some_and(|signature| {

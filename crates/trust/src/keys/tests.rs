@@ -9,7 +9,7 @@ fn both() -> [PrivateKey; 2] {
 }
 
 #[test]
-fn key_written_in_every_form_reads_back_to_the_same_key() {
+fn key_written_in_every_form_reads_back() {
     for key in both() {
         for passphrase in [None, Some(b"correct horse".as_slice())] {
             let mut files = vec![
@@ -63,7 +63,7 @@ fn public_key_in_two_encodings_is_one_key() {
 }
 
 #[test]
-fn signature_of_every_flipped_bit_is_refused() {
+fn signature_with_any_bit_flipped_is_refused() {
     for key in both() {
         let signature = key.sign(b"message").unwrap();
         assert!(key.public_key().verifies(b"message", &signature));
@@ -79,7 +79,7 @@ fn signature_of_every_flipped_bit_is_refused() {
 }
 
 #[test]
-fn key_of_small_order_or_in_a_second_encoding_is_refused() {
+fn key_of_small_order_or_non_canonical_is_refused() {
     let mut neutral = [0; 32];
     neutral[0] = 1;
     let mut order_two = [0xff; 32];
@@ -101,7 +101,7 @@ fn key_of_small_order_or_in_a_second_encoding_is_refused() {
 }
 
 #[test]
-fn ecdsa_signatures_are_written_in_the_lower_form() {
+fn written_ecdsa_signature_has_low_s() {
     let key = PrivateKey::from_p256_number(&[3; 32]).unwrap();
     for message in 0..32u8 {
         let signature = key.sign(&[message]).unwrap();
@@ -111,7 +111,7 @@ fn ecdsa_signatures_are_written_in_the_lower_form() {
 }
 
 #[test]
-fn ssh_signature_holds_for_its_message_and_namespace_alone() {
+fn ssh_signature_is_valid_only_for_its_message_and_namespace() {
     for key in both() {
         let text = sshsig::sign(&key, b"message").unwrap();
         let signature = sshsig::SshSignature::parse(&text).unwrap();
@@ -122,7 +122,7 @@ fn ssh_signature_holds_for_its_message_and_namespace_alone() {
 }
 
 #[test]
-fn minisign_signature_holds_for_its_message_comment_and_key_alone() {
+fn minisign_signature_is_valid_only_for_its_message_comment_and_key() {
     let [key, other] = [3, 4].map(|seed| PrivateKey::from_ed25519_seed(&[seed; 32]).unwrap());
     let text = minisign::sign(&key, MinisignId([1; 8]), b"message", "said").unwrap();
     let read = |text: &str| minisign::MinisignSignature::parse(text).unwrap();
@@ -134,7 +134,7 @@ fn minisign_signature_holds_for_its_message_comment_and_key_alone() {
 }
 
 #[test]
-fn files_that_are_no_key_say_so() {
+fn invalid_key_file_error_says_why() {
     for (text, expected) in [
         ("", KeyError::NoPrivateKey),
         ("hello", KeyError::NoPrivateKey),
@@ -164,7 +164,7 @@ fn files_that_are_no_key_say_so() {
 }
 
 #[test]
-fn agent_answer_that_is_no_signature_is_none() {
+fn agent_answer_without_signature_is_none() {
     for key in both() {
         let request = ssh::agent_sign_request(key.public_key(), b"message");
         assert_eq!(&request[4..5], [13]);
@@ -184,7 +184,7 @@ fn agent_answer_that_is_no_signature_is_none() {
     }
 }
 
-/// The same file, asking for another number of bcrypt rounds.
+/// Returns the same file with another number of bcrypt rounds.
 fn with_rounds(file: &str, rounds: u32) -> String {
     let label = "OPENSSH PRIVATE KEY";
     let mut blob = crate::encoding::decode_armour(file, label).unwrap();
@@ -196,7 +196,7 @@ fn with_rounds(file: &str, rounds: u32) -> String {
 }
 
 #[test]
-fn key_file_that_asks_for_hours_is_refused_before_any_work() {
+fn costly_key_file_is_refused_before_any_work() {
     let [key, _] = both();
     let passphrase = Some(b"x".as_slice());
     let file = ssh::encode_private(&key, passphrase, "me", &[9; 20]).unwrap();
@@ -210,7 +210,7 @@ fn key_file_that_asks_for_hours_is_refused_before_any_work() {
             "{error}"
         );
     }
-    // A key of minisign's with sixteen passes over a gigabyte.
+    // A minisign key with sixteen passes over a gigabyte.
     let id = MinisignId([1; 8]);
     let plain = minisign::encode_private(&key, id, None, &[1; 32]).unwrap();
     let body = plain.lines().nth(1).unwrap();

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::encoding::{decode_base64, encode_base64};
 
-/// Why a text is no checkpoint.
+/// Why a text is not a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CheckpointError {
     /// A line is missing or malformed.
@@ -18,7 +18,7 @@ pub enum CheckpointError {
 pub struct Checkpoint {
     /// The name of the log, which is its identity.
     pub origin: String,
-    /// How many entries it has.
+    /// The number of entries.
     pub size: u64,
     /// The root of its tree.
     pub root: Digest,
@@ -38,16 +38,16 @@ pub(super) fn parse_hash(text: &str) -> Option<Digest> {
 }
 
 impl Checkpoint {
-    /// The text that is signed.
+    /// Returns the text that is signed.
     pub fn to_text(&self) -> String {
         let root = encode_base64(self.root.as_bytes());
         format!("{}\n{}\n{root}\n", self.origin, self.size)
     }
 
-    /// Reads a text; further lines are extensions and are passed over.
+    /// Reads a text. Further lines are extensions and are ignored.
     ///
     /// # Errors
-    /// When it is no checkpoint.
+    /// When it is not a checkpoint.
     pub fn parse(text: &str) -> Result<Self, CheckpointError> {
         let mut lines = text.split('\n');
         let origin = lines.next().filter(|line| !line.is_empty());

@@ -1,5 +1,5 @@
-//! What a log's entries say: which signed statement, about what. Digests alone, so that a log can
-//! be shown to people who may not see the statements.
+//! What a log's entries say: which signed statement, about what. They contain only digests, so a
+//! log can be shown to people who may not see the statements.
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
@@ -8,36 +8,36 @@ use thiserror::Error;
 use crate::dsse::{Envelope, IN_TOTO};
 use crate::statement::{Statement, Target};
 
-/// Subjects that an entry names.
+/// The number of subjects that an entry names.
 const MAX_SUBJECTS: usize = 4;
-/// What stands before the digest of a line of a ledger.
+/// The prefix of the digest of a ledger line.
 const LEDGER_LINE: &str = "ledger-line-sha256";
-/// The longest entry.
+/// The size of an entry, in bytes.
 const MAX_ENTRY: usize = 4096;
 
-/// Why something is no entry.
+/// Why something is not an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EntryError {
-    /// It is no entry of ours.
-    #[error("it is no entry of a log: {0}")]
+    /// It is not an entry of ours.
+    #[error("it is not a log entry: {0}")]
     Malformed(String),
     /// An envelope without a statement or signature has nothing to log.
     #[error("the envelope has no {0}")]
     Empty(&'static str),
 }
 
-/// An entry: what stands for something, and which signed statement says so, where one does.
+/// An entry: the digests of its subjects, and the signed statement about them, if there is one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
-    /// The digest of the signed bytes (the pre-authentication encoding of DSSE), and of the
+    /// The digests of the signed bytes (the pre-authentication encoding of DSSE) and of the
     /// signature.
     pub statement: Option<(Digest, Digest)>,
-    /// What it is about: `algorithm:hex`, the first few.
+    /// What it is about, as `algorithm:hex`; only the first few.
     pub subjects: Vec<String>,
 }
 
 impl LogEntry {
-    /// The entry of a signed statement: of its first signature.
+    /// Makes the entry of a signed statement, with its first signature.
     ///
     /// # Errors
     /// When the envelope has no statement or no signature.
@@ -63,7 +63,7 @@ impl LogEntry {
         })
     }
 
-    /// The entry of something that nobody signed: the digest that stands for the whole of it.
+    /// Makes the entry of an unsigned target, with the digest of the whole.
     pub fn of_target(target: &Target) -> Self {
         Self {
             statement: None,
@@ -71,7 +71,7 @@ impl LogEntry {
         }
     }
 
-    /// The entry of a line of a ledger, by the hash that the line after it names as `previous`.
+    /// Makes the entry of a ledger line, with the hash that the next line names as `previous`.
     pub fn of_ledger_line(hash: &Digest) -> Self {
         Self {
             statement: None,
@@ -79,7 +79,7 @@ impl LogEntry {
         }
     }
 
-    /// The entry's bytes: canonical JSON.
+    /// Returns the entry's bytes: canonical JSON.
     ///
     /// # Errors
     /// When a subject has no JSON form.
@@ -97,11 +97,11 @@ impl LogEntry {
     /// Reads an entry.
     ///
     /// # Errors
-    /// When it is none, or has another spelling than ours.
+    /// When it is malformed or not canonical.
     pub fn parse(bytes: &[u8]) -> Result<Self, EntryError> {
         let fail = |fault: &str| EntryError::Malformed(fault.to_owned());
         if bytes.len() > MAX_ENTRY {
-            return Err(fail("it is longer than any"));
+            return Err(fail("it is too long"));
         }
         let document = parse_document(bytes, &ReadOptions::default())
             .map_err(|error| EntryError::Malformed(error.to_string()))?;
@@ -124,11 +124,12 @@ impl LogEntry {
             statement,
             subjects: subjects
                 .collect::<Option<_>>()
-                .ok_or_else(|| fail("a subject is no text"))?,
+                .ok_or_else(|| fail("a subject is not text"))?,
         };
-        match entry.to_bytes()? == bytes {
-            true => Ok(entry),
-            false => Err(fail("it is not stored canonically")),
+        if entry.to_bytes()? == bytes {
+            Ok(entry)
+        } else {
+            Err(fail("it is not canonical"))
         }
     }
 }

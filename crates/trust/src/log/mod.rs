@@ -1,7 +1,7 @@
 //! A transparency log: an append-only Merkle tree (RFC 6962), its signed checkpoints (C2SP signed
 //! notes), proofs, and policies about who must have witnessed a checkpoint.
 //!
-//! Pure: where the hashes of a tree are kept is the caller's ([`tree::Nodes`]).
+//! Pure: the caller decides where the hashes of a tree are kept ([`tree::Nodes`]).
 
 mod checkpoint;
 mod entry;

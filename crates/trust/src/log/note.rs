@@ -1,7 +1,7 @@
 //! C2SP signed notes: a text, a blank line, and signatures by name and key id.
 //!
-//! A signature by a key that is not known is passed over; one by a known key that does not hold
-//! makes the whole note worthless.
+//! A signature by an unknown key is ignored. An invalid signature by a known key makes the whole
+//! note invalid.
 
 use runseal_core::digest::Digest;
 use thiserror::Error;
@@ -9,30 +9,30 @@ use thiserror::Error;
 use crate::encoding::{decode_base64, encode_base64, encode_hex};
 use crate::keys::{Algorithm, PublicKey, SignError, Signer};
 
-/// The longest note.
+/// The size of a note, in bytes.
 const MAX_NOTE: usize = 1 << 20;
-/// Signatures of one note.
+/// The number of signatures in one note.
 const MAX_SIGNATURES: usize = 100;
 const PREFIX: &str = "\u{2014} ";
 
-/// Why a note or key is none, or does not hold.
+/// Why a note or key is malformed, or a note is not validly signed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NoteError {
-    /// It is no note.
-    #[error("it is no signed note: {0}")]
+    /// It is not a note.
+    #[error("it is not a signed note: {0}")]
     Malformed(&'static str),
-    /// A known key's signature does not hold.
-    #[error("the signature by `{0}` does not hold")]
+    /// A known key's signature is invalid.
+    #[error("the signature by `{0}` is invalid")]
     Broken(String),
-    /// No signature by the key that must have signed.
+    /// The required key did not sign it.
     #[error("it is not signed by `{0}`")]
     Unsigned(String),
-    /// It is no key of this kind.
-    #[error("it is no verifier key: {0}")]
+    /// It is not a key of this kind.
+    #[error("it is not a verifier key: {0}")]
     Key(&'static str),
 }
 
-/// What a key signs.
+/// The kind of a key, which says what it signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyKind {
     /// Notes (a log's key).
@@ -50,12 +50,12 @@ impl KeyKind {
     }
 }
 
-/// A key that verifies notes, with the name that it signs under.
+/// A key that verifies notes, and the name that it signs under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteKey {
-    /// The name; no white space and no plus sign.
+    /// The name, without white space and `+`.
     pub name: String,
-    /// What kind of key it is, and so what its signatures cover.
+    /// The kind of the key, which says what its signatures cover.
     pub kind: KeyKind,
     key: PublicKey,
 }
@@ -66,13 +66,13 @@ fn is_name(name: &str) -> bool {
 }
 
 impl NoteKey {
-    /// A key under a name.
+    /// Makes a key with a name.
     ///
     /// # Errors
-    /// When the name cannot stand in a note, or the key is not ed25519.
+    /// When the name is not allowed in a note, or the key is not ed25519.
     pub fn new(name: &str, kind: KeyKind, key: &PublicKey) -> Result<Self, NoteError> {
         if !is_name(name) {
-            return Err(NoteError::Key("a name has no white space and no `+`"));
+            return Err(NoteError::Key("a name must not contain white space or `+`"));
         }
         if key.algorithm() != Algorithm::Ed25519 {
             return Err(NoteError::Key("logs and witnesses sign with ed25519"));
@@ -90,7 +90,7 @@ impl NoteKey {
         bytes
     }
 
-    /// The id that its signatures carry.
+    /// Returns the id that its signatures carry.
     pub fn id(&self) -> [u8; 4] {
         let mut hashed = format!("{}\n", self.name).into_bytes();
         hashed.extend(self.typed());
@@ -100,7 +100,7 @@ impl NoteKey {
         id
     }
 
-    /// The key as it is handed out: `name+id+key`.
+    /// Returns the key as it is published: `name+id+key`.
     pub fn to_text(&self) -> String {
         let key = encode_base64(&self.typed());
         format!("{}+{}+{key}", self.name, encode_hex(&self.id()))
@@ -109,36 +109,37 @@ impl NoteKey {
     /// Reads a key.
     ///
     /// # Errors
-    /// When it is none, or its id is another key's.
+    /// When it is malformed, or its id belongs to another key.
     pub fn parse(text: &str) -> Result<Self, NoteError> {
         let mut parts = text.trim().splitn(3, '+');
         let (Some(name), Some(id), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(NoteError::Key("it is written `name+id+key`"));
+            return Err(NoteError::Key("expected `name+id+key`"));
         };
-        let bytes = decode_base64(key).ok_or(NoteError::Key("its key is no base64"))?;
+        let bytes = decode_base64(key).ok_or(NoteError::Key("its key is not base64"))?;
         let (kind, point) = match bytes.split_first() {
             Some((1, point)) => (KeyKind::Ed25519, point),
             Some((4, point)) => (KeyKind::Cosignature, point),
-            _ => return Err(NoteError::Key("its algorithm is not known")),
+            _ => return Err(NoteError::Key("its algorithm is unknown")),
         };
         let point = point
             .try_into()
             .map_err(|_| NoteError::Key("an ed25519 key has 32 bytes"))?;
         let key = PublicKey::from_ed25519(point)
-            .map_err(|_| NoteError::Key("it is no usable ed25519 key"))?;
+            .map_err(|_| NoteError::Key("it is not a usable ed25519 key"))?;
         let key = Self::new(name, kind, &key)?;
-        match encode_hex(&key.id()) == id {
-            true => Ok(key),
-            false => Err(NoteError::Key("its id is not that of its key and name")),
+        if encode_hex(&key.id()) == id {
+            Ok(key)
+        } else {
+            Err(NoteError::Key("its id does not match its key and name"))
         }
     }
 
-    /// The key itself, whatever name and kind it goes by.
+    /// Returns the key itself, without name and kind.
     pub fn public_key(&self) -> &PublicKey {
         &self.key
     }
 
-    /// Whether a signature of this key holds over `text`; with its time where it has one.
+    /// Returns `Some` if a signature by this key over `text` is valid, with its time if it has one.
     fn verify(&self, text: &str, bytes: &[u8]) -> Option<Option<u64>> {
         match self.kind {
             KeyKind::Ed25519 => self.key.verifies(text.as_bytes(), bytes).then_some(None),
@@ -163,7 +164,7 @@ pub struct NoteSignature {
     pub name: String,
     /// The first bytes of the hash of the signer's name and key.
     pub id: [u8; 4],
-    /// The signature, and what stands before it where the key is a witness's.
+    /// The signature, after its time if the key is a witness's.
     pub bytes: Vec<u8>,
 }
 
@@ -191,14 +192,14 @@ impl SignedNote {
     /// Reads a note.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is malformed.
     pub fn parse(note: &str) -> Result<Self, NoteError> {
         let fail = NoteError::Malformed;
         if note.len() > MAX_NOTE {
             return Err(fail("it is longer than a megabyte"));
         }
         if note.chars().any(|c| c.is_ascii_control() && c != '\n') {
-            return Err(fail("it holds control characters"));
+            return Err(fail("it contains control characters"));
         }
         let at = note.rfind("\n\n").ok_or(fail("it has no blank line"))?;
         let (text, rest) = (&note[..=at], &note[at + 2..]);
@@ -219,7 +220,7 @@ impl SignedNote {
         })
     }
 
-    /// The note as it is stored.
+    /// Returns the note as it is stored.
     pub fn to_text(&self) -> String {
         let mut note = format!("{}\n", self.text);
         for signature in &self.signatures {
@@ -231,11 +232,11 @@ impl SignedNote {
         note
     }
 
-    /// When, by its own clock, the holder of a witness's key saw it; no time where the key is a
-    /// log's. None where it did not sign.
+    /// Returns `None` if the key did not sign. For a witness's key the inner value is the time, by
+    /// the witness's clock, at which it saw the note; for a log's key it is `None`.
     ///
     /// # Errors
-    /// When it signed and the signature does not hold.
+    /// When the key's signature is invalid.
     pub fn signed_by(&self, key: &NoteKey) -> Result<Option<Option<u64>>, NoteError> {
         let id = key.id();
         let mut found = None;
@@ -274,7 +275,7 @@ pub fn sign_checkpoint(
     })
 }
 
-/// A witness's cosignature over a checkpoint's text: seen at `time`, in seconds since 1970.
+/// Cosigns a checkpoint's text as a witness that saw it at `time`, in seconds since 1970.
 ///
 /// # Errors
 /// When the name or key cannot sign notes, or the signer fails.
@@ -308,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn note_written_reads_back_and_holds() {
+    fn written_note_reads_back_and_is_valid() {
         let note = sign_checkpoint("log\n1\nx\n", "log", &key(1)).unwrap();
         let verifier = NoteKey::new("log", KeyKind::Ed25519, key(1).public_key()).unwrap();
         let read = SignedNote::parse(&note.to_text()).unwrap();
         assert_eq!(read, note);
         assert_eq!(read.signed_by(&verifier), Ok(Some(None)));
         assert_eq!(NoteKey::parse(&verifier.to_text()), Ok(verifier.clone()));
-        // Somebody else's name or key is passed over, a broken one is not.
+        // A signature under another name or by another key is ignored; a broken one is not.
         let other = NoteKey::new("log", KeyKind::Ed25519, key(2).public_key()).unwrap();
         assert_eq!(read.signed_by(&other), Ok(None));
         let mut broken = read;
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn cosignature_carries_its_time_and_is_no_signature_of_a_log() {
+    fn cosignature_has_a_time_and_is_not_a_log_signature() {
         let mut note = sign_checkpoint("log\n1\nx\n", "log", &key(1)).unwrap();
         let seen = sign_cosignature(&note.text, "w", 1_700_000_000, &key(2)).unwrap();
         note.signatures.push(seen.clone());
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn verifier_key_of_another_id_or_kind_is_refused() {
+    fn verifier_key_with_another_id_or_kind_is_refused() {
         let bad = KEY.replace("530d903a", "530d903b");
         assert!(NoteKey::parse(&bad).is_err());
         for text in ["", "a", "a+b", "a+00000000+AA==", "a b+00000000+AQ=="] {
@@ -349,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn note_malformed_is_refused() {
+    fn malformed_note_is_refused() {
         let good = sign_checkpoint("a\n", "n", &key(1)).unwrap().to_text();
         assert!(SignedNote::parse(&good).is_ok());
         for bad in [

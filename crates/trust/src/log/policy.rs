@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::{Checkpoint, CheckpointError, KeyKind, NoteError, NoteKey, SignedNote};
 
-/// Logs, witnesses and groups of one policy; the specification asks for 32 of each.
+/// The number of logs, witnesses and groups in one policy, each; the specification asks for 32.
 const MAX_EACH: usize = 128;
 
-/// Why a policy is none.
+/// Why a policy is malformed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("line {line}: {fault}")]
 pub struct LogPolicyError {
@@ -20,19 +20,19 @@ pub struct LogPolicyError {
     pub fault: String,
 }
 
-/// What a checkpoint was found to have.
+/// An accepted checkpoint and who signed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witnessed {
     /// The checkpoint that the note states.
     pub checkpoint: Checkpoint,
-    /// Under which name its log signed.
+    /// The name under which its log signed.
     pub log: String,
-    /// The witnesses that cosigned, with the time, in seconds since 1970.
+    /// The witnesses that cosigned, each with its time in seconds since 1970.
     pub witnesses: Vec<(String, u64)>,
 }
 
 impl Witnessed {
-    /// The earliest moment by which the checkpoint was seen by so many witnesses as cosigned.
+    /// Returns the earliest time by which all these witnesses had seen the checkpoint.
     pub fn seen_by_all(&self) -> Option<u64> {
         self.witnesses.iter().map(|(_, time)| *time).max()
     }
@@ -41,10 +41,10 @@ impl Witnessed {
 /// Why a checkpoint is not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RefusedCheckpoint {
-    /// It is not signed as it must be.
+    /// It is not signed as required.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// The note's text is no checkpoint.
+    /// The note's text is not a checkpoint.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// No log of the policy signed it.
@@ -53,8 +53,8 @@ pub enum RefusedCheckpoint {
     /// Too few witnesses cosigned it.
     #[error("the quorum `{0}` of witnesses has not cosigned it")]
     NoQuorum(String),
-    /// A witness cosigned at a time that no calendar has.
-    #[error("the witness `{0}` cosigned it at a time without a date")]
+    /// A witness cosigned at a time beyond the calendar.
+    #[error("the witness `{0}` cosigned it at a time beyond the calendar")]
     NoDate(String),
 }
 
@@ -64,7 +64,7 @@ struct Group {
     members: Vec<String>,
 }
 
-/// A policy.
+/// Who must sign a checkpoint.
 #[derive(Debug, Clone, Default)]
 pub struct LogPolicy {
     logs: Vec<NoteKey>,
@@ -74,7 +74,7 @@ pub struct LogPolicy {
 }
 
 impl LogPolicy {
-    /// The policy that asks for one log's signature and no witness.
+    /// Makes a policy that asks for one log's signature and no witness.
     pub fn of_log(key: NoteKey) -> Self {
         Self {
             logs: vec![key],
@@ -86,7 +86,7 @@ impl LogPolicy {
     /// one `quorum NAME|none`. Lines that begin with `#` are comments.
     ///
     /// # Errors
-    /// With the first line that is wrong.
+    /// The first faulty line.
     pub fn parse(text: &str) -> Result<Self, LogPolicyError> {
         let mut policy = Self::default();
         let mut quorum: Option<Option<String>> = None;
@@ -104,13 +104,14 @@ impl LogPolicy {
                     let named = (*name != "none").then(|| (*name).to_owned());
                     let is_known = named.as_ref().is_none_or(|name| policy.is_member(name));
                     quorum = Some(named);
-                    match is_known {
-                        true => Ok(()),
-                        false => Err(format!("`{name}` is no witness and no group")),
+                    if is_known {
+                        Ok(())
+                    } else {
+                        Err(format!("`{name}` is neither a witness nor a group"))
                     }
                 }
-                ["quorum", ..] => Err("there is one quorum, of one name".to_owned()),
-                [other, ..] => Err(format!("`{}` is not known here", other.escape_debug())),
+                ["quorum", ..] => Err("expected one `quorum` with one name".to_owned()),
+                [other, ..] => Err(format!("unknown directive `{}`", other.escape_debug())),
             };
             done.map_err(|fault| LogPolicyError {
                 line: at + 1,
@@ -122,10 +123,11 @@ impl LogPolicy {
             fault: fault.to_owned(),
         };
         policy.quorum =
-            quorum.ok_or_else(|| fail("it names no quorum; `quorum none` asks for none"))?;
-        match policy.logs.is_empty() {
-            true => Err(fail("it names no log")),
-            false => Ok(policy),
+            quorum.ok_or_else(|| fail("no quorum; `quorum none` asks for no witnesses"))?;
+        if policy.logs.is_empty() {
+            Err(fail("no log"))
+        } else {
+            Ok(policy)
         }
     }
 
@@ -136,10 +138,10 @@ impl LogPolicy {
     fn add_log(&mut self, key: &str) -> Result<(), String> {
         let key = NoteKey::parse(key).map_err(|error| error.to_string())?;
         if key.kind != KeyKind::Ed25519 {
-            return Err("a log signs notes; this is a witness's key".to_owned());
+            return Err("expected a log's key, actual a witness's".to_owned());
         }
         if self.logs.contains(&key) || self.logs.len() >= MAX_EACH {
-            return Err("the log is named twice, or there are too many".to_owned());
+            return Err("duplicate log, or too many logs".to_owned());
         }
         self.logs.push(key);
         Ok(())
@@ -148,15 +150,15 @@ impl LogPolicy {
     fn add_witness(&mut self, name: &str, key: &str) -> Result<(), String> {
         let key = NoteKey::parse(key).map_err(|error| error.to_string())?;
         if key.kind != KeyKind::Cosignature {
-            return Err("a witness cosigns; this is a log's key".to_owned());
+            return Err("expected a witness's key, actual a log's".to_owned());
         }
         let is_same = |known: &NoteKey| known.public_key() == key.public_key();
-        // One witness under two names would make a quorum by itself.
+        // One witness under two names would be a quorum on its own.
         if self.witnesses.values().any(is_same) {
-            return Err("the witness's key is another one's already".to_owned());
+            return Err("another witness has the same key".to_owned());
         }
         if name == "none" || self.is_member(name) || self.witnesses.len() >= MAX_EACH {
-            return Err(format!("`{name}` is taken, or there are too many"));
+            return Err(format!("duplicate name `{name}`, or too many witnesses"));
         }
         self.witnesses.insert(name.to_owned(), key);
         Ok(())
@@ -165,10 +167,10 @@ impl LogPolicy {
     fn add_group(&mut self, name: &str, threshold: &str, members: &[&str]) -> Result<(), String> {
         let distinct: BTreeSet<_> = members.iter().collect();
         if members.is_empty() || distinct.len() != members.len() {
-            return Err("a group has members, each once".to_owned());
+            return Err("expected members, each once".to_owned());
         }
         if let Some(unknown) = members.iter().find(|member| !self.is_member(member)) {
-            return Err(format!("`{unknown}` is not named before"));
+            return Err(format!("`{unknown}` is not defined before this line"));
         }
         let threshold = match threshold {
             "all" => members.len(),
@@ -176,10 +178,13 @@ impl LogPolicy {
             number => number.parse().unwrap_or(0),
         };
         if threshold == 0 || threshold > members.len() {
-            return Err("its threshold is `all`, `any` or a number up to its members".to_owned());
+            return Err(
+                "expected the threshold `all`, `any` or a number up to that of the members"
+                    .to_owned(),
+            );
         }
         if name == "none" || self.is_member(name) || self.groups.len() >= MAX_EACH {
-            return Err(format!("`{name}` is taken, or there are too many"));
+            return Err(format!("duplicate name `{name}`, or too many groups"));
         }
         let group = Group {
             threshold,
@@ -189,8 +194,8 @@ impl LogPolicy {
         Ok(())
     }
 
-    /// Whether a member, a witness or a group, has seen it. Groups hold members named before
-    /// them, so this ends; each group is asked once.
+    /// Returns whether a member, a witness or a group, has seen the checkpoint. This terminates
+    /// because groups contain only members defined before them; each group is evaluated once.
     fn has_seen<'a>(
         &'a self,
         member: &'a str,
@@ -212,7 +217,7 @@ impl LogPolicy {
         has_seen
     }
 
-    /// What a note says, if it is signed as the policy asks.
+    /// Returns what a note says, if it is signed as the policy asks.
     ///
     /// # Errors
     /// When it is not.
@@ -220,7 +225,7 @@ impl LogPolicy {
         let checkpoint = Checkpoint::parse(&note.text)?;
         let mut log = None;
         for key in &self.logs {
-            // A log signs for its own name alone.
+            // A log signs only for its own name.
             if note.signed_by(key)?.is_some() && key.name == checkpoint.origin {
                 log = Some(key.name.clone());
             }
@@ -288,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn checkpoint_is_accepted_with_a_quorum_and_not_without() {
+    fn checkpoint_is_accepted_only_with_a_quorum() {
         let policy = LogPolicy::parse(&policy_text()).unwrap();
         let mut note = note();
         let cosign = |note: &mut SignedNote, seed: u8, time| {
@@ -301,19 +306,19 @@ mod tests {
             Err(RefusedCheckpoint::NoQuorum(_))
         ));
         cosign(&mut note, 2, 10);
-        // The same witness again is one witness.
+        // Cosigning twice does not make two witnesses.
         cosign(&mut note, 2, 11);
         assert!(policy.accept(&note).is_err());
         cosign(&mut note, 4, 20);
         let found = policy.accept(&note).unwrap();
         assert_eq!(found.witnesses.len(), 2);
         assert_eq!(found.seen_by_all(), Some(20));
-        // A time that no calendar has is none.
+        // A time beyond the calendar is refused.
         let mut dateless = note.clone();
         cosign(&mut dateless, 3, u64::MAX);
         let refused = RefusedCheckpoint::NoDate("w3".to_owned());
         assert_eq!(policy.accept(&dateless), Err(refused));
-        // A known witness's broken signature spoils the note.
+        // A known witness's broken signature invalidates the note.
         cosign(&mut note, 3, 30);
         note.signatures.last_mut().unwrap().bytes[20] ^= 1;
         assert!(matches!(
@@ -323,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_of_groups_are_each_asked_once() {
+    fn nested_groups_are_evaluated_once() {
         let mut text = policy_text().replace("quorum two\n", "");
         text.push_str("group g0 any w2 w3\ngroup g1 any g0 w3\n");
         for at in 2..100 {
@@ -346,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_with_a_fault_names_its_line() {
+    fn faulty_policy_error_names_the_line() {
         let good = policy_text();
         let again = vkey("again", KeyKind::Cosignature, 2);
         for (from, to, line) in [

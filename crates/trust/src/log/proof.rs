@@ -1,4 +1,4 @@
-//! Proofs as files: inclusion (C2SP tlog-proof), and consistency in a form of our own.
+//! Proofs as files: inclusion (C2SP tlog-proof), and consistency in our own form.
 
 use runseal_core::digest::Digest;
 use thiserror::Error;
@@ -10,19 +10,19 @@ use crate::encoding::{decode_base64, encode_base64};
 
 const INCLUSION: &str = "c2sp.org/tlog-proof@v1";
 const CONSISTENCY: &str = "runseal.dev/tlog-consistency@v1";
-/// A path of a tree of 2^63 entries has 63 hashes; of a consistency proof one more.
+/// A path in a tree of 2^63 entries has 63 hashes; a consistency proof has one more.
 const MAX_HASHES: usize = 64;
 
-/// Why a proof is none, or proves nothing.
+/// Why a proof is malformed, or proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProofError {
-    /// It is no proof.
-    #[error("it is no proof: {0}")]
+    /// It is not a proof.
+    #[error("it is not a proof: {0}")]
     Malformed(&'static str),
-    /// Its checkpoint is no signed note.
+    /// Its checkpoint is not a signed note.
     #[error(transparent)]
     Note(#[from] NoteError),
-    /// Its checkpoint says nothing.
+    /// The text of its checkpoint is malformed.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointError),
     /// The path does not lead to the root.
@@ -30,16 +30,16 @@ pub enum ProofError {
     Path,
 }
 
-/// That an entry is in a log.
+/// A proof that an entry is in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InclusionProof {
-    /// The entry itself, where the proof carries it.
+    /// The entry itself, if the proof carries it.
     pub entry: Option<Vec<u8>>,
-    /// Which entry it is.
+    /// The index of the entry.
     pub index: u64,
     /// The path, leaf to root.
     pub path: Vec<Digest>,
-    /// The checkpoint that it leads to.
+    /// The checkpoint that the path leads to.
     pub checkpoint: SignedNote,
 }
 
@@ -63,12 +63,12 @@ fn write_hashes(text: &mut String, path: &[Digest]) {
 }
 
 impl InclusionProof {
-    /// Whether a text claims to be one.
+    /// Returns whether a text claims to be an inclusion proof.
     pub fn is_one(text: &str) -> bool {
         text.lines().next() == Some(INCLUSION)
     }
 
-    /// The proof as a file.
+    /// Returns the proof as a file.
     pub fn to_text(&self) -> String {
         let mut text = format!("{INCLUSION}\n");
         if let Some(entry) = &self.entry {
@@ -84,7 +84,7 @@ impl InclusionProof {
     /// Reads a proof.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is malformed.
     pub fn parse(text: &str) -> Result<Self, ProofError> {
         let fail = ProofError::Malformed;
         let (head, note) = text
@@ -92,12 +92,12 @@ impl InclusionProof {
             .ok_or(fail("it has no checkpoint"))?;
         let mut lines = head.split('\n').peekable();
         if lines.next() != Some(INCLUSION) {
-            return Err(fail("its first line is another one"));
+            return Err(fail("its first line is not that of an inclusion proof"));
         }
         let entry = match lines.peek().and_then(|line| line.strip_prefix("extra ")) {
             Some(extra) => {
                 lines.next();
-                Some(decode_base64(extra).ok_or(fail("its extra line is no base64"))?)
+                Some(decode_base64(extra).ok_or(fail("its extra line is not base64"))?)
             }
             None => None,
         };
@@ -111,7 +111,7 @@ impl InclusionProof {
         })
     }
 
-    /// The checkpoint, if the path leads from the entry with `leaf` to its root.
+    /// Returns the checkpoint, if the path leads from the entry with `leaf` to its root.
     ///
     /// # Errors
     /// When it does not.
@@ -124,16 +124,17 @@ impl InclusionProof {
             &self.path,
             &checkpoint.root,
         );
-        match holds {
-            true => Ok(checkpoint),
-            false => Err(ProofError::Path),
+        if holds {
+            Ok(checkpoint)
+        } else {
+            Err(ProofError::Path)
         }
     }
 
-    /// The same for the entry that the proof carries.
+    /// Like [`Self::verify`], for the entry that the proof carries.
     ///
     /// # Errors
-    /// When it carries none, or the path does not lead to the root.
+    /// When it does not carry an entry, or the path does not lead to the root.
     pub fn verify_own(&self) -> Result<Checkpoint, ProofError> {
         let entry = self.entry.as_deref();
         let entry = entry.ok_or(ProofError::Malformed("it does not carry its entry"))?;
@@ -141,10 +142,10 @@ impl InclusionProof {
     }
 }
 
-/// That one checkpoint of a log only adds to an earlier one.
+/// A proof that a checkpoint of a log only adds to an earlier one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConsistencyProof {
-    /// How many entries the earlier checkpoint has.
+    /// The number of entries in the earlier checkpoint.
     pub old: u64,
     /// The hashes that lead from the old root to the new one.
     pub path: Vec<Digest>,
@@ -153,7 +154,7 @@ pub struct ConsistencyProof {
 }
 
 impl ConsistencyProof {
-    /// The proof as a file.
+    /// Returns the proof as a file.
     pub fn to_text(&self) -> String {
         let mut text = format!("{CONSISTENCY}\nold {}\n", self.old);
         write_hashes(&mut text, &self.path);
@@ -165,7 +166,7 @@ impl ConsistencyProof {
     /// Reads a proof.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is malformed.
     pub fn parse(text: &str) -> Result<Self, ProofError> {
         let fail = ProofError::Malformed;
         let (head, note) = text
@@ -173,7 +174,7 @@ impl ConsistencyProof {
             .ok_or(fail("it has no checkpoint"))?;
         let mut lines = head.split('\n');
         if lines.next() != Some(CONSISTENCY) {
-            return Err(fail("its first line is another one"));
+            return Err(fail("its first line is not that of a consistency proof"));
         }
         let old = lines.next().and_then(|line| line.strip_prefix("old "));
         let old = old.and_then(parse_decimal).ok_or(fail("it has no size"))?;
@@ -184,7 +185,7 @@ impl ConsistencyProof {
         })
     }
 
-    /// The later checkpoint, if it only adds to `old`.
+    /// Returns the later checkpoint, if it only adds to `old`.
     ///
     /// # Errors
     /// When it does not.
@@ -193,9 +194,10 @@ impl ConsistencyProof {
         let holds = self.old == old.size
             && old.origin == new.origin
             && verify_consistency((old.size, &old.root), (new.size, &new.root), &self.path);
-        match holds {
-            true => Ok(new),
-            false => Err(ProofError::Path),
+        if holds {
+            Ok(new)
+        } else {
+            Err(ProofError::Path)
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use runseal_core::digest::{Digest, Hasher};
 
-/// The hash of an entry.
+/// Hashes an entry.
 pub fn leaf_hash(entry: &[u8]) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(&[0]);
@@ -10,7 +10,7 @@ pub fn leaf_hash(entry: &[u8]) -> Digest {
     hasher.finish()
 }
 
-/// The hash of two subtrees.
+/// Hashes two subtrees.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(&[1]);
@@ -19,18 +19,18 @@ pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     hasher.finish()
 }
 
-/// The root of a tree without entries.
+/// Returns the root of a tree without entries.
 pub fn empty_root() -> Digest {
     Digest::of(b"")
 }
 
 /// Where the hashes of complete subtrees are kept.
 pub trait Nodes {
-    /// Why a hash cannot be had.
+    /// Why a hash cannot be read.
     type Error;
 
-    /// The hash of the complete subtree over the entries `index << level` up to
-    /// `(index + 1) << level`.
+    /// Returns the hash of the complete subtree over the entries from `index << level` up to,
+    /// excluding, `(index + 1) << level`.
     fn hash(&self, level: u32, index: u64) -> Result<Digest, Self::Error>;
 }
 
@@ -42,12 +42,12 @@ impl<N: Nodes + ?Sized> Nodes for &N {
     }
 }
 
-/// The largest power of two below `size`, as its exponent; `size` is at least 2.
+/// Returns the exponent of the largest power of two below `size`, which is at least 2.
 fn split_level(size: u64) -> u32 {
     (size - 1).ilog2()
 }
 
-/// The hash over the entries from `start` up to `end`, where `start` is a multiple of the
+/// Returns the hash over the entries from `start` up to `end`. `start` must be a multiple of the
 /// smallest power of two that is not below their number.
 fn range_hash<N: Nodes>(nodes: &N, start: u64, end: u64) -> Result<Digest, N::Error> {
     let count = end - start;
@@ -61,7 +61,7 @@ fn range_hash<N: Nodes>(nodes: &N, start: u64, end: u64) -> Result<Digest, N::Er
     Ok(node_hash(&left, &right))
 }
 
-/// The root of the first `size` entries.
+/// Computes the root of the first `size` entries.
 pub fn compute_root<N: Nodes>(nodes: &N, size: u64) -> Result<Digest, N::Error> {
     match size {
         0 => Ok(empty_root()),
@@ -69,8 +69,8 @@ pub fn compute_root<N: Nodes>(nodes: &N, size: u64) -> Result<Digest, N::Error> 
     }
 }
 
-/// The path from entry `index` to the root of the first `size` entries, leaf to root; `index` is
-/// below `size`.
+/// Returns the path from entry `index` to the root of the first `size` entries, leaf to root.
+/// `index` must be below `size`.
 pub fn prove_inclusion<N: Nodes>(
     nodes: &N,
     index: u64,
@@ -92,7 +92,7 @@ pub fn prove_inclusion<N: Nodes>(
     Ok(path)
 }
 
-/// The proof that the tree of `old` entries is a prefix of the tree of `size`; `old` is not above
+/// Proves that the tree of `old` entries is a prefix of the tree of `size`. `old` must not exceed
 /// `size`.
 pub fn prove_consistency<N: Nodes>(
     nodes: &N,
@@ -104,7 +104,7 @@ pub fn prove_consistency<N: Nodes>(
         return Ok(path);
     }
     let (mut start, mut end) = (0, size);
-    // Whether the subtree at hand is one whose hash the verifier has: the whole old tree.
+    // Whether the verifier has the hash of the current subtree, because it is the whole old tree.
     let mut is_known = true;
     while old != end {
         let middle = start + (1 << split_level(end - start));
@@ -124,7 +124,8 @@ pub fn prove_consistency<N: Nodes>(
     Ok(path)
 }
 
-/// Whether `path` leads from the entry with `leaf` at `index` to `root`, in a tree of `size`.
+/// Returns whether `path` leads from the entry with `leaf` at `index` to `root`, in a tree of
+/// `size`.
 pub fn verify_inclusion(
     leaf: &Digest,
     index: u64,
@@ -156,8 +157,8 @@ pub fn verify_inclusion(
     last == 0 && hash == *root
 }
 
-/// Whether `path` proves that the tree of `old` entries with `old_root` is a prefix of the tree of
-/// `size` entries with `root`.
+/// Returns whether `path` proves that the tree of `old` entries with `old_root` is a prefix of the
+/// tree of `size` entries with `root`.
 pub fn verify_consistency(
     (old, old_root): (u64, &Digest),
     (size, root): (u64, &Digest),
@@ -178,12 +179,13 @@ pub fn verify_consistency(
         at >>= 1;
         last >>= 1;
     }
-    let seed = match old.is_power_of_two() {
-        true => *old_root,
-        false => match steps.next() {
+    let seed = if old.is_power_of_two() {
+        *old_root
+    } else {
+        match steps.next() {
             Some(first) => *first,
             None => return false,
-        },
+        }
     };
     let (mut old_hash, mut hash) = (seed, seed);
     for step in steps {
@@ -215,7 +217,7 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// The right edge of the first `size` entries.
+    /// Reads the right edge of the first `size` entries.
     pub fn read<N: Nodes>(nodes: &N, size: u64) -> Result<Self, N::Error> {
         let mut peaks = Vec::new();
         let mut start = 0;
@@ -226,17 +228,17 @@ impl Frontier {
         Ok(Self { size, peaks })
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Appends an entry's hash; gives the subtrees that it completes, from the smallest.
+    /// Appends an entry's hash. Returns the subtrees that it completes, smallest first.
     pub fn push(&mut self, leaf: Digest) -> Vec<Digest> {
         let mut completed = Vec::new();
         let mut hash = leaf;
         for _ in 0..self.size.trailing_ones() {
-            // A size with that many ones at its end has that many subtrees to join.
+            // Each one at the end of the size is a subtree to join.
             if let Some(left) = self.peaks.pop() {
                 hash = node_hash(&left, &hash);
                 completed.push(hash);
@@ -247,7 +249,7 @@ impl Frontier {
         completed
     }
 
-    /// The root of the tree that ends at this edge.
+    /// Returns the root of the tree that ends at this edge.
     pub fn root(&self) -> Digest {
         let mut peaks = self.peaks.iter().rev();
         let Some(last) = peaks.next() else {
@@ -257,7 +259,7 @@ impl Frontier {
     }
 }
 
-/// A tree held in memory.
+/// A tree in memory.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryTree {
     levels: Vec<Vec<Digest>>,
@@ -265,7 +267,7 @@ pub struct MemoryTree {
 }
 
 impl MemoryTree {
-    /// The tree over these entries' hashes.
+    /// Makes the tree over these entries' hashes.
     pub fn new(leaves: impl IntoIterator<Item = Digest>) -> Self {
         let mut tree = Self::default();
         for leaf in leaves {
@@ -285,18 +287,18 @@ impl MemoryTree {
         }
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub fn size(&self) -> u64 {
         self.frontier.size()
     }
 
-    /// The root of the whole tree.
+    /// Returns the root of the whole tree.
     pub fn root(&self) -> Digest {
         self.frontier.root()
     }
 }
 
-/// A hash that a tree in memory does not have.
+/// The tree in memory does not have the hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the tree has no such node")]
 pub struct NoNode;
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn tree_of_the_rfc_has_its_published_roots() {
+    fn reference_tree_has_its_published_roots() {
         // The inputs and roots that certificate-transparency implementations share.
         let inputs = [
             "",
@@ -355,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn proofs_of_every_small_tree_hold_and_hold_for_nothing_else() {
+    fn proof_of_small_tree_verifies_only_what_it_proves() {
         for size in 1..40 {
             let tree = tree(size);
             for index in 0..size {
@@ -400,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn frontier_read_back_goes_on_as_before() {
+    fn frontier_read_back_continues_as_before() {
         let mut whole = tree(100);
         for size in 0..100 {
             let mut edge = Frontier::read(&whole, size).unwrap();

@@ -1,6 +1,6 @@
-//! Changing a policy, in the manner of TUF's root: version n+1 is signed by a threshold of the
-//! root of n and of the root of n+1. The whole chain is shipped, one envelope a line, so that a
-//! verifier with any version gets to the newest one offline.
+//! Changes of a policy, in the manner of TUF's root: version n+1 is signed by a threshold of the
+//! roots of both n and n+1. The whole chain is shipped, one envelope per line, so a verifier with
+//! any version gets to the newest one offline.
 
 use thiserror::Error;
 
@@ -15,26 +15,26 @@ use crate::timestamp::{Anchors, Token};
 /// The payload type of a policy in the chain.
 pub const CHAIN_PAYLOAD: &str = "application/vnd.runseal.trust-policy.v1+toml";
 
-/// Why a chain leads nowhere.
+/// Why a chain cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
-    /// A line is no envelope of a policy.
+    /// A line is not an envelope of a policy.
     #[error("line {line} of the chain: {fault}")]
     Line {
-        /// Which, from 1.
+        /// Its number, from 1.
         line: usize,
         /// What is wrong there.
         fault: String,
     },
     /// A policy in it is broken.
-    #[error("line {line} of the chain holds a broken policy")]
+    #[error("line {line} of the chain contains a broken policy")]
     Policy {
-        /// Which, from 1.
+        /// Its number, from 1.
         line: usize,
         /// What is wrong there.
         source: PolicyError,
     },
-    /// Versions are missing, repeated or go back.
+    /// Versions are missing, repeated or out of order.
     #[error("expected version {expected} next, actual {actual}")]
     Version {
         /// The version that has to follow.
@@ -42,30 +42,30 @@ pub enum ChainError {
         /// The version that follows.
         actual: u64,
     },
-    /// A policy has no root and so cannot be changed.
-    #[error("version {0} has no [root] that could change it")]
+    /// A policy without a root cannot be changed.
+    #[error("version {0} has no [root], so it cannot be changed")]
     NoRoot(u64),
-    /// Fewer keys signed it than the version before demands.
+    /// Fewer keys signed it than a root demands.
     #[error(
         "version {version} is signed by {have} of the {need} needed by the root of version {root}{}",
         .because.as_ref().map(|because| format!(": {because}")).unwrap_or_default()
     )]
     Threshold {
-        /// The version that is to be believed.
+        /// The version that is signed.
         version: u64,
-        /// The version whose root must have signed.
+        /// The version whose root must sign.
         root: u64,
-        /// How many of its root signed.
+        /// The number of keys of the root that signed.
         have: usize,
-        /// How many keys have to sign.
+        /// The number of keys that must sign.
         need: usize,
         /// Why a signature of the root does not count.
         because: Option<String>,
     },
-    /// Too many signatures would have to be checked.
+    /// Too many signatures need checking.
     #[error(transparent)]
     Budget(#[from] Exhausted),
-    /// The chain is longer than any honest one.
+    /// The chain is longer than any legitimate one.
     #[error("the chain is longer than {MAX_CHAIN} versions")]
     TooLong,
 }
@@ -77,14 +77,14 @@ pub struct Link {
     pub line: usize,
     /// The signed text of this version.
     pub envelope: Envelope,
-    /// The policy in it.
+    /// The policy in the envelope.
     pub policy: Policy,
 }
 
-/// Signs a policy, or adds a signature to one that is signed already.
+/// Signs a policy, or adds a signature to a signed one.
 ///
 /// # Errors
-/// When the signer does not sign.
+/// When the signer fails.
 pub fn sign_policy(
     text: &str,
     earlier: Option<Envelope>,
@@ -99,10 +99,10 @@ pub fn sign_policy(
     }
 }
 
-/// Reads a chain; nothing is believed yet.
+/// Reads a chain. Nothing in it is trusted yet.
 ///
 /// # Errors
-/// When a line is no envelope with a policy.
+/// When a line is not an envelope with a policy.
 pub fn read_chain(bytes: &[u8]) -> Result<Vec<Link>, ChainError> {
     let mut links = Vec::new();
     for (at, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
@@ -116,13 +116,13 @@ pub fn read_chain(bytes: &[u8]) -> Result<Vec<Link>, ChainError> {
         let fault = |fault: String| ChainError::Line { line: at, fault };
         let envelope = Envelope::parse(line).map_err(|error| fault(error.to_string()))?;
         if envelope.payload_type != CHAIN_PAYLOAD {
-            return Err(fault("it is no trust policy".to_owned()));
+            return Err(fault("it is not a trust policy".to_owned()));
         }
         if envelope.payload.len() as u64 > MAX_POLICY_BYTES {
             return Err(fault("the policy is too large".to_owned()));
         }
         let text = std::str::from_utf8(&envelope.payload)
-            .map_err(|_| fault("the policy is no UTF-8 text".to_owned()))?;
+            .map_err(|_| fault("the policy is not UTF-8 text".to_owned()))?;
         let policy =
             Policy::parse(text).map_err(|source| ChainError::Policy { line: at, source })?;
         links.push(Link {
@@ -134,9 +134,9 @@ pub fn read_chain(bytes: &[u8]) -> Result<Vec<Link>, ChainError> {
     Ok(links)
 }
 
-/// Goes from a policy that is believed to the newest one that the chain proves; versions up to
-/// its own are passed over. Gives nothing where the chain has no newer one. Signers of a root count as
-/// they do for anything else: `now`, or at the time that an authority of the same policy stamped.
+/// Follows the chain from a trusted policy to the newest one that it proves, skipping versions up
+/// to the start's own. Returns `None` if the chain has no newer one. Signers of a root count as
+/// they do elsewhere: now, or at the time stamped by an authority of the same policy.
 ///
 /// # Errors
 /// When the next version is missing, or not signed by both roots.
@@ -166,7 +166,7 @@ pub fn follow_chain(
     Ok(newest)
 }
 
-/// Why a key may not change a policy now; none if it may.
+/// Returns why a key may not change a policy now; `None` if it may.
 pub fn not_of_root(policy: &Policy, key: &PublicKey, now: i64) -> Option<String> {
     let version = policy.version;
     if policy.denied_keys.contains_key(&key.id()) {
@@ -224,7 +224,7 @@ fn check_threshold(
     })
 }
 
-/// The times that authorities vouch for.
+/// Returns the times that authorities vouch for.
 fn stamped(signature: &EnvelopeSignature, anchors: &Anchors, budget: &mut Budget) -> Vec<i64> {
     let tokens = signature.timestamps.iter();
     let tokens = tokens.filter_map(|token| Token::parse(token).ok());

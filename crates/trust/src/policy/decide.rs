@@ -1,4 +1,4 @@
-//! The decision: which line of a policy accepts or refuses one thing, and why.
+//! The decision: which line of a policy accepts or refuses a unit, and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,36 +14,37 @@ use crate::check::{Checked, Signatory, is_proved};
 use crate::predicate::RUN_PREDICATE;
 use crate::statement::Target;
 
-/// Why something that breaks its format's rules is not trusted.
+/// Why a unit that breaks its format's rules is not trusted.
 const NOT_INTACT: &str = "it is not intact, so no signature covers it";
 
-/// Why a signature on a redacted copy does not count if digests are denied.
+/// Why a signature on a redacted copy does not count if the policy denies digests.
 const NO_ORIGINAL: &str = "its statement does not name what the copy was made from, \
                            which `[deny] digests` may deny";
 
-/// What is asked about.
+/// The facts that a policy decides about.
 #[derive(Clone, Debug, Default)]
 pub struct Question {
     /// The format's name.
     pub format: String,
-    /// The format of what was sealed, if this is a redacted copy of it.
+    /// The format of the original, if this is a redacted copy.
     pub original: Option<String>,
-    /// The engine's code, where there is one.
+    /// The engine's code, if there is one.
     pub engine: Option<String>,
-    /// How the run ended, where the format says.
+    /// How the run ended, if the format says so.
     pub outcome: Option<String>,
-    /// Where it is.
+    /// The unit's place.
     pub place: Place,
-    /// Whether every rule of the format holds.
+    /// Whether the unit follows every rule of its format.
     pub is_intact: bool,
-    /// Now, in milliseconds since 1970: for keys that expire and signatures without a timestamp.
+    /// The current time in milliseconds since 1970, for keys that expire and signatures without a
+    /// timestamp.
     pub now: i64,
 }
 
-/// One thing that was looked at on the way to a decision.
+/// One step on the way to a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// The line of the policy that it is about, from 1.
+    /// The line of the policy, from 1.
     pub line: usize,
     /// What was found there.
     pub text: String,
@@ -56,16 +57,16 @@ pub struct Decision {
     pub is_trusted: bool,
     /// The line that decided.
     pub line: Option<usize>,
-    /// The rule that stands there.
+    /// The rule in that line.
     pub rule: Option<String>,
     /// The decision in a sentence, for people.
     pub reason: String,
-    /// Every line that was looked at on the way, in order.
+    /// Every line that was looked at, in order.
     pub steps: Vec<Step>,
 }
 
 impl Decision {
-    /// What a verdict says of it.
+    /// Returns what a verdict says about it.
     pub fn to_note(&self, policy: &str) -> TrustNote {
         TrustNote {
             is_trusted: self.is_trusted,
@@ -77,7 +78,7 @@ impl Decision {
     }
 }
 
-/// Decides about `target`, of which `question` says what it is, with these signatures.
+/// Decides whether to trust `target`, described by `question`, with these signatures.
 pub fn decide(
     policy: &Policy,
     question: &Question,
@@ -106,15 +107,15 @@ pub fn decide(
     }
     let mut rule = None;
     for candidate in &policy.rules {
-        let text = match mismatch(candidate, question, target.withheld.is_some()) {
+        let text = match rule_fits(candidate, question, target.withheld.is_some()) {
             Fit::Yes => {
                 rule = Some(candidate);
                 break;
             }
-            Fit::No(because) => format!("{} does not apply: {because}", shown(candidate)),
-            // A laxer rule further down must not decide in its place.
+            Fit::No(because) => format!("{} does not apply: {because}", describe(candidate)),
+            // A laxer rule further down must not decide instead.
             Fit::Unclear(why) => {
-                let reason = format!("{} cannot be applied: {why}", shown(candidate));
+                let reason = format!("{} cannot be applied: {why}", describe(candidate));
                 return refuse(Some(candidate.line), reason, steps);
             }
         };
@@ -124,11 +125,15 @@ pub fn decide(
         });
     }
     let Some(rule) = rule else {
-        return refuse(None, "no rule of the policy is for this".to_owned(), steps);
+        return refuse(
+            None,
+            "no rule of the policy applies to this".to_owned(),
+            steps,
+        );
     };
     steps.push(Step {
         line: rule.line,
-        text: format!("{} applies", shown(rule)),
+        text: format!("{} applies", describe(rule)),
     });
     let needs_original = target.withheld.is_some() && !policy.denied_digests.is_empty();
     let signatures: Vec<_> = signatures
@@ -151,21 +156,21 @@ pub fn decide(
     Decision {
         is_trusted,
         line: Some(line),
-        rule: Some(shown(rule)),
+        rule: Some(describe(rule)),
         reason,
         steps,
     }
 }
 
-fn shown(rule: &Rule) -> String {
+fn describe(rule: &Rule) -> String {
     match &rule.name {
         Some(name) => format!("rule `{name}`"),
         None => format!("the rule in line {}", rule.line),
     }
 }
 
-/// A digest of the target that is denied. The statement by which a signature counts for a redacted copy
-/// names what the copy was made from: the copy is denied with it.
+/// Returns a digest of the target that is denied. A statement that counts for a redacted copy names
+/// the original: if the original is denied, so is the copy.
 fn denied_digest(
     policy: &Policy,
     target: &Target,
@@ -202,9 +207,9 @@ fn denied_digest(
         })
 }
 
-/// Whether a rule is for this. A rule for something is for its redacted copies too: withholding a part of it must
-/// not lead to a laxer rule.
-fn mismatch(rule: &Rule, question: &Question, is_copy: bool) -> Fit {
+/// Returns whether a rule applies. A rule for a unit applies to its redacted copies too:
+/// withholding a part must not lead to a laxer rule.
+fn rule_fits(rule: &Rule, question: &Question, is_copy: bool) -> Fit {
     let original = question.original.as_ref().filter(|_| is_copy);
     let mut formats = [Some(&question.format), original].into_iter().flatten();
     if !rule.formats.is_empty() && !formats.any(|format| rule.formats.contains(format)) {
@@ -249,7 +254,8 @@ fn meets(
     signatures: &[(&Checked, bool)],
     steps: &mut Vec<Step>,
 ) -> (bool, String) {
-    // Signers, not signatures: a name counts once however often and with however many keys.
+    // Signers are counted, not signatures: a name counts once, with however many signatures and
+    // keys.
     let mut counted: BTreeSet<&str> = BTreeSet::new();
     let mut refused: BTreeMap<String, String> = BTreeMap::new();
     for (signature, lacks_original) in signatures {
@@ -294,7 +300,7 @@ fn meets(
 
 type NotCounted = (Option<usize>, String);
 
-/// Whose signature it is, if it counts; otherwise the line that says so and why.
+/// Returns whose signature it is, if it counts; otherwise the line that refuses it and why.
 fn counts<'p>(
     policy: &'p Policy,
     requirement: &Requirement,
@@ -318,7 +324,10 @@ fn counts<'p>(
     });
     let signer = signer.ok_or_else(|| (None, "signed by an unknown key".to_owned()))?;
     if !requirement.signers.contains(&signer.name) {
-        return Err((None, format!("`{}` is not asked here", signer.name)));
+        return Err((
+            None,
+            format!("`{}` is not among the signers asked for", signer.name),
+        ));
     }
     if requirement.needs_timestamp && signature.proven_times.is_empty() {
         let fault = signature
@@ -327,8 +336,8 @@ fn counts<'p>(
             .iter()
             .find_map(|time| time.fault.clone());
         let because = fault.map_or_else(
-            || "no timestamp of an authority is on it".to_owned(),
-            |fault| format!("its timestamp is not believed: {fault}"),
+            || "it has no timestamp of an authority".to_owned(),
+            |fault| format!("its timestamp is not trusted: {fault}"),
         );
         return Err((None, because));
     }
@@ -345,18 +354,23 @@ fn counts<'p>(
             format!("`{}`", said.escape_debug())
         });
         let asked = requirement.meanings.join("` or `");
-        return Err((None, format!("it means {said}, asked is `{asked}`")));
+        return Err((
+            None,
+            format!("it means {said}, the rule asks for `{asked}`"),
+        ));
     }
     Ok(signer)
 }
 
-/// Without a list of predicates, our own counts, and signatures that carry none.
+/// Checks the type of the predicate. Without a list of types, our own counts, and so do signatures
+/// without a statement.
 fn check_predicate(requirement: &Requirement, signature: &Checked) -> Result<(), NotCounted> {
     let kind = signature.predicate.as_deref();
     let named = &requirement.predicates;
-    let is_accepted = match named.is_empty() {
-        true => kind.is_none_or(|kind| kind == RUN_PREDICATE),
-        false => named.iter().any(|named| named == kind.unwrap_or(PLAIN)),
+    let is_accepted = if named.is_empty() {
+        kind.is_none_or(|kind| kind == RUN_PREDICATE)
+    } else {
+        named.iter().any(|named| named == kind.unwrap_or(PLAIN))
     };
     if is_accepted {
         return Ok(());
@@ -371,8 +385,8 @@ fn check_predicate(requirement: &Requirement, signature: &Checked) -> Result<(),
     Err((None, because))
 }
 
-/// The time of a signature and whose word that is. The signer's counts for nothing: an authority's does, and
-/// otherwise now.
+/// Returns the time of a signature and how it is known: stamped by an authority, or else now. The
+/// signer's own word counts for nothing.
 pub(super) fn time_of(proven: &[i64], now: i64) -> (i64, &'static str) {
     match proven.iter().min() {
         Some(time) => (*time, "when it was stamped"),
@@ -380,7 +394,7 @@ pub(super) fn time_of(proven: &[i64], now: i64) -> (i64, &'static str) {
     }
 }
 
-/// Whether a signer counts at a time; if not, why.
+/// Checks that a signer counts at a time; otherwise says why not.
 pub(super) fn check_time(signer: &Signer, time: i64, whose: &str) -> Result<(), String> {
     let shown = |time| format_utc(time).unwrap_or_default();
     let name = signer.name.escape_debug();

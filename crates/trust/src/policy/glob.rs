@@ -1,10 +1,10 @@
 //! Patterns of selectors: `*` within one segment of a path, `**` across them, `?` one character.
 
-/// Whether `text` fits `pattern` as a whole.
+/// Returns whether `pattern` matches all of `text`.
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
-    // Which lengths of the text the pattern so far can end at.
+    // The lengths of the text at which the pattern so far can end.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     let mut at = 0;
@@ -15,8 +15,8 @@ pub fn matches(pattern: &str, text: &str) -> bool {
         for length in 0..=text.len() {
             let before = length.checked_sub(1);
             next[length] = if is_star {
-                let goes_on = |before: usize| next[before] && (crosses || text[before] != '/');
-                reached[length] || before.is_some_and(goes_on)
+                let extends_star = |before: usize| next[before] && (crosses || text[before] != '/');
+                reached[length] || before.is_some_and(extends_star)
             } else {
                 let fits = |before: usize| {
                     let character = text[before];
@@ -36,7 +36,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn pattern_matches_whole_texts_and_stars_stay_in_a_segment() {
+    fn pattern_matches_whole_text_and_star_stays_in_a_segment() {
         for (pattern, text, expected) in [
             ("run-bundle", "run-bundle", true),
             ("run", "run-bundle", false),

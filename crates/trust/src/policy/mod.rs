@@ -1,8 +1,8 @@
-//! Trust policies: one TOML file a person can read, and the decision about one thing.
+//! Trust policies: one TOML file a person can read, and the decision about one unit.
 //!
-//! Closed by default: what no rule accepts is refused; unknown members, two names for one key,
-//! and thresholds that nobody can reach are faults of the policy, not of the thing. The first rule
-//! whose selectors fit decides. docs/trust.md is the reference.
+//! Closed by default: what no rule accepts is refused. Unknown members, two names for one key and
+//! unreachable thresholds are faults of the policy, not of the unit. The first rule whose selectors
+//! match decides. docs/trust.md is the reference.
 
 mod chain;
 mod decide;

@@ -1,4 +1,4 @@
-//! A policy, read from its TOML and found sound.
+//! Reads a policy from TOML and checks it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -17,17 +17,17 @@ use crate::keys::{KeyId, PublicKey};
 use crate::limits::{MAX_POLICY_BYTES, MAX_RULES, MAX_SIGNERS};
 use crate::timestamp::Anchors;
 
-/// The version of the file's format.
+/// The version of the file format.
 const FORMAT_VERSION: u32 = 1;
 
-/// The word for signatures without a statement, among the types of predicates.
+/// The word that stands for signatures without a statement in a list of predicate types.
 pub const PLAIN: &str = "plain";
 
-/// Why a text is no policy.
+/// Why a text is not a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {fault}")]
 pub struct PolicyError {
-    /// Where, from 1.
+    /// The line, from 1.
     pub line: usize,
     /// What is wrong there.
     pub fault: String,
@@ -40,29 +40,29 @@ impl PolicyError {
     }
 }
 
-/// Somebody that a certificate names.
+/// A certificate's subject and issuer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// A pattern for the certificate's subject.
     pub identity: String,
-    /// Who must have vouched for it.
+    /// Who must have vouched for the subject.
     pub issuer: String,
 }
 
-/// Somebody whose signatures count.
+/// A person or machine whose signatures count.
 #[derive(Clone, Debug)]
 pub struct Signer {
     /// Their name in the policy.
     pub name: String,
-    /// The keys that stand for the signer.
+    /// The signer's keys.
     pub keys: Vec<PublicKey>,
-    /// The certificates that stand for the signer, where they are named.
+    /// The signer's certificates, if they are named.
     pub identity: Option<Identity>,
-    /// Milliseconds since 1970 from which on they count.
+    /// Milliseconds since 1970 from which on the signer counts.
     pub from: Option<i64>,
-    /// Milliseconds since 1970 from which on they no longer count.
+    /// Milliseconds since 1970 from which on the signer no longer counts.
     pub until: Option<i64>,
-    /// The line that they stand in.
+    /// Its line.
     pub line: usize,
 }
 
@@ -71,64 +71,64 @@ pub struct Signer {
 pub struct Requirement {
     /// Names of signers.
     pub signers: Vec<String>,
-    /// How many of them.
+    /// How many of them must sign.
     pub threshold: usize,
-    /// What their signatures must mean; anything where empty.
+    /// What their signatures must mean; anything if empty.
     pub meanings: Vec<String>,
-    /// The types of predicates that count, and [`PLAIN`] for signatures without a statement. Where empty,
-    /// our own predicate and signatures without a statement.
+    /// The predicate types that count, and [`PLAIN`] for signatures without a statement. If empty,
+    /// our own predicate and signatures without a statement count.
     pub predicates: Vec<String>,
     /// Whether an authority must vouch for the time.
     pub needs_timestamp: bool,
-    /// The line that it stands in.
+    /// Its line.
     pub line: usize,
 }
 
-/// For what, and who must have signed it.
+/// Selectors, and who must sign what they match.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// Its name, for people.
     pub name: Option<String>,
-    /// Names of formats; every one where empty.
+    /// Names of formats; any if empty.
     pub formats: Vec<String>,
     /// Patterns for the engine's code.
     pub engines: Vec<String>,
     /// Patterns for the outcome.
     pub outcomes: Vec<String>,
-    /// Patterns for where it is.
+    /// Patterns for the place.
     pub paths: Vec<String>,
     /// All of these must be met.
     pub requirements: Vec<Requirement>,
-    /// The line that it stands in.
+    /// Its line.
     pub line: usize,
 }
 
-/// A policy that was read and found sound.
+/// A policy that was read and checked.
 #[derive(Clone, Debug)]
 pub struct Policy {
     /// Its name, for people.
     pub name: Option<String>,
-    /// Counts up with every change that the chain carries.
+    /// A number that increases with every change in the chain.
     pub version: u64,
-    /// Milliseconds since 1970 from which on it decides nothing, with its line.
+    /// Milliseconds since 1970 from which on it decides nothing, and the line.
     pub expires: Option<(i64, usize)>,
     /// Who may change it.
     pub root: Option<Requirement>,
     /// Whose signatures count.
     pub signers: Vec<Signer>,
-    /// For what; the first that fits decides.
+    /// The rules; the first that applies decides.
     pub rules: Vec<Rule>,
     /// Keys that count for nothing, with their lines.
     pub denied_keys: BTreeMap<KeyId, usize>,
-    /// Digests of things that are refused whoever signed them, with their lines.
+    /// Digests that are refused whoever signed them, with their lines.
     pub denied_digests: BTreeMap<Digest, usize>,
     /// Roots of time stamping authorities.
     pub anchors: Anchors,
-    /// Sigstore's trusted root, as text, with its line.
+    /// Sigstore's trusted root as text, and its line.
     pub sigstore_root: Option<(String, usize)>,
 }
 
-/// From places in the text to lines.
+/// Maps offsets in the text to lines.
 struct Lines<'a>(&'a str);
 
 impl Lines<'_> {
@@ -167,11 +167,11 @@ impl Lines<'_> {
             if !known.contains(name.get_ref().as_str()) {
                 return Err(PolicyError::new(
                     at,
-                    format!("`{shown}` is no signer of this policy"),
+                    format!("`{shown}` is not a signer of this policy"),
                 ));
             }
             if !names.insert(name.get_ref().clone()) {
-                return Err(PolicyError::new(at, format!("`{shown}` is named twice")));
+                return Err(PolicyError::new(at, format!("duplicate signer `{shown}`")));
             }
         }
         let (count, at) = match threshold {
@@ -204,13 +204,12 @@ impl Lines<'_> {
     fn meanings(&self, written: &[Spanned<String>]) -> Result<Vec<String>, PolicyError> {
         let meanings = written.iter().map(|meaning| {
             let text = meaning.get_ref();
-            match is_refusal(text) {
-                true => {
-                    let shown = text.escape_debug();
-                    let fault = format!("`{shown}` refuses what is signed and never counts");
-                    Err(PolicyError::new(self.of(meaning), fault))
-                }
-                false => Ok(text.clone()),
+            if is_refusal(text) {
+                let shown = text.escape_debug();
+                let fault = format!("`{shown}` is a refusal, which never counts");
+                Err(PolicyError::new(self.of(meaning), fault))
+            } else {
+                Ok(text.clone())
             }
         });
         meanings.collect()
@@ -219,12 +218,11 @@ impl Lines<'_> {
     fn predicates(&self, written: &[Spanned<String>]) -> Result<Vec<String>, PolicyError> {
         let predicates = written.iter().map(|kind| {
             let text = kind.get_ref();
-            match text == PLAIN || text.contains("://") {
-                true => Ok(text.clone()),
-                false => {
-                    let fault = format!("expected the URI of a predicate's type, or `{PLAIN}`");
-                    Err(PolicyError::new(self.of(kind), fault))
-                }
+            if text == PLAIN || text.contains("://") {
+                Ok(text.clone())
+            } else {
+                let fault = format!("expected the URI of a predicate's type, or `{PLAIN}`");
+                Err(PolicyError::new(self.of(kind), fault))
             }
         });
         predicates.collect()
@@ -235,8 +233,8 @@ impl Policy {
     /// Reads a policy.
     ///
     /// # Errors
-    /// With the line that is wrong: broken TOML, an unknown member, a key that is none or stands
-    /// there twice, a threshold that cannot be reached.
+    /// The faulty line: broken TOML, an unknown member, an invalid or duplicate key, an unreachable
+    /// threshold.
     pub fn parse(text: &str) -> Result<Self, PolicyError> {
         if text.len() as u64 > MAX_POLICY_BYTES {
             let fault = format!("the policy is larger than {MAX_POLICY_BYTES} bytes");
@@ -254,7 +252,7 @@ impl Policy {
         if *file.version.get_ref() == 0 {
             return Err(PolicyError::new(
                 lines.of(&file.version),
-                "versions count from 1",
+                "versions start at 1",
             ));
         }
         let signers = read_signers(&lines, &file)?;
@@ -265,7 +263,7 @@ impl Policy {
             Some(root) => {
                 let (text, line) = (root.get_ref(), lines.of(root));
                 if !text.meanings.is_empty() || !text.predicates.is_empty() || text.timestamp {
-                    let fault = "the root takes `signers` and `threshold` alone";
+                    let fault = "the root takes only `signers` and `threshold`";
                     return Err(PolicyError::new(line, fault));
                 }
                 Some(lines.requirement(line, &text.signers, &text.threshold, &known)?)
@@ -297,7 +295,7 @@ impl Policy {
         })
     }
 
-    /// Its keys with the names that they go by.
+    /// Returns its keys with their names.
     pub fn keys(&self) -> Vec<(PublicKey, String)> {
         let signers = self.signers.iter();
         signers
@@ -310,7 +308,7 @@ impl Policy {
             .collect()
     }
 
-    /// The signer of this name.
+    /// Returns the signer with this name.
     pub fn signer(&self, name: &str) -> Option<&Signer> {
         self.signers.iter().find(|signer| signer.name == name)
     }
@@ -342,13 +340,13 @@ fn read_signers(lines: &Lines<'_>, file: &FileText) -> Result<Vec<Signer>, Polic
     let (mut names, mut keys) = (BTreeSet::new(), BTreeMap::new());
     for signer in &signers {
         if !names.insert(signer.name.clone()) {
-            let fault = format!("signer `{}` appears twice", signer.name.escape_debug());
+            let fault = format!("duplicate signer `{}`", signer.name.escape_debug());
             return Err(PolicyError::new(signer.line, fault));
         }
         for key in &signer.keys {
-            // One key in two encodings would be two of a threshold.
+            // One key in two encodings would count twice towards a threshold.
             if let Some(other) = keys.insert(key.id(), signer.name.clone()) {
-                let fault = format!("the key is already that of `{}`", other.escape_debug());
+                let fault = format!("the key already belongs to `{}`", other.escape_debug());
                 return Err(PolicyError::new(signer.line, fault));
             }
         }
@@ -361,7 +359,7 @@ fn read_signer(lines: &Lines<'_>, entry: &Spanned<SignerText>) -> Result<Signer,
     let line = lines.of(&text.name);
     let name = text.name.get_ref();
     if name.is_empty() || name.chars().any(char::is_control) {
-        return Err(PolicyError::new(line, "a name is a line of text"));
+        return Err(PolicyError::new(line, "a name must be one line of text"));
     }
     let mut keys = Vec::new();
     for key in text.key.iter().chain(&text.keys) {
@@ -378,7 +376,7 @@ fn read_signer(lines: &Lines<'_>, entry: &Spanned<SignerText>) -> Result<Signer,
         _ => {
             return Err(PolicyError::new(
                 line,
-                "`identity` and `issuer` go together",
+                "`identity` and `issuer` must be given together",
             ));
         }
     };
@@ -419,7 +417,7 @@ fn read_rules(
         for format in &text.formats {
             let name = format.get_ref();
             if !Format::ALL.iter().any(|known| known.name() == name) {
-                let fault = format!("`{}` is no format", name.escape_debug());
+                let fault = format!("`{}` is not a format", name.escape_debug());
                 return Err(PolicyError::new(lines.of(format), fault));
             }
             formats.push(name.clone());
@@ -456,12 +454,12 @@ fn read_denied(lines: &Lines<'_>, deny: &DenyText) -> Result<Denied, PolicyError
     let (mut keys, mut digests) = (BTreeMap::new(), BTreeMap::new());
     for entry in &deny.keys {
         let (text, line) = (entry.get_ref(), lines.of(entry));
-        // 64 hex digits are the id that verdicts show; an ed25519 key in hex has as many digits,
-        // so both readings are denied.
+        // 64 hex digits may be the id that verdicts show or an ed25519 key in hex, so both readings
+        // are denied.
         let id = KeyId::parse(text);
         let key = PublicKey::parse(text).ok().map(|key| key.id());
         if id.is_none() && key.is_none() {
-            return Err(PolicyError::new(line, "expected a key or the id of one"));
+            return Err(PolicyError::new(line, "expected a key or a key's id"));
         }
         keys.extend(id.into_iter().chain(key).map(|id| (id, line)));
     }

@@ -1,35 +1,36 @@
-//! Where something is, as the `paths` of a policy see it.
+//! The place of a unit, as the `paths` of a policy see it.
 //!
-//! A path is compared by the place that it leads to, never by its spelling on a command line. Relative
-//! patterns are for what is below the policy's folder, patterns with `/` or a scheme at their beginning for
-//! whole paths and addresses. What is in an archive is where the archive is: names inside were chosen by
-//! whoever made it, and choose no rule.
+//! Paths are compared by the place that they lead to, never by their spelling on a command line.
+//! Relative patterns match paths below the policy's folder; patterns that begin with `/` or a
+//! scheme match whole paths and addresses. A unit in an archive has the archive's place: whoever
+//! made the archive chose the names inside, so those select no rule.
 
 use super::glob::matches;
 
-/// Where something is.
+/// The place of a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// The path from the policy's folder, without `.`, `..` and links; none if it is not below that folder.
+    /// The path from the policy's folder, without `.`, `..` and links; `None` if it is not below
+    /// that folder.
     pub relative: Option<String>,
-    /// The whole path or address, without `.`, `..` and links; none if it has none.
+    /// The whole path or address, without `.`, `..` and links; `None` if there is none.
     pub absolute: Option<String>,
     /// The name inside the archive, if it is in one.
     pub inside: Option<String>,
 }
 
-/// Whether a rule or a pattern is for something.
+/// Whether a rule or a pattern applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
     Yes,
-    /// It is not; why.
+    /// It does not; why.
     No(String),
-    /// It cannot be told; why.
+    /// It cannot be decided; why.
     Unclear(String),
 }
 
 impl Place {
-    /// What is at this path below the policy's folder.
+    /// Makes the place at this path below the policy's folder.
     pub fn below(relative: &str) -> Self {
         Self {
             relative: Some(relative.to_owned()),
@@ -37,7 +38,8 @@ impl Place {
         }
     }
 
-    /// Whether any of these patterns is for it. One that cannot be applied is never passed over.
+    /// Returns whether any of these patterns matches. A pattern that cannot be applied is never
+    /// skipped.
     pub(super) fn fits(&self, patterns: &[String]) -> Fit {
         let mut all = Fit::No(format!("its path is `{}`", self.shown().escape_debug()));
         for pattern in patterns {
@@ -76,15 +78,16 @@ impl Place {
             format!("{outer}/{inside}"),
             format!("{outer}!/{inside}"),
         ];
-        match spelled.iter().any(|path| matches(pattern, path)) {
-            true => Fit::Unclear(format!(
-                "its name inside an archive fits `{shown}`, and such names choose no rule: unpack it"
-            )),
-            false => Fit::No(String::new()),
+        if spelled.iter().any(|path| matches(pattern, path)) {
+            Fit::Unclear(format!(
+                "its name inside an archive matches `{shown}`, but such names select no rule: unpack it"
+            ))
+        } else {
+            Fit::No(String::new())
         }
     }
 
-    /// The place as reasons show it.
+    /// Returns the place as reasons show it.
     fn shown(&self) -> &str {
         let outer = self.relative.as_deref().or(self.absolute.as_deref());
         outer.unwrap_or("not known")
@@ -96,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pattern_that_cannot_be_applied_is_not_passed_over() {
+    fn pattern_that_cannot_be_applied_is_unclear() {
         let below = Place::below("prod/r");
         let fits = |place: &Place, pattern: &str| place.fits(&[pattern.to_owned()]);
         assert_eq!(fits(&below, "prod/**"), Fit::Yes);
@@ -112,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn name_inside_an_archive_chooses_no_rule() {
+    fn name_inside_archive_selects_no_rule() {
         let inside = Place {
             relative: Some("in/a.zip".to_owned()),
             inside: Some("prod/r".to_owned()),

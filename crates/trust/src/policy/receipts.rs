@@ -1,15 +1,15 @@
-//! The receipts' trust policy (document 001) as a policy of this kind.
+//! Converts the receipts' trust policy (document 001) to a policy of this kind.
 
 use runseal_core::canon::Node;
 use runseal_core::formats::receipt::trust::{PolicyError, TrustPolicy};
 
-/// The text of a policy that trusts the enabled validators of a receipts' policy, each for
+/// Returns the text of a policy that trusts the enabled validators of a receipts' policy, each for
 /// receipts.
 ///
 /// # Errors
-/// When `root` is no receipts' policy.
+/// When `root` is not a receipts' policy.
 pub fn from_receipt_policy(root: Node<'_>) -> Result<String, PolicyError> {
-    // Read strictly first: what does not hold there is not carried over.
+    // Read strictly first: an invalid policy is not converted.
     TrustPolicy::parse(root)?;
     let mut text = String::from("runseal-trust = 1\nversion = 1\n");
     let mut names = Vec::new();
@@ -36,7 +36,7 @@ pub fn from_receipt_policy(root: Node<'_>) -> Result<String, PolicyError> {
     Ok(text)
 }
 
-/// A basic string of TOML.
+/// Formats a basic string of TOML.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for character in text.chars() {

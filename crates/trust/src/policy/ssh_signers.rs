@@ -1,8 +1,7 @@
-//! OpenSSH's allowed signers: `principals [options] keytype base64 [comment]`, a line each.
+//! OpenSSH's allowed signers: lines of `principals [options] keytype base64 [comment]`.
 //!
-//! Lines are read as `ssh-keygen -Y verify` reads them. What has no meaning here is refused: patterns as
-//! principals, because rules name people and no pattern is one; certificate authorities; options that are
-//! not known.
+//! Lines are read as `ssh-keygen -Y verify` reads them. What has no meaning here is refused:
+//! patterns as principals, because rules name signers; certificate authorities; unknown options.
 
 use runseal_core::timestamp::parse_utc;
 
@@ -16,17 +15,17 @@ pub struct AllowedSigner {
     pub name: String,
     /// The key of the line.
     pub key: PublicKey,
-    /// Milliseconds since 1970.
+    /// The start of validity, in milliseconds since 1970.
     pub from: Option<i64>,
-    /// Milliseconds since 1970.
+    /// The end of validity, in milliseconds since 1970.
     pub until: Option<i64>,
 }
 
-/// Reads the lines; `line` is where the text begins in its file. Lines for other namespaces than
-/// ours are passed over; certificate authorities are refused.
+/// Reads the lines; `line` is where the text begins in its file. Lines for namespaces other than
+/// ours are skipped; certificate authorities are refused.
 ///
 /// # Errors
-/// When a line is none of theirs.
+/// The first malformed line.
 pub fn parse_allowed_signers(text: &str, line: usize) -> Result<Vec<AllowedSigner>, PolicyError> {
     let mut found = Vec::new();
     for (at, text) in text.lines().enumerate() {
@@ -70,14 +69,14 @@ fn parse_line(text: &str) -> Result<Option<AllowedSigner>, String> {
     Ok(is_ours.then_some(signer))
 }
 
-/// The first of the principals. All of them must be names: a pattern is nobody that a rule could name.
+/// Returns the first of the principals. All of them must be names: a rule cannot name a pattern.
 fn parse_principals(word: &str) -> Result<&str, String> {
     let inside = word
         .strip_prefix('"')
         .and_then(|word| word.strip_suffix('"'));
     let list = inside.unwrap_or(word);
     if list.contains('"') {
-        return Err("a quote within the principals".to_owned());
+        return Err("unexpected quote in the principals".to_owned());
     }
     let mut names = list.split(',');
     if let Some(pattern) = names.find(|name| name.is_empty() || name.contains(['!', '*', '?'])) {
@@ -89,7 +88,7 @@ fn parse_principals(word: &str) -> Result<&str, String> {
     Ok(list.split(',').next().unwrap_or_default())
 }
 
-/// Reads the options into `signer`; gives whether the line is for our namespace.
+/// Reads the options into `signer`. Returns whether the line is for our namespace.
 fn parse_options(options: &str, signer: &mut AllowedSigner) -> Result<bool, String> {
     let mut namespaces = None;
     if options.is_empty() {
@@ -112,12 +111,12 @@ fn parse_options(options: &str, signer: &mut AllowedSigner) -> Result<bool, Stri
             "valid-after" => signer.from.replace(parse_time(quoted()?)?).is_none(),
             "valid-before" => signer.until.replace(parse_time(quoted()?)?).is_none(),
             "cert-authority" => {
-                return Err("certificate authorities of SSH are not known here".to_owned());
+                return Err("SSH certificate authorities are not supported".to_owned());
             }
             _ => return Err(format!("unknown option `{shown}`")),
         };
         if !is_new {
-            return Err(format!("the option `{name}` appears twice"));
+            return Err(format!("duplicate option `{name}`"));
         }
     }
     if let (Some(from), Some(until)) = (signer.from, signer.until)
@@ -128,7 +127,7 @@ fn parse_options(options: &str, signer: &mut AllowedSigner) -> Result<bool, Stri
     Ok(namespaces.is_none_or(|list| matches_list(list, sshsig::NAMESPACE)))
 }
 
-/// OpenSSH's pattern lists: any pattern must match, and none with `!` in front may.
+/// Matches OpenSSH's pattern lists: one pattern must match, and none with a leading `!` may.
 fn matches_list(list: &str, text: &str) -> bool {
     let mut is_matched = false;
     for pattern in list.split(',') {
@@ -141,9 +140,9 @@ fn matches_list(list: &str, text: &str) -> bool {
     is_matched
 }
 
-/// OpenSSH's patterns: `*` is any text, `?` any character, and letters are told from capitals.
+/// Matches OpenSSH's patterns: `*` is any text, `?` any character, and case matters.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
-    // Which lengths of the text the pattern so far can end at.
+    // The lengths of the text at which the pattern so far can end.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     for wanted in pattern.bytes() {
@@ -162,7 +161,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
     reached[text.len()]
 }
 
-/// Words that spaces part, where quotes keep spaces together.
+/// Splits words at spaces, except inside quotes.
 fn split_words(text: &str) -> Vec<&str> {
     let words = split_outside_quotes(text, |character| character == ' ' || character == '\t');
     words.into_iter().filter(|word| !word.is_empty()).collect()
@@ -177,10 +176,10 @@ fn split_outside_quotes(text: &str, parts: impl Fn(char) -> bool) -> Vec<&str> {
     split.collect()
 }
 
-/// `YYYYMMDD[HHMM[SS]][Z]`; taken as UTC, which a verdict that is the same everywhere needs.
+/// Reads `YYYYMMDD[HHMM[SS]][Z]`, always as UTC, so that the verdict is the same everywhere.
 fn parse_time(text: &str) -> Result<i64, String> {
     let digits = text.strip_suffix('Z').unwrap_or(text);
-    let fault = || format!("`{}` is no time such as 20260101Z", text.escape_debug());
+    let fault = || format!("`{}` is not a time such as 20260101Z", text.escape_debug());
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) || ![8, 12, 14].contains(&digits.len()) {
         return Err(fault());
     }
@@ -203,8 +202,8 @@ mod tests {
     use super::matches_list;
 
     #[test]
-    fn pattern_lists_are_those_of_openssh() {
-        // Each was asked of `ssh-keygen -Y verify -n runseal` as well.
+    fn pattern_lists_match_like_openssh() {
+        // Each was also tried with `ssh-keygen -Y verify -n runseal`.
         for (list, expected) in [
             ("runseal", true),
             ("git,runseal", true),

@@ -14,7 +14,7 @@ use super::token::TimeError;
 use crate::budget::{Budget, Exhausted};
 use crate::limits::MAX_CERTIFICATES;
 
-/// A hash that signatures may be over.
+/// The hash algorithm of a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HashAlgorithm {
     Sha256,
@@ -23,7 +23,7 @@ pub enum HashAlgorithm {
 }
 
 impl HashAlgorithm {
-    /// By its object identifier.
+    /// Finds the algorithm by its object identifier.
     pub fn by_oid(oid: &str) -> Option<Self> {
         match oid {
             "2.16.840.1.101.3.4.2.1" => Some(Self::Sha256),
@@ -42,20 +42,20 @@ impl HashAlgorithm {
     }
 }
 
-/// How a signature was made; the hash is in the algorithm or said elsewhere.
+/// Returns the hash of a signature algorithm, which names it or leaves it to `elsewhere`.
 pub fn hash_of_signature(oid: &str, elsewhere: Option<HashAlgorithm>) -> Option<HashAlgorithm> {
     match oid {
         "1.2.840.113549.1.1.11" | "1.2.840.10045.4.3.2" => Some(HashAlgorithm::Sha256),
         "1.2.840.113549.1.1.12" | "1.2.840.10045.4.3.3" => Some(HashAlgorithm::Sha384),
         "1.2.840.113549.1.1.13" | "1.2.840.10045.4.3.4" => Some(HashAlgorithm::Sha512),
-        // RSA and ECDSA keys named alone, and Ed25519, which hashes by itself.
+        // Plain RSA and ECDSA keys name no hash; Ed25519 does its own hashing.
         "1.2.840.113549.1.1.1" | "1.2.840.10045.2.1" => elsewhere,
         "1.3.101.112" => Some(elsewhere.unwrap_or(HashAlgorithm::Sha512)),
         _ => None,
     }
 }
 
-/// Whether `signature` over `message` is the key's (SubjectPublicKeyInfo in DER).
+/// Returns whether `signature` over `message` is by the key (SubjectPublicKeyInfo in DER).
 pub fn verifies(key_der: &[u8], hash: HashAlgorithm, message: &[u8], signature: &[u8]) -> bool {
     if let Ok(key) = p256::ecdsa::VerifyingKey::from_public_key_der(key_der) {
         let signature = p256::ecdsa::DerSignature::from_bytes(signature);
@@ -88,9 +88,9 @@ fn rsa_padding(hash: HashAlgorithm) -> rsa::Pkcs1v15Sign {
     }
 }
 
-/// Extensions that are obeyed, or that only narrow what nobody asks here: key usage, alternative
-/// names, basic constraints, policies, extended key usage.
-const OBEYED: [&str; 5] = [
+/// Critical extensions that are respected, or that restrict only uses that do not occur here: key
+/// usage, alternative names, basic constraints, policies, extended key usage.
+const KNOWN_EXTENSIONS: [&str; 5] = [
     "2.5.29.15",
     "2.5.29.17",
     "2.5.29.19",
@@ -100,7 +100,7 @@ const OBEYED: [&str; 5] = [
 
 /// A certificate with its exact bytes.
 #[derive(Clone, Debug)]
-pub struct Held {
+pub struct ParsedCertificate {
     pub der: Vec<u8>,
     pub parsed: Certificate,
     /// The part that its issuer signed.
@@ -108,7 +108,7 @@ pub struct Held {
     key: Vec<u8>,
 }
 
-impl Held {
+impl ParsedCertificate {
     /// Reads a certificate.
     pub fn parse(der: &[u8]) -> Option<Self> {
         let parsed = Certificate::from_der(der).ok()?;
@@ -123,12 +123,12 @@ impl Held {
         })
     }
 
-    /// Its key as SubjectPublicKeyInfo.
+    /// Returns its key as SubjectPublicKeyInfo.
     pub fn key(&self) -> &[u8] {
         &self.key
     }
 
-    /// Who it is for, as X.500 writes it.
+    /// Returns its subject, as X.500 writes it.
     pub fn subject(&self) -> String {
         self.parsed.tbs_certificate().subject().to_string()
     }
@@ -142,7 +142,8 @@ impl Held {
         (from..=until).contains(&seconds)
     }
 
-    /// Whether `issuer` signed it. Names are compared first; only what may be true is paid for.
+    /// Returns whether `issuer` signed it. Names are compared first, so only plausible issuers are
+    /// paid for.
     fn is_issued_by(&self, issuer: &Self, budget: &mut Budget) -> Result<bool, Exhausted> {
         let (mine, theirs) = (
             self.parsed.tbs_certificate(),
@@ -161,7 +162,7 @@ impl Held {
         Ok(verifies(&issuer.key, hash, &self.signed, signature))
     }
 
-    /// Whether it may issue certificates, with `below` certificates of authorities under it.
+    /// Returns whether it may issue certificates, with `below` authority certificates under it.
     fn may_issue(&self, below: usize) -> bool {
         let certificate = self.parsed.tbs_certificate();
         let is_authority = match certificate.get_extension::<BasicConstraints>() {
@@ -176,20 +177,21 @@ impl Held {
             Ok(None) => true,
             Err(_) => false,
         };
-        is_authority && may_sign && !self.has_unknown_demands()
+        is_authority && may_sign && !self.has_unknown_critical_extension()
     }
 
-    /// Whether it has critical extensions that are not obeyed here (RFC 5280, 4.2).
-    fn has_unknown_demands(&self) -> bool {
+    /// Returns whether it has critical extensions that are not respected here (RFC 5280, 4.2).
+    fn has_unknown_critical_extension(&self) -> bool {
         let extensions = self.parsed.tbs_certificate().extensions();
         let mut extensions = extensions.into_iter().flatten();
         extensions.any(|extension| {
             let oid = extension.extn_id.to_string();
-            extension.critical && !OBEYED.contains(&oid.as_str())
+            extension.critical && !KNOWN_EXTENSIONS.contains(&oid.as_str())
         })
     }
 
-    /// Whether it is for time stamping, for that alone, and says so critically (RFC 3161, 2.3).
+    /// Returns whether its extended key usage is critical and allows time stamping alone (RFC 3161,
+    /// 2.3).
     pub fn is_for_time_stamping(&self) -> bool {
         let usage = self
             .parsed
@@ -201,14 +203,14 @@ impl Held {
             Err(_) => false,
         };
         may_sign
-            && !self.has_unknown_demands()
+            && !self.has_unknown_critical_extension()
             && matches!(usage, Ok(Some((true, usage)))
             if matches!(&usage.0[..], [one] if one.to_string() == "1.3.6.1.5.5.7.3.8"))
     }
 }
 
-/// The key of a certificate's signed part: the element after version, serial number, algorithm,
-/// issuer, validity and subject.
+/// Returns the key of a certificate's signed part: the element after version, serial number,
+/// algorithm, issuer, validity and subject.
 fn find_key(signed: &[u8]) -> Option<Vec<u8>> {
     let mut parts = single(signed, tag::SEQUENCE)?.inside();
     parts.optional(tag::CONTEXT_0);
@@ -219,10 +221,10 @@ fn find_key(signed: &[u8]) -> Option<Vec<u8>> {
     Some(parts.expect(tag::SEQUENCE)?.whole.to_vec())
 }
 
-/// Why there are no roots.
+/// Why roots cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AnchorsError {
-    /// The text holds no certificate.
+    /// The text contains no certificate.
     #[error("expected certificates in PEM")]
     Empty,
     /// One of them is broken.
@@ -230,18 +232,18 @@ pub enum AnchorsError {
     Broken(usize),
 }
 
-/// Certificates of time stamping authorities that are believed: roots, and others on the way to
-/// them. A certificate that issued itself is a root; all others must lead to one.
+/// Trusted certificates of time stamping authorities: roots, and others on the way to them. A
+/// self-issued certificate is a root; all others must lead to one.
 #[derive(Clone, Debug, Default)]
 pub struct Anchors {
-    certificates: Vec<Held>,
+    certificates: Vec<ParsedCertificate>,
 }
 
 impl Anchors {
     /// Reads certificates in PEM, one after the other.
     ///
     /// # Errors
-    /// When there is none, or one is broken.
+    /// When there are none, or one is broken.
     pub fn parse(pem: &str) -> Result<Self, AnchorsError> {
         const END: &str = "-----END CERTIFICATE-----";
         let mut certificates = Vec::new();
@@ -250,7 +252,7 @@ impl Anchors {
                 continue;
             }
             let der = crate::encoding::decode_armour(text, "CERTIFICATE");
-            let held = der.and_then(|der| Held::parse(&der));
+            let held = der.and_then(|der| ParsedCertificate::parse(&der));
             certificates.push(held.ok_or(AnchorsError::Broken(at + 1))?);
         }
         if certificates.is_empty() {
@@ -259,34 +261,35 @@ impl Anchors {
         Ok(Self { certificates })
     }
 
-    /// Whether nothing is believed.
+    /// Returns whether no authority is trusted.
     pub fn is_empty(&self) -> bool {
         self.certificates.is_empty()
     }
 
-    /// Both sets of certificates.
+    /// Adds the certificates of `other`.
     pub fn merge(&mut self, other: Self) {
         self.certificates.extend(other.certificates);
     }
 
-    pub(super) fn certificates(&self) -> &[Held] {
+    pub(super) fn certificates(&self) -> &[ParsedCertificate] {
         &self.certificates
     }
 
-    /// Follows issuers from `leaf` to a root, all valid at `seconds`. Certificates are visited in the order
-    /// of their distance from the leaf, each once: a longer way to the same certificate allows no more.
+    /// Follows issuers from `leaf` to a root, all valid at `seconds`. Certificates are visited by
+    /// their distance from the leaf, each once: a longer way to the same certificate allows no
+    /// more.
     pub(super) fn check_path(
         &self,
-        leaf: &Held,
-        others: &[Held],
+        leaf: &ParsedCertificate,
+        others: &[ParsedCertificate],
         seconds: u64,
         budget: &mut Budget,
     ) -> Result<(), TimeError> {
-        let mut waiting: Vec<&Held> = self.certificates.iter().chain(others).collect();
+        let mut waiting: Vec<&ParsedCertificate> = self.certificates.iter().chain(others).collect();
         waiting.retain(|held| held.der != leaf.der);
         let mut saw_expired = false;
         let mut level = vec![leaf];
-        // How many certificates of authorities are below the next one.
+        // The number of authority certificates below the next one.
         for below in 0..=MAX_CERTIFICATES {
             let mut next = Vec::new();
             for held in level {
@@ -294,36 +297,38 @@ impl Anchors {
                     saw_expired = true;
                     continue;
                 }
-                // A root is given by the policy and issued itself; a leaf alone is never its own root.
+                // A root is given by the policy and self-issued; a leaf is never its own root.
                 let is_given = self.certificates.iter().any(|given| given.der == held.der);
                 if below > 0 && is_given && held.is_issued_by(held, budget)? {
                     return Ok(());
                 }
                 let mut left = Vec::new();
                 for issuer in waiting {
-                    match issuer.may_issue(below) && held.is_issued_by(issuer, budget)? {
-                        true => next.push(issuer),
-                        false => left.push(issuer),
+                    if issuer.may_issue(below) && held.is_issued_by(issuer, budget)? {
+                        next.push(issuer)
+                    } else {
+                        left.push(issuer)
                     }
                 }
                 waiting = left;
             }
             level = next;
         }
-        Err(match saw_expired {
-            true => TimeError::OutsideValidity,
-            false => TimeError::UnknownAuthority(leaf.subject()),
+        Err(if saw_expired {
+            TimeError::OutsideValidity
+        } else {
+            TimeError::UnknownAuthority(leaf.subject())
         })
     }
 }
 
-/// Reads certificates one after the other, ignoring what is none.
-pub fn parse_set(mut reader: Reader<'_>) -> Vec<Held> {
+/// Reads certificates one after the other, ignoring everything else.
+pub fn parse_set(mut reader: Reader<'_>) -> Vec<ParsedCertificate> {
     let mut found = Vec::new();
     while let Some(element) = reader.any() {
         if found.len() < MAX_CERTIFICATES
             && element.tag == tag::SEQUENCE
-            && let Some(held) = Held::parse(element.whole)
+            && let Some(held) = ParsedCertificate::parse(element.whole)
         {
             found.push(held);
         }

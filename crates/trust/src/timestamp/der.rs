@@ -1,9 +1,9 @@
-//! A reader of DER that keeps the exact bytes of what it reads: signatures are over those.
+//! A DER reader that keeps the exact bytes of what it reads, because signatures are over those.
 //!
-//! Tokens in the wild hold sets in any order and times with fractions, which readers of strict
-//! types refuse; lengths are read strictly.
+//! Real tokens have sets in any order and times with fractions, which readers with strict types
+//! refuse. Lengths are read strictly.
 
-/// Tags that tokens have.
+/// The tags that occur in tokens.
 pub mod tag {
     pub const BOOLEAN: u8 = 0x01;
     pub const INTEGER: u8 = 0x02;
@@ -21,14 +21,14 @@ pub mod tag {
 #[derive(Clone, Copy, Debug)]
 pub struct Element<'a> {
     pub tag: u8,
-    /// What is in it.
+    /// The content.
     pub value: &'a [u8],
-    /// With tag and length.
+    /// The content with tag and length.
     pub whole: &'a [u8],
 }
 
 impl<'a> Element<'a> {
-    /// A reader of what is in it.
+    /// Returns a reader of the content.
     pub fn inside(&self) -> Reader<'a> {
         Reader(self.value)
     }
@@ -39,7 +39,7 @@ impl<'a> Element<'a> {
 pub struct Reader<'a>(pub &'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// The next element, whatever it is.
+    /// Reads the next element, whatever its tag.
     pub fn any(&mut self) -> Option<Element<'a>> {
         let (&tag, rest) = self.0.split_first()?;
         // Tags of several bytes do not occur.
@@ -65,12 +65,12 @@ impl<'a> Reader<'a> {
         Some(Element { tag, value, whole })
     }
 
-    /// The next element, which must have this tag.
+    /// Reads the next element, which must have this tag.
     pub fn expect(&mut self, tag: u8) -> Option<Element<'a>> {
         self.any().filter(|element| element.tag == tag)
     }
 
-    /// The next element if it has this tag; otherwise it stays.
+    /// Reads the next element if it has this tag.
     pub fn optional(&mut self, tag: u8) -> Option<Element<'a>> {
         match self.0.first() {
             Some(next) if *next == tag => self.any(),
@@ -78,20 +78,20 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// The single element of `bytes`, with this tag and nothing after it.
+/// Reads the only element of `bytes`, which must have this tag and nothing after it.
 pub fn single(bytes: &[u8], tag: u8) -> Option<Element<'_>> {
     let mut reader = Reader(bytes);
     let element = reader.expect(tag)?;
     reader.is_empty().then_some(element)
 }
 
-/// Appends tag, length and value as DER has them.
+/// Encodes tag, length and value as DER.
 pub fn encode(tag: u8, value: &[u8]) -> Vec<u8> {
     let length = value.len();
     let mut bytes = vec![tag];
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn element_written_reads_back() {
+    fn written_element_reads_back() {
         for length in [0, 1, 127, 128, 255, 256, 70_000] {
             let bytes = encode(tag::OCTETS, &vec![7; length]);
             let element = single(&bytes, tag::OCTETS).unwrap();
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn element_with_a_strange_length_is_none() {
+    fn element_with_invalid_length_is_none() {
         for bytes in [
             &[0x04, 0x80, 0x00, 0x00][..],
             &[0x04, 0x81, 0x01, 0x00],

@@ -1,7 +1,7 @@
-//! Paths of certificates: found in whatever order they come, and never at a price that grows with the
-//! number of ways.
+//! Paths of certificates: found in any order, at a cost that does not grow with the number of
+//! paths.
 
-use super::certificate::{Anchors, Held};
+use super::certificate::{Anchors, ParsedCertificate};
 use super::der::{encode, tag};
 use super::token::TimeError;
 use crate::budget::{Budget, Exhausted};
@@ -25,13 +25,13 @@ fn key(seed: u8) -> PrivateKey {
     PrivateKey::from_p256_number(&[seed; 32]).unwrap()
 }
 
-/// A certificate of an authority; `depth` is how many authorities may follow below it.
+/// Makes a certificate of an authority; `depth` is how many authorities may follow below it.
 fn certificate(
     serial: u8,
     (subject, of): (&str, &PrivateKey),
     (issuer, by): (&str, &PrivateKey),
     depth: Option<u8>,
-) -> Held {
+) -> ParsedCertificate {
     let algorithm = sequence(&[encode(tag::OID, ECDSA_SHA256)]);
     let mut constraints = encode(tag::BOOLEAN, &[0xff]);
     constraints.extend(
@@ -60,10 +60,10 @@ fn certificate(
     let mut signature = vec![0];
     signature.extend(by.sign(&signed).unwrap());
     let whole = sequence(&[signed, algorithm, encode(0x03, &signature)]);
-    Held::parse(&whole).unwrap()
+    ParsedCertificate::parse(&whole).unwrap()
 }
 
-fn anchors(roots: &[&Held]) -> Anchors {
+fn anchors(roots: &[&ParsedCertificate]) -> Anchors {
     let pem = roots.iter();
     let pem = pem.map(|held| encode_armour(&held.der, "CERTIFICATE", 64));
     Anchors::parse(&pem.collect::<String>()).unwrap()
@@ -73,7 +73,7 @@ fn anchors(roots: &[&Held]) -> Anchors {
 const THEN: u64 = 1_780_272_000;
 
 #[test]
-fn certificates_of_one_name_and_key_are_each_visited_once() {
+fn certificates_with_same_name_and_key_are_each_visited_once() {
     let (theirs, honest) = (key(1), key(2));
     let leaf = certificate(99, ("tsa", &key(3)), ("X", &theirs), None);
     let root = certificate(1, ("Honest", &honest), ("Honest", &honest), None);
@@ -96,7 +96,7 @@ fn path_is_found_among_many_others() {
         .collect();
     others.push(certificate(2, ("B", &keys[2]), ("R", &keys[4]), Some(1)));
     others.push(certificate(3, ("A", &keys[1]), ("B", &keys[2]), Some(0)));
-    let check = |others: &[Held]| {
+    let check = |others: &[ParsedCertificate]| {
         let mut budget = Budget::of_unit();
         anchors(&[&root]).check_path(&leaf, others, THEN, &mut budget)
     };
@@ -110,7 +110,7 @@ fn path_is_found_among_many_others() {
 }
 
 #[test]
-fn path_that_costs_more_than_is_left_says_so() {
+fn path_beyond_the_budget_is_an_error() {
     let keys: Vec<_> = (1..=2).map(key).collect();
     let leaf = certificate(9, ("tsa", &keys[0]), ("R", &keys[1]), None);
     let root = certificate(1, ("R", &keys[1]), ("R", &keys[1]), None);

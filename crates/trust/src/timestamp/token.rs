@@ -1,4 +1,4 @@
-//! A token of RFC 3161: read, and checked against a signature and the roots that are believed.
+//! RFC 3161 tokens: read, and checked against a signature and the trusted roots.
 
 use ::der::Decode as _;
 use ::der::asn1::ObjectIdentifier;
@@ -6,7 +6,9 @@ use runseal_core::timestamp::{format_utc, parse_utc};
 use sha2::{Digest as _, Sha256, Sha384, Sha512};
 use thiserror::Error;
 
-use super::certificate::{Anchors, HashAlgorithm, Held, hash_of_signature, parse_set, verifies};
+use super::certificate::{
+    Anchors, HashAlgorithm, ParsedCertificate, hash_of_signature, parse_set, verifies,
+};
 use super::der::{Element, Reader, encode, single, tag};
 use crate::budget::{Budget, Exhausted};
 
@@ -19,39 +21,39 @@ const SIGNING_CERTIFICATE_V2: &str = "1.2.840.113549.1.9.16.2.47";
 /// Why a token proves no time.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TimeError {
-    /// It is no token.
-    #[error("no RFC 3161 token: {0}")]
+    /// It is not a token.
+    #[error("not an RFC 3161 token: {0}")]
     Malformed(&'static str),
     /// The authority's answer is a refusal.
     #[error("the authority refused (status {0})")]
     Refused(u8),
     /// It is over something else.
-    #[error("the token is over other data than this signature")]
+    #[error("the token is not over this signature")]
     OtherData,
     /// Its own signature is wrong.
     #[error("the token's signature is broken")]
     Broken,
-    /// Its certificate is not for this.
+    /// Its certificate is for another purpose.
     #[error("the certificate of `{0}` is not for time stamping alone")]
     OtherPurpose(String),
     /// Its certificate is missing.
     #[error("the token's certificate is neither in it nor in the policy")]
     NoCertificate,
-    /// No root that is believed stands behind it.
-    #[error("no root of the policy stands behind `{0}`")]
+    /// No trusted root issued its certificate.
+    #[error("no root of the policy vouches for `{0}`")]
     UnknownAuthority(String),
     /// A certificate was not valid then.
     #[error("a certificate was not valid at the token's time")]
     OutsideValidity,
-    /// Its algorithms are not known, or no longer safe.
+    /// Its algorithms are unknown or no longer safe.
     #[error("the token uses an algorithm that is not accepted")]
     Algorithm,
-    /// Too many checks would be needed.
+    /// Too many checks are needed.
     #[error(transparent)]
     Budget(#[from] Exhausted),
 }
 
-/// A token that was read; nothing is believed yet.
+/// A token that was read and is not yet trusted.
 #[derive(Clone, Debug)]
 pub struct Token {
     der: Vec<u8>,
@@ -61,10 +63,10 @@ pub struct Token {
     time: i64,
 }
 
-/// The parts of a token that its checks look at.
+/// The parts of a token that are checked.
 struct Parts<'a> {
     content: &'a [u8],
-    certificates: Vec<Held>,
+    certificates: Vec<ParsedCertificate>,
     digest: HashAlgorithm,
     attributes: Element<'a>,
     algorithm: String,
@@ -77,7 +79,7 @@ fn oid(element: Element<'_>) -> Option<String> {
     Some(oid.to_string())
 }
 
-/// The object identifier that an AlgorithmIdentifier begins with.
+/// Reads the object identifier at the start of an AlgorithmIdentifier.
 fn algorithm(reader: &mut Reader<'_>) -> Option<String> {
     oid(reader.expect(tag::SEQUENCE)?.inside().expect(tag::OID)?)
 }
@@ -89,7 +91,7 @@ impl Token {
     /// When it is neither, or a refusal.
     pub fn parse(bytes: &[u8]) -> Result<Self, TimeError> {
         let token = unwrap_answer(bytes)?;
-        let parts = split(token).ok_or(TimeError::Malformed("it is no signed TSTInfo"))?;
+        let parts = split(token).ok_or(TimeError::Malformed("it is not a signed TSTInfo"))?;
         let (hash, imprint, time) =
             parse_info(parts.content).ok_or(TimeError::Malformed("its TSTInfo is broken"))?;
         Ok(Self {
@@ -100,30 +102,30 @@ impl Token {
         })
     }
 
-    /// The token alone, in DER.
+    /// Returns the token alone, in DER.
     pub fn der(&self) -> &[u8] {
         &self.der
     }
 
-    /// The time that it says, in milliseconds since 1970.
+    /// Returns the time that it states, in milliseconds since 1970.
     pub fn claimed_time(&self) -> i64 {
         self.time
     }
 
-    /// That time, as it is written.
+    /// Returns that time as text.
     pub fn claimed_time_text(&self) -> String {
         format_utc(self.time).unwrap_or_default()
     }
 
-    /// Whether it is over `signature`.
+    /// Returns whether it is over `signature`.
     pub fn is_over(&self, signature: &[u8]) -> bool {
         self.imprint_hash.hash(signature) == self.imprint
     }
 
-    /// Checks that an authority which is believed saw `signature`; gives the authority's name.
+    /// Checks that a trusted authority saw `signature`. Returns the authority's name.
     ///
     /// # Errors
-    /// With the first thing that does not hold.
+    /// The first failed check.
     pub fn verify(
         &self,
         signature: &[u8],
@@ -133,7 +135,7 @@ impl Token {
         if !self.is_over(signature) {
             return Err(TimeError::OtherData);
         }
-        let malformed = TimeError::Malformed("it is no signed TSTInfo");
+        let malformed = TimeError::Malformed("it is not a signed TSTInfo");
         let parts = split(&self.der).ok_or(malformed)?;
         let certified = check_attributes(&parts)?;
         let others = parts.certificates.iter().chain(anchors.certificates());
@@ -144,7 +146,8 @@ impl Token {
         if !names_signer(&parts, leaf) {
             return Err(TimeError::NoCertificate);
         }
-        // Signed is the set of attributes under its own tag, not under the one it stands with.
+        // The signature is over the attributes with the tag of a set, not the tag that they have in
+        // the token.
         let signed = encode(tag::SET, parts.attributes.value);
         let hash = hash_of_signature(&parts.algorithm, Some(parts.digest));
         let hash = hash.ok_or(TimeError::Algorithm)?;
@@ -162,9 +165,9 @@ impl Token {
     }
 }
 
-/// The token inside a TimeStampResp, or the bytes themselves.
+/// Returns the token inside a TimeStampResp, or the bytes themselves.
 fn unwrap_answer(bytes: &[u8]) -> Result<&[u8], TimeError> {
-    let malformed = TimeError::Malformed("it is no DER");
+    let malformed = TimeError::Malformed("it is not DER");
     let outer = single(bytes, tag::SEQUENCE).ok_or(malformed)?;
     let mut inside = outer.inside();
     if inside.clone().expect(tag::OID).is_some() {
@@ -221,7 +224,7 @@ fn split(token: &[u8]) -> Option<Parts<'_>> {
     })
 }
 
-/// Hash, imprint and time of a TSTInfo.
+/// Reads hash, imprint and time of a TSTInfo.
 fn parse_info(content: &[u8]) -> Option<(String, &[u8], i64)> {
     let mut info = single(content, tag::SEQUENCE)?.inside();
     if info.expect(tag::INTEGER)?.value != [1] {
@@ -236,7 +239,7 @@ fn parse_info(content: &[u8]) -> Option<(String, &[u8], i64)> {
     Some((hash, imprint, time))
 }
 
-/// `YYYYMMDDHHMMSS[.fraction]Z` to milliseconds.
+/// Converts `YYYYMMDDHHMMSS[.fraction]Z` to milliseconds.
 fn parse_time(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -259,7 +262,7 @@ fn parse_time(text: &[u8]) -> Option<i64> {
     ))
 }
 
-/// Checks the signed attributes; gives the hash and the value that name the certificate.
+/// Checks the signed attributes. Returns the hash and value that identify the certificate.
 fn check_attributes(parts: &Parts<'_>) -> Result<(HashAlgorithm, Vec<u8>), TimeError> {
     let malformed = TimeError::Malformed("its signed attributes are broken");
     let mut reader = parts.attributes.inside();
@@ -298,7 +301,7 @@ fn check_attributes(parts: &Parts<'_>) -> Result<(HashAlgorithm, Vec<u8>), TimeE
         ))
 }
 
-/// ESSCertIDv2 of a SigningCertificateV2 (RFC 5035): the first one is the signer's.
+/// Reads the ESSCertIDv2 of a SigningCertificateV2 (RFC 5035); the first is the signer's.
 fn parse_certified(value: &[u8]) -> Option<(HashAlgorithm, Vec<u8>)> {
     let list = single(value, tag::SEQUENCE)?
         .inside()
@@ -311,7 +314,7 @@ fn parse_certified(value: &[u8]) -> Option<(HashAlgorithm, Vec<u8>)> {
     Some((hash, id.expect(tag::OCTETS)?.value.to_vec()))
 }
 
-fn is_certified(held: &Held, (hash, value): &(HashAlgorithm, Vec<u8>)) -> bool {
+fn is_certified(held: &ParsedCertificate, (hash, value): &(HashAlgorithm, Vec<u8>)) -> bool {
     let actual = match hash {
         HashAlgorithm::Sha256 => Sha256::digest(&held.der).to_vec(),
         HashAlgorithm::Sha384 => Sha384::digest(&held.der).to_vec(),
@@ -320,8 +323,8 @@ fn is_certified(held: &Held, (hash, value): &(HashAlgorithm, Vec<u8>)) -> bool {
     actual == *value
 }
 
-/// Whether the signer named in the token is the certificate's, where it is named by number.
-fn names_signer(parts: &Parts<'_>, leaf: &Held) -> bool {
+/// Returns whether the certificate is the signer's, if the token names the signer by serial number.
+fn names_signer(parts: &Parts<'_>, leaf: &ParsedCertificate) -> bool {
     let Some(named) = parts.issuer_and_serial else {
         return true;
     };

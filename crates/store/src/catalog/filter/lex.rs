@@ -34,12 +34,12 @@ pub(super) struct Word {
     pub(super) parts: Vec<String>,
     /// Whether all of it is quoted.
     pub(super) is_quoted: bool,
-    /// Whether any of it does.
+    /// Whether any of it is quoted.
     pub(super) has_quotes: bool,
 }
 
 impl TokenKind {
-    /// The token as messages show it.
+    /// Returns the token as messages show it.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Open => "`(`".to_owned(),
@@ -55,7 +55,7 @@ impl TokenKind {
 }
 
 impl Comparison {
-    /// The operator's sign.
+    /// Returns the operator's sign.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",
@@ -95,7 +95,7 @@ struct Lexer {
     at: usize,
 }
 
-/// Whether a character may occur in a word without quotes.
+/// Returns whether a character may occur in a word without quotes.
 fn is_word(c: char) -> bool {
     !c.is_whitespace() && !c.is_control() && !"()=!<>~\"'".contains(c)
 }
@@ -106,9 +106,9 @@ impl Lexer {
     }
 
     fn take_if(&mut self, wanted: char) -> bool {
-        let is_there = self.peek() == Some(wanted);
-        self.at += usize::from(is_there);
-        is_there
+        let is_next = self.peek() == Some(wanted);
+        self.at += usize::from(is_next);
+        is_next
     }
 
     fn fail(&self, at: usize, fault: FilterFault) -> FilterError {
@@ -132,7 +132,7 @@ impl Lexer {
                     '(' => TokenKind::Open,
                     ')' => TokenKind::Close,
                     '=' => {
-                        // Many languages write `==` for the same.
+                        // Many languages write `==`.
                         self.take_if('=');
                         TokenKind::Comparison(Comparison::Equal)
                     }
@@ -152,7 +152,7 @@ impl Lexer {
         })
     }
 
-    /// A word: adjacent quoted and unquoted parts.
+    /// Reads a word: adjacent quoted and unquoted parts.
     fn word(&mut self) -> Result<TokenKind, FilterError> {
         let start = self.at;
         let begins_quoted = matches!(self.peek(), Some('"' | '\''));
@@ -193,9 +193,10 @@ impl Lexer {
         if let Some(keyword) = keyword {
             return Ok(keyword);
         }
-        let number = match has_quotes {
-            true => None,
-            false => parse_number(&text),
+        let number = if has_quotes {
+            None
+        } else {
+            parse_number(&text)
         };
         if number.is_some_and(f64::is_infinite) {
             return Err(self.fail(start, FilterFault::TooLargeNumber(text)));
@@ -208,7 +209,7 @@ impl Lexer {
         }))
     }
 
-    /// A quoted part; the quote itself is doubled inside it.
+    /// Reads a quoted part, in which the quote itself is doubled.
     fn quoted(&mut self, quote: char) -> Result<String, FilterError> {
         let start = self.at;
         self.at += 1;
@@ -233,8 +234,8 @@ impl Lexer {
     }
 }
 
-/// A number as people write one; infinite where no double is as large. Words that Rust takes for
-/// numbers, such as `inf`, are words here.
+/// Parses a number as people write it; infinite if it exceeds the range of doubles. Words that Rust
+/// takes for numbers, such as `inf`, remain words.
 fn parse_number(text: &str) -> Option<f64> {
     let digits = text.trim_start_matches(['+', '-']);
     let begins = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');

@@ -24,11 +24,11 @@ use super::name::{Root, ValueName};
 /// A condition on entries.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// Every one of these holds.
+    /// All of these are true.
     All(Vec<Filter>),
-    /// One of these holds.
+    /// At least one of these is true.
     Any(Vec<Filter>),
-    /// This does not hold.
+    /// This is false.
     Not(Box<Filter>),
     /// A single test.
     Test(Test),
@@ -65,7 +65,7 @@ pub enum Column {
     Id,
     /// The engine.
     Engine,
-    /// How the run that it records ended.
+    /// How the recorded run ended.
     Outcome,
     /// When it was sealed.
     Time,
@@ -135,7 +135,7 @@ pub enum FilterFault {
     #[error("there is no field `{0}`")]
     UnknownField(String),
     /// An unclosed quote.
-    #[error("the quote that begins here has no end")]
+    #[error("the quote that opens here is never closed")]
     OpenQuote,
     /// A character without a meaning here.
     #[error("`{0}` means nothing here; put texts into quotes")]
@@ -151,14 +151,14 @@ pub enum FilterFault {
         /// The comparisons that it supports.
         known: &'static str,
     },
-    /// Digits that no digest begins with.
-    #[error("a digest is written in up to 64 of the digits 0-9 and a-f")]
+    /// Text that is not the beginning of a digest.
+    #[error("expected up to 64 of the digits 0-9 and a-f")]
     NoDigest,
     /// A number that no value can have.
     #[error("`{0}` is beyond the largest number; put texts into quotes")]
     TooLargeNumber(String),
-    /// More than anybody types.
-    #[error("the filter is longer or deeper than what is read")]
+    /// The filter exceeds the limits.
+    #[error("the filter is too long or nested too deeply")]
     TooLarge,
 }
 
@@ -166,12 +166,12 @@ impl Filter {
     /// Parses a filter.
     ///
     /// # Errors
-    /// With the column of the fault.
+    /// The fault and its column.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         parse::parse(text)
     }
 
-    /// The parameters and metrics in the filter, as written.
+    /// Returns the parameters and metrics in the filter, as written.
     pub fn value_names(&self) -> BTreeSet<(Root, Vec<String>)> {
         let mut names = BTreeSet::new();
         self.add_value_names(&mut names);

@@ -41,7 +41,7 @@ pub(super) fn parse(text: &str) -> Result<Filter, FilterError> {
     }
 }
 
-/// Parses a name that stands alone.
+/// Parses a name on its own.
 pub(super) fn parse_name(text: &str) -> Result<(Root, Vec<String>), FilterError> {
     let tokens = tokens_of(text)?;
     let what = "the name of a parameter or metric, such as `metrics.rmse`";
@@ -80,7 +80,7 @@ struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     fn peek(&self) -> &'a Token {
-        // The end token is never consumed, so there always is one.
+        // The end token is never consumed, so there is always one.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
@@ -142,12 +142,13 @@ impl<'a> Parser<'a> {
     }
 
     fn refuse_if(&self, is_too_large: bool, token: &Token) -> Result<(), FilterError> {
-        match is_too_large {
-            true => Err(FilterError {
+        if is_too_large {
+            Err(FilterError {
                 column: token.column,
                 fault: FilterFault::TooLarge,
-            }),
-            false => Ok(()),
+            })
+        } else {
+            Ok(())
         }
     }
 
@@ -203,12 +204,13 @@ fn check_digest(
     let is_hex = digits
         .bytes()
         .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
-    match is_hex && (1..=64).contains(&digits.len()) {
-        true => Ok(()),
-        false => Err(FilterError {
+    if is_hex && (1..=64).contains(&digits.len()) {
+        Ok(())
+    } else {
+        Err(FilterError {
             column: value.column,
             fault: FilterFault::NoDigest,
-        }),
+        })
     }
 }
 
@@ -256,8 +258,8 @@ fn field_of(word: &Word, column: usize) -> Result<Field, FilterError> {
     }
 }
 
-/// The parts of a JSON Pointer, which stands in a name as `metrics./outputs/rmse`. It has no escapes:
-/// a `~` is a sign of its own, and what needs one stands in quotes.
+/// Splits a JSON Pointer, written in a name as `metrics./outputs/rmse`. It has no escapes: `~` is a
+/// comparison, and a part that contains it must be quoted.
 fn parts_of_pointer(text: &str) -> Option<Vec<String>> {
     let parts = text.strip_prefix('/')?.split('/');
     Some(parts.map(str::to_owned).collect())
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn filter_of_the_documentation_is_read() {
+    fn documented_filter_is_parsed() {
         let parsed = Filter::parse("metrics.rmse<0.3 and engine=FLATS").unwrap();
         let expected = Filter::All(vec![
             test(metric("rmse"), Comparison::Less, "0.3", Some(0.3)),
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn and_binds_closer_than_or_and_not_closest() {
+    fn not_binds_tighter_than_and_and_tighter_than_or() {
         let parsed = Filter::parse("tag=a OR NOT tag=b And (tag = c or tag)").unwrap();
         let tag = |text| test(Field::Several(Several::Tag), Comparison::Equal, text, None);
         let any_tag = Filter::Test(Test {
@@ -317,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_values_in_quotes_are_texts() {
+    fn quoted_names_and_values_are_texts() {
         let parsed = Filter::parse("params.\"a.b\".'it''s'=\"42\"").unwrap();
         let field = Field::Value(Root::Params, vec!["a.b".to_owned(), "it's".to_owned()]);
         assert_eq!(parsed, test(field, Comparison::Equal, "42", None));
@@ -350,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_filters_are_refused_at_the_column_of_the_fault() {
+    fn broken_filter_error_has_the_column_of_the_fault() {
         for (text, column, said) in [
             ("", 1, "expected the name of a field"),
             ("metrics.rmse <", 15, "expected a value"),
@@ -364,7 +366,7 @@ mod tests {
             ("metrics.x<-1e400", 11, "beyond the largest number"),
             ("engine.x=1", 1, "no field"),
             ("\"engine\"=1", 1, "no field"),
-            ("engine='X", 8, "has no end"),
+            ("engine='X", 8, "never closed"),
             ("(engine=X", 1, "never closed"),
             ("((engine=X) tag", 13, "expected `and`, `or` or `)`"),
             ("engine ! X", 8, "`!` means nothing"),
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_that_nobody_types_are_refused() {
+    fn excessive_filters_are_refused() {
         for text in [
             format!("{}tag{}", "(".repeat(65), ")".repeat(65)),
             format!("{}tag", "not ".repeat(65)),

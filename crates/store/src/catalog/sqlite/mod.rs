@@ -145,10 +145,10 @@ fn version(connection: &Connection) -> Result<i64, CatalogError> {
     Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
-/// The version of a file; 0 if it is empty. Fails if it is not a catalogue.
+/// Reads the version of a file; 0 if it is empty. Fails if it is not a catalogue.
 fn check_version(connection: &Connection, path: &Path) -> Result<i64, CatalogError> {
     let foreign = || CatalogError::Foreign(path.to_owned());
-    let looked = || -> rusqlite::Result<(i64, i64, i64)> {
+    let inspect = || -> rusqlite::Result<(i64, i64, i64)> {
         // Read all of it from one snapshot: another program may be creating the tables.
         let _state = connection.unchecked_transaction()?;
         let pragma = |name: &str| {
@@ -158,11 +158,11 @@ fn check_version(connection: &Connection, path: &Path) -> Result<i64, CatalogErr
             connection.query_row("SELECT COUNT(*) FROM sqlite_master", [], |row| row.get(0))?;
         Ok((pragma("application_id")?, pragma("user_version")?, tables))
     };
-    let (application, found, tables) = match looked() {
+    let (application, found, tables) = match inspect() {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             return Err(foreign());
         }
-        looked => looked?,
+        result => result?,
     };
     let known = schema::MIGRATIONS.len() as i64;
     match (application, tables) {

@@ -8,23 +8,23 @@ use crate::catalog::select::select;
 use crate::catalog::sql::digest_range;
 use crate::catalog::{CatalogError, CatalogReader, Entry, Query, Scalar, Sighting, ValueName};
 
-/// The digest in a column.
+/// Reads the digest in a column.
 pub(super) fn digest_at(row: &Row<'_>, at: usize) -> Result<Digest, CatalogError> {
     let bytes = row.get_ref(at)?.as_blob().map_err(rusqlite::Error::from)?;
     let bytes: [u8; 32] = bytes
         .try_into()
-        .map_err(|_| CatalogError::Damaged("a digest has not 32 bytes"))?;
+        .map_err(|_| CatalogError::Damaged("a digest does not have 32 bytes"))?;
     Ok(Digest::from_bytes(bytes))
 }
 
-/// A text column, in which the empty text means none.
+/// Reads a text column, in which the empty text means none.
 fn text_at(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<String>> {
     let text: String = row.get(at)?;
     Ok(Some(text).filter(|text| !text.is_empty()))
 }
 
 impl SqliteCatalogReader {
-    /// One entry; `None` if another program has removed it meanwhile.
+    /// Reads one entry; `None` if another program has removed it meanwhile.
     pub(super) fn entry(&self, run: i64) -> Result<Option<Entry>, CatalogError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT digest, format, id, engine, outcome, time, left_out

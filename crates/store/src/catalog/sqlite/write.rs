@@ -18,7 +18,7 @@ impl SqliteCatalog {
     }
 
     /// Rebuilds the search words of a run whose tags have changed.
-    fn index_again(&self, run: i64) -> Result<(), CatalogError> {
+    fn reindex(&self, run: i64) -> Result<(), CatalogError> {
         match self.reader.entry(run)? {
             Some(entry) => put_words(&self.reader, run, &entry),
             None => Ok(()),
@@ -37,8 +37,7 @@ impl SqliteCatalog {
             Ok(done)
         });
         if done.is_err() {
-            // The error is reported already; if SQLite has rolled back by itself, this does
-            // nothing.
+            // The error is already reported; if SQLite has already rolled back, this does nothing.
             let _ = self.connection.execute_batch("ROLLBACK");
         }
         done
@@ -172,9 +171,10 @@ impl Catalog for SqliteCatalog {
         let transaction = self.begin()?;
         let mut added = Added::default();
         for entry in entries {
-            match put_entry(&transaction, entry, existing)? {
-                true => added.added += 1,
-                false => added.known += 1,
+            if put_entry(&transaction, entry, existing)? {
+                added.added += 1
+            } else {
+                added.known += 1
             }
         }
         transaction.commit()?;
@@ -249,7 +249,7 @@ impl Catalog for SqliteCatalog {
                         .execute(params![run, tag])?;
                 }
                 if count > 0 {
-                    catalog.index_again(run)?;
+                    catalog.reindex(run)?;
                     changed += 1;
                 }
             }

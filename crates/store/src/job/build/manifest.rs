@@ -58,7 +58,7 @@ pub(super) fn write_manifest(
     Ok(())
 }
 
-/// The plan's hash, over the run and its steps in the manifest's form.
+/// Computes the plan's hash over the run and its steps in the manifest's form.
 fn compute_plan_hash(job: &JobRecord, steps: &mut Scratch) -> Result<Digest, BuildError> {
     let mut hasher = Hasher::new();
     let mut plan = ObjectWriter::begin(&mut hasher, Dialect::Job)?;
@@ -77,7 +77,8 @@ struct Manifest<'a> {
 }
 
 impl Manifest<'_> {
-    /// The value of `provenance`: the commitment to the artifacts and to the rest of the manifest.
+    /// Returns the value of `provenance`: the commitment to the artifacts and to the rest of the
+    /// manifest.
     fn commit(
         &self,
         seed: &Seed,
@@ -157,7 +158,7 @@ impl Manifest<'_> {
 }
 
 impl Artifact {
-    /// The artifact's entry in the manifest, once it is written.
+    /// Returns the artifact's entry in the manifest, once it is written.
     fn to_value(&self, key: ArtifactKey) -> Option<Value> {
         let written = self.written?;
         let mut value = Value::object([
@@ -185,7 +186,7 @@ impl Scratch {
         Ok(Self { file })
     }
 
-    /// The file, positioned at its beginning.
+    /// Returns the file, positioned at its beginning.
     fn rewound(&mut self) -> io::Result<&mut File> {
         self.file.rewind()?;
         Ok(&mut self.file)

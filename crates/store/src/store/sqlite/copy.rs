@@ -57,7 +57,7 @@ impl SqliteStore {
             }
         }
         // The triggers enforce how steps change, but imported steps arrive in their final state.
-        // The triggers are restored before anybody else can access the file.
+        // The triggers are restored before anyone else can access the file.
         let triggers: Vec<(String, String)> = transaction
             .prepare("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'")?
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?

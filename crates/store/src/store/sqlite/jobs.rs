@@ -18,7 +18,7 @@ fn step_from_row(row: &Row<'_>) -> rusqlite::Result<StepRecord> {
 }
 
 impl SqliteReader {
-    /// The job of this run, if there is one.
+    /// Returns the job of this run, if there is one.
     pub(super) fn job(
         &self,
         run_id: &JobRunId,
@@ -61,7 +61,7 @@ impl SqliteReader {
         Ok(())
     }
 
-    /// The job that a plan with this run and key already has.
+    /// Returns the job that a plan with this run and key already has.
     pub(super) fn posted(
         &self,
         run_id: &JobRunId,
@@ -71,7 +71,7 @@ impl SqliteReader {
         find_posted(&self.connection, (run_id, idempotency_key), payload_json)
     }
 
-    /// The reason a step failed, if it has a receipt that says so.
+    /// Returns the reason a step failed, if it has a receipt that says so.
     pub(super) fn failure_of(&self, step_id: &StepId) -> Result<Option<String>, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT receipt_json FROM cassette_receipts
@@ -161,7 +161,7 @@ impl SqliteStore {
     }
 }
 
-/// The job for this run and key, if there is one, and whether its content is the same.
+/// Returns the job for this run and key, if there is one, and whether its content is the same.
 fn find_posted(
     connection: &Connection,
     (run_id, idempotency_key): (&JobRunId, &str),

@@ -1,9 +1,9 @@
 //! A store in one SQLite file, for the programs of one machine.
 //!
 //! [`SqliteReader`] never changes the file, so a database made elsewhere can be opened for building
-//! and stays as it is; [`SqliteStore`] also writes. Invariants that must hold for every writer are
-//! enforced by the database itself (see `schema`). The clock is SQLite's and affects only the
-//! columns that record when something happened.
+//! and stays as it is; [`SqliteStore`] also writes. The database itself enforces the invariants of
+//! every writer (see `schema`). The clock is SQLite's and affects only the columns that record when
+//! something happened.
 //!
 //! For one machine only: the file is in WAL mode, whose shared memory does not work on network file
 //! systems.
@@ -32,7 +32,7 @@ use runseal_fs::atomic::{WriteError, check_database};
 /// The current time in the format of the columns that are compared.
 const NOW: &str = "strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now')";
 
-/// The modifier for SQLite's time functions that means so many seconds from now.
+/// Returns the modifier of SQLite's time functions for a time `seconds` from now.
 fn lease_until(seconds: f64) -> String {
     format!("{seconds:+.3} seconds")
 }
@@ -61,7 +61,7 @@ impl Deref for SqliteStore {
 }
 
 impl SqliteReader {
-    /// Opens a store, ours or of the field, without changing it.
+    /// Opens a store, ours or another program's, without changing it.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         require_file(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -72,8 +72,8 @@ impl SqliteReader {
             && error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
             && !sidecar(path).exists()
         {
-            // A store in WAL mode needs to create a file beside itself, which a read-only medium
-            // does not allow. Without that file, the database is complete and nobody is writing.
+            // A store in WAL mode needs to create a file next to itself, which a read-only medium
+            // does not allow. Without that file, the database is complete and no one is writing.
             let uri = immutable_uri(path);
             let connection = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
             reader = Self { connection };
@@ -91,7 +91,7 @@ impl SqliteReader {
         Ok(reader)
     }
 
-    /// Refuses a file in which something else has the name of one of our tables.
+    /// Refuses a file in which a view or virtual table has the name of one of our tables.
     fn require_tables(&self, path: &Path) -> Result<(), StoreError> {
         match find_disguised(&self.connection, &schema::MIGRATIONS, Others::Allowed)? {
             Some(table) => Err(StoreError::Foreign {
@@ -141,7 +141,7 @@ impl SqliteStore {
         Self::connect(path, OpenFlags::SQLITE_OPEN_CREATE)
     }
 
-    /// Opens a store for writing. A database of the field is adopted: its rows stay, and missing
+    /// Opens a store for writing. Another program's database is adopted: its rows stay, and missing
     /// tables, indexes and triggers are added.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         require_file(path)?;
@@ -193,14 +193,14 @@ impl SqliteStore {
     }
 }
 
-/// Where SQLite keeps what is not in the file yet.
+/// Returns the path where SQLite keeps what is not in the file yet.
 fn sidecar(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
 }
 
-/// The URI of a file that SQLite may treat as immutable, with special characters escaped.
+/// Returns the URI of a file that SQLite may treat as immutable, with special characters escaped.
 fn immutable_uri(path: &Path) -> String {
     let escaped: String = path
         .as_os_str()

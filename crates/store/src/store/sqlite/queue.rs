@@ -8,7 +8,7 @@ use crate::store::{
     TaskEnd, TaskId, TaskKind, TaskRecord, TaskResult, TaskState, pause_after,
 };
 
-/// A file of an older version does not have it.
+/// The table of tasks, which a file of an older version lacks.
 const TABLE: &str = "queue_tasks";
 
 impl SqliteReader {
@@ -293,19 +293,19 @@ impl SqliteStore {
     }
 }
 
-/// Those who hold a lease or ended something lately, but for the worker ?2; ?3 is how long ago.
+/// Selects the workers other than ?2 that hold a lease or ended a task at most ?3 ago.
 const AT_WORK: &str = "WITH at_work(worker) AS MATERIALIZED (
     SELECT DISTINCT lease_owner FROM queue_tasks
     WHERE lease_owner <> ?2 AND ((state = 'LEASED'
             AND lease_expires_at > strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now'))
         OR ended_at >= strftime('%Y-%m-%dT%H:%M:%f+00:00', 'now', ?3)))";
 
-/// Whether one of them has not tried the task.
+/// Whether an active worker has not tried the task.
 const OTHERS: &str = "EXISTS(SELECT 1 FROM at_work
     WHERE instr(COALESCE(tried_by, ''), char(10) || worker || char(10)) = 0)";
 
-/// Leaves the task to others, or gives it up. While it waits, `lease_expires_at` says how long those
-/// who tried it leave it alone.
+/// Leaves the task to others, or gives it up. While it waits, `lease_expires_at` says how long
+/// workers that tried it leave it alone.
 fn give_back(
     transaction: &Connection,
     worker_id: &str,
@@ -342,7 +342,7 @@ fn give_back(
     Ok(Finished::Waiting)
 }
 
-/// Records the result, unless its content has one already, and ends the task with it.
+/// Records the result, unless its content already has one, and ends the task with it.
 fn end_with(
     transaction: &Connection,
     worker_id: &str,

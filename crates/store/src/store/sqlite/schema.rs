@@ -1,20 +1,20 @@
 //! The tables of the store, and what the database itself enforces.
 //!
-//! Names and columns of the tables are those of the field, so a job recorded by another program can
+//! Tables and columns have the names that other programs use, so a job recorded by one of them can
 //! be opened here. Migrations are append-only: an entry of [`MIGRATIONS`] that has shipped is never
 //! edited, and a change is a new entry. Every statement says IF NOT EXISTS, so that a foreign
 //! database can be adopted: it keeps its tables and gets those that it lacks.
 //!
-//! The triggers hold for every program that writes to the file, not only for this one: messages,
+//! The triggers apply to every program that writes to the file, not only to this one: messages,
 //! jobs and receipts are append-only; a step goes PENDING → LEASED → COMMITTED and nowhere else;
 //! each new lease raises the fencing token by one, and only its holder may extend it; a receipt
 //! needs the live lease of its step, and a step is committed only together with its one receipt.
 
-/// One entry a schema version, in order; the database's `user_version` counts those applied.
+/// One entry per schema version, in order; the database's `user_version` counts those applied.
 pub(super) const MIGRATIONS: [&str; 3] = [V1, V2, V3];
 
-/// The tables that every job needs, by which a database is recognized as ours or of the field. A
-/// job that reads symbols also needs `symbols`.
+/// The tables that every job needs, by which a database is recognized as a store. A job that reads
+/// symbols also needs `symbols`.
 pub(super) const FIELD_TABLES: [&str; 5] = [
     "cassette_messages",
     "cassette_jobs",
@@ -169,7 +169,7 @@ BEGIN SELECT RAISE(ABORT, 'queue_results is append-only'); END;
 UPDATE cassette_meta SET value = '2' WHERE key = 'schema_version';
 ";
 
-/// Who gave a task back: a line each, with a line feed before the first.
+/// The workers that gave a task back: one per line, with a line feed before the first.
 const V3: &str = "
 ALTER TABLE queue_tasks ADD COLUMN tried_by TEXT;
 UPDATE cassette_meta SET value = '3' WHERE key = 'schema_version';

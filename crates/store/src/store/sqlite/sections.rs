@@ -28,7 +28,7 @@ fn section_from_row(row: &Row<'_>) -> rusqlite::Result<SectionRecord> {
 }
 
 impl SqliteReader {
-    /// The section with this id.
+    /// Returns the section with this id.
     pub(super) fn section(&self, section_id: &str) -> Result<Option<SectionRecord>, StoreError> {
         let mut statement = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS} FROM sections WHERE section_id = ?1"
@@ -38,7 +38,7 @@ impl SqliteReader {
             .optional()?)
     }
 
-    /// The current sections of a file, in order of their lines, widest first.
+    /// Returns the current sections of a file, in order of their lines, widest first.
     pub(super) fn sections_of_file(&self, path: &str) -> Result<Vec<SectionRecord>, StoreError> {
         // A heading that covers a whole file gives the same section as the file, and only our own
         // tables keep both names.
@@ -60,7 +60,7 @@ impl SqliteReader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Every indexed file.
+    /// Returns every indexed file.
     pub(super) fn indexed_files(&self) -> Result<BTreeMap<String, IndexedFile>, StoreError> {
         if !self.has_table("index_files")? {
             return Ok(BTreeMap::new());
@@ -80,7 +80,7 @@ impl SqliteReader {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// How many current sections each file has.
+    /// Returns how many current sections each file has.
     pub(super) fn section_counts(&self) -> Result<BTreeMap<String, u64>, StoreError> {
         if !self.has_table("index_sections")? {
             return Ok(BTreeMap::new());

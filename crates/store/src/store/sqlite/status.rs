@@ -6,7 +6,7 @@ use super::SqliteReader;
 use crate::store::{FailedStep, JobId, JobRunId, JobStatus, StateCounts, StoreError};
 
 impl SqliteReader {
-    /// The jobs of the store, or of one run, or the one job; by run and job id.
+    /// Returns the jobs of the store, or of one run, or the one job; by run and job id.
     pub(super) fn job_status(
         &self,
         run_id: Option<&JobRunId>,

@@ -12,12 +12,12 @@ use crate::store::{
     SymbolRecord, Table, TaskEnd, TaskKind, TaskRecord, TaskResult,
 };
 
-/// The most steps that a worker holds at once. They share a file, so no round trips are saved by
-/// more.
+/// The most steps that a worker holds at once. They share a file, so more would save no round
+/// trips.
 const LARGEST_SHARE: usize = 32;
 
 /// Implements reading for both the reader and the store, which contains a reader.
-macro_rules! looks {
+macro_rules! implement_readers {
     ($name:ident) => {
         impl StoreReader for $name {
             fn job(
@@ -127,8 +127,8 @@ macro_rules! looks {
     };
 }
 
-looks!(SqliteReader);
-looks!(SqliteStore);
+implement_readers!(SqliteReader);
+implement_readers!(SqliteStore);
 
 impl Store for SqliteStore {
     fn connect_again(&self) -> Result<Option<Box<dyn Store>>, StoreError> {

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, Row, params};
 use super::{SqliteReader, SqliteStore};
 use crate::store::{StoreError, SymbolRecord};
 
-/// A store made elsewhere may lack it.
+/// The table of symbols, which a store made elsewhere may lack.
 const TABLE: &str = "symbols";
 
 fn symbol_from_row(row: &Row<'_>) -> rusqlite::Result<SymbolRecord> {
@@ -17,7 +17,7 @@ fn symbol_from_row(row: &Row<'_>) -> rusqlite::Result<SymbolRecord> {
 }
 
 impl SqliteReader {
-    /// The symbol of this name.
+    /// Returns the symbol of this name.
     pub(super) fn symbol(&self, symbol_id: &str) -> Result<Option<SymbolRecord>, StoreError> {
         if !self.has_table(TABLE)? {
             return Err(StoreError::Foreign {
@@ -33,7 +33,7 @@ impl SqliteReader {
             .optional()?)
     }
 
-    /// Every symbol, by name.
+    /// Returns every symbol, by name.
     pub(super) fn symbols(&self) -> Result<Vec<SymbolRecord>, StoreError> {
         if !self.has_table(TABLE)? {
             return Ok(Vec::new());

@@ -154,7 +154,7 @@ fn reader_of_another_database_names_the_missing_table() {
 }
 
 #[test]
-fn database_refuses_edits_of_what_is_append_only() {
+fn database_refuses_edits_of_append_only_tables() {
     let (_folder, mut store) = new_store();
     post(&mut store, plan("r", "k", 2, "{}")).unwrap();
     let steps = store.claim_steps(None, "w", 60.0, 1).unwrap();
@@ -189,7 +189,7 @@ fn database_refuses_edits_of_what_is_append_only() {
 }
 
 #[test]
-fn database_refuses_every_other_move_of_a_step() {
+fn database_refuses_invalid_step_transitions() {
     let (_folder, mut store) = new_store();
     post(&mut store, plan("r", "k", 2, "{}")).unwrap();
     let run = |sql: &str| refused(store.connection.execute(sql, []));
@@ -273,7 +273,7 @@ fn foreign_database_is_read_unchanged_and_adopted_for_writing() {
             }
         );
         assert_eq!(status.workers, ["w"]);
-        // A job that reads no symbols does not need their table; one that does gets an error.
+        // A job that reads no symbols does not need their table; a job that does gets an error.
         assert_eq!(reader.symbols().unwrap(), []);
         assert!(matches!(
             reader.symbol("@a"),

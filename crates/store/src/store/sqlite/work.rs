@@ -1,9 +1,8 @@
 //! Claiming and committing steps.
 //!
-//! A claim hands out a lease with a fencing token one above the step's last one. A commit is
-//! accepted only under the token that the step still has, so a worker whose step was taken over
-//! cannot write a second receipt. Both are immediate transactions: no two programs see the same
-//! step as free.
+//! A claim grants a lease with a fencing token one above the step's last one. A commit is accepted
+//! only under the step's current token, so a worker whose step was taken over cannot write a second
+//! receipt. Both are immediate transactions: no two programs see the same step as free.
 
 use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, named_params, params};
 
@@ -76,7 +75,7 @@ impl SqliteStore {
         results: &[StepResult],
         describe: DescribeReceipt<'_>,
     ) -> Result<Vec<Commit>, StoreError> {
-        // Made before the lock is taken, which a worker that is stopped should not hold.
+        // Made before the lock is taken, so that a stopped worker does not hold it.
         let receipts = results
             .iter()
             .map(|result| describe(result, &result.outcome))
@@ -129,7 +128,7 @@ impl SqliteStore {
 }
 
 impl SqliteReader {
-    /// Whether any step of the run, or of all runs, is not committed yet.
+    /// Returns whether any step of the run, or of all runs, is not committed yet.
     pub(super) fn has_open_steps(&self, run_id: Option<&JobRunId>) -> Result<bool, StoreError> {
         let mut statement = self.connection.prepare_cached(
             "SELECT EXISTS(SELECT 1 FROM cassette_steps s
@@ -177,8 +176,8 @@ fn find_steps(
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
-/// The limits of a job. They are in its message, which may be long, so they are cached in a table
-/// of our own.
+/// Returns the limits of a job. They are in its message, which may be long, so they are cached in
+/// our own table.
 fn limits_of(transaction: &Transaction<'_>, job_id: &JobId) -> Result<JobLimits, StoreError> {
     let mut known = transaction
         .prepare_cached("SELECT max_bytes, max_symbols FROM job_limits WHERE job_id = ?1")?;
