@@ -222,3 +222,34 @@ fn every_test_file_is_part_of_its_test_program() {
     }
     assert!(programs > 10, "{programs}");
 }
+
+#[test]
+fn places_that_contributing_and_architecture_name_exist() {
+    let root = project_root();
+    for page in ["CONTRIBUTING.md", "ARCHITECTURE.md"] {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        let words = text.split('`').skip(1).step_by(2);
+        let is_place = |word: &&str| {
+            let parts = [
+                "crates/",
+                "docs/",
+                "schemas/",
+                "vectors/",
+                "fuzz/seeds/",
+                ".ci/",
+            ];
+            parts.iter().any(|part| word.starts_with(part))
+        };
+        let places: Vec<_> = words.filter(is_place).collect();
+        assert!(places.len() > 10, "{page}: {places:?}");
+        for place in places {
+            let word = place.replace("TARGET", "…");
+            let word = word.split([' ', '<', '…', '*']).next().unwrap_or_default();
+            let known = match word.rsplit_once('/') {
+                Some((folder, _)) if word != place => folder,
+                _ => word,
+            };
+            assert!(root.join(known).exists(), "{page}: `{place}`");
+        }
+    }
+}
