@@ -132,7 +132,7 @@ impl NetError {
         match self {
             Self::Listen { .. } => "`--listen 127.0.0.1:0` picks a free port",
             Self::Upstream { .. } => "write it as `https://host[:port][/path]`",
-            Self::Read { .. } => "check the name and that you may read it",
+            Self::Read { .. } => "check the name and the permissions",
             Self::Write { path, source }
                 if source.kind() != io::ErrorKind::NotFound
                     && path.extension().is_some_and(|ending| ending == "journal") =>
