@@ -111,7 +111,7 @@ impl NetError {
         }
     }
 
-    /// The file that the error concerns.
+    /// Returns the file that the error concerns.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read { path, .. }

@@ -76,7 +76,7 @@ fn json_text(value: &Value) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The span of one interaction: its name, attributes and status.
+/// Returns the span of one interaction: its name, attributes and status.
 fn describe(recorded: &Recorded) -> Value {
     let body = match &recorded.asked.body {
         BodyForm::Json(body) => Some(body),
@@ -169,7 +169,7 @@ fn error_of(recorded: &Recorded) -> Option<String> {
     }
 }
 
-/// The request's messages in the form of the conventions.
+/// Returns the request's messages in the form of the conventions.
 fn input_messages(body: &Value) -> Option<Value> {
     let mut messages = Vec::new();
     if let Some(system) = body.get("system").or_else(|| body.get("instructions")) {
@@ -203,7 +203,7 @@ fn message(role: &str, content: &Value) -> Value {
     Value::object([("role", Value::from(role)), ("parts", Value::Array(parts))])
 }
 
-/// The answer's messages in the form of the conventions; `None` if the answer has none.
+/// Returns the answer's messages in the form of the conventions; `None` if the answer has none.
 fn output_messages(reading: &Value) -> Option<Value> {
     let mut parts = Vec::new();
     if let Some(said) = reading.get("text").and_then(Value::as_str) {

@@ -276,7 +276,7 @@ impl Body for PassedBody {
 }
 
 impl Drop for PassedBody {
-    /// The client disconnected, or the proxy stops and records this response as unfinished.
+    /// Records that the client disconnected, unless the proxy stops: then the response is unfinished.
     fn drop(&mut self) {
         if self.has_ended || self.answer.active.is_cut_off() {
             return;

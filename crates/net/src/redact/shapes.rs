@@ -35,7 +35,7 @@ fn run_length_before(bytes: &[u8], at: usize, alphabet: Alphabet, most: usize) -
         .count()
 }
 
-/// Tokens of three parts, each base64 of JSON or of a signature.
+/// Finds tokens of three parts, each base64 of JSON or of a signature.
 fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"eyJ", from) {
@@ -52,7 +52,7 @@ fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// Whole PEM private keys; one without an end is taken to be `LONGEST_PRIVATE_KEY` long.
+/// Finds whole PEM private keys; one without an end is taken to be `LONGEST_PRIVATE_KEY` long.
 fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"-----BEGIN ", from) {
@@ -72,8 +72,8 @@ fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// The password in `scheme://user:password@host`. It may contain an unescaped `/` or `@`, which is
-/// wrong but common.
+/// Finds the password in `scheme://user:password@host`. It may contain an unescaped `/` or `@`,
+/// which is wrong but common.
 fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"://", from) {
@@ -109,7 +109,7 @@ fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// `key-` and 32 hex digits, as a whole word.
+/// Finds `key-` and 32 hex digits, as a whole word.
 fn find_mailgun_keys(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"key-", from) {
@@ -123,7 +123,7 @@ fn find_mailgun_keys(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// The number of a bot, a colon and 35 characters that begin with `AA`.
+/// Finds the number of a bot, a colon and 35 characters that begin with `AA`.
 fn find_telegram_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b":AA", from) {
@@ -142,7 +142,7 @@ fn find_telegram_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// The number of a bot in base64, six characters and a signature, with dots between.
+/// Finds the number of a bot in base64, six characters and a signature, with dots between.
 fn find_discord_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     for dot in memchr::memchr_iter(b'.', bytes) {
         if bytes.get(dot + 7) != Some(&b'.') || run_length(bytes, dot + 1, Alphabet::Word) != 6 {

@@ -133,7 +133,7 @@ impl Window {
         }
     }
 
-    /// The number of bytes held back.
+    /// Returns the number of bytes held back.
     pub fn held(&self) -> usize {
         self.raw.len()
     }
@@ -371,12 +371,12 @@ fn shift(mut edit: Edit, by: usize) -> Edit {
     edit
 }
 
-/// The length of the first line including its end.
+/// Returns the length of the first line including its end.
 fn line_length(bytes: &[u8]) -> Option<usize> {
     Some(memchr::memchr(b'\n', bytes)? + 1)
 }
 
-/// The length of the first event including the blank line that ends it.
+/// Returns the length of the first event including the blank line that ends it.
 fn event_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'\n', b'\r', bytes.get(at..)?) {

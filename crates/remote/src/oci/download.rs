@@ -1,4 +1,4 @@
-//! A blob as a registry sends it, resumed when a connection breaks off.
+//! Downloads a blob from a registry, and resumes after a broken connection.
 
 use std::io::{self, Read};
 
@@ -17,10 +17,10 @@ const READ_ATTEMPTS: u32 = 4;
 pub(super) struct BlobReader<'a> {
     registry: &'a Registry,
     blob: Descriptor,
-    /// Bytes that were returned so far.
+    /// The number of bytes returned so far.
     at: u64,
     body: Option<Box<dyn Read + Send>>,
-    /// Connections since the last byte arrived.
+    /// The number of connections since the last byte arrived.
     attempts: u32,
 }
 
@@ -50,7 +50,7 @@ impl<'a> BlobReader<'a> {
         let skipped = match response.status.as_u16() {
             200 => self.at,
             206 if self.at > 0 => 0,
-            // Nothing follows what has arrived: the blob is shorter than declared.
+            // There is no more: the blob is shorter than declared.
             416 if self.at > 0 => {
                 self.body = None;
                 return Ok(());

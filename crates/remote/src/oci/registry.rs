@@ -2,8 +2,8 @@
 //!
 //! Requests are authenticated only when the registry demands it, and only to its own origin: if it
 //! redirects a download or names another host for an upload, the request goes there without
-//! credentials. Plain HTTP is used for this machine, and for hosts that the user named for it. Of a
-//! registry's error only the code is shown, because the text may repeat the request.
+//! credentials. Plain HTTP is used for this machine, and for hosts that the user named for it. Only
+//! the code of a registry's error is shown, because the text may repeat the request.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use super::repository::{Content, ManifestName, Referrers, Repository, SubjectLis
 use crate::RemoteError;
 use crate::http::{Http, Redirects, RepeatableBody, Request, Response, resolve};
 
-/// The most bytes of an error's text or a token answer.
+/// The most bytes of an error's text or a token response.
 pub(super) const MAX_ANSWER: u64 = 1 << 20;
 
 /// Settings for accessing registries.
@@ -41,13 +41,13 @@ pub struct Access {
     pub config: Option<PathBuf>,
     /// The file in which a push records its progress.
     pub upload_state: Option<PathBuf>,
-    /// What a tag that a push finds taken may be moved away from.
+    /// The digest from which a push may move a taken tag.
     pub move_tag: Option<Digest>,
 }
 
 impl Access {
-    /// The settings in the environment: Docker's configuration, and the comma-separated host lists
-    /// `RUNSEAL_PLAIN_HTTP` and `RUNSEAL_TOKEN_HOSTS`.
+    /// Reads the settings in the environment: Docker's configuration, and the comma-separated host
+    /// lists `RUNSEAL_PLAIN_HTTP` and `RUNSEAL_TOKEN_HOSTS`.
     pub fn from_environment() -> Self {
         let list = |name: &str| -> Vec<String> {
             let text = std::env::var(name).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Access {
     }
 }
 
-/// What is done in a repository; decides what a token must allow.
+/// What a repository is used for, which a token must allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Reading only.
@@ -94,10 +94,10 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// The repository with this name. Sends nothing yet.
+    /// Creates a repository. Sends nothing yet.
     ///
     /// # Errors
-    /// When the host does not form a valid address.
+    /// If the host does not form a valid address.
     pub fn new(
         host: &Host,
         name: &str,
@@ -111,14 +111,15 @@ impl Registry {
                 .iter()
                 .any(|plain| plain == host.as_str());
         let scheme = if is_plain { "http" } else { "https" };
-        let address = match is_docker_hub(host.as_str()) {
-            true => "registry-1.docker.io",
-            false => host.as_str(),
+        let address = if is_docker_hub(host.as_str()) {
+            "registry-1.docker.io"
+        } else {
+            host.as_str()
         };
         let base = format!("{scheme}://{address}").parse();
         let base = base.map_err(|_| RemoteError::Address {
             address: host.to_string(),
-            problem: "it is no host",
+            problem: "it is not a host",
         })?;
         Ok(Self {
             http: Http::new(),
@@ -131,26 +132,26 @@ impl Registry {
         })
     }
 
-    /// An address below this repository.
+    /// Returns an address below this repository.
     pub(super) fn address(&self, rest: &str) -> Result<Uri, OciError> {
         let text = format!("/v2/{}/{rest}", self.name);
         let address = resolve(&self.base, &text);
-        address.ok_or_else(|| self.protocol("an address of it cannot be written"))
+        address.ok_or_else(|| self.protocol("one of its addresses is not valid"))
     }
 
-    /// The address at which an upload continues.
+    /// Returns the address at which an upload continues.
     pub(super) fn location(&self, response: &Response) -> Result<Uri, OciError> {
         let location = response.text_header("location");
         let next = location.and_then(|location| resolve(&response.uri, location));
-        let next = next.ok_or_else(|| self.protocol("an upload has no address to go on at"))?;
+        let next = next.ok_or_else(|| self.protocol("an upload has no address to continue at"))?;
         self.check_location(next)
     }
 
-    /// Refuses a redirect from HTTPS to plain HTTP.
+    /// Checks that an upload does not move from HTTPS to plain HTTP.
     pub(super) fn check_location(&self, location: Uri) -> Result<Uri, OciError> {
         match (self.base.scheme_str(), location.scheme_str()) {
             (Some("https"), Some("http")) => {
-                Err(self.protocol("an upload is to go on without TLS"))
+                Err(self.protocol("an upload would continue without TLS"))
             }
             _ => Ok(location),
         }
@@ -196,7 +197,7 @@ impl Registry {
         if let Some(body) = ask.body {
             request = request.body(body);
         }
-        // If an upload continues on another host, that host must not get the credentials.
+        // An upload that continues on another host must not send the credentials there.
         if crate::http::is_same_origin(&self.base, &ask.uri) {
             let known = self
                 .authorization
@@ -211,10 +212,10 @@ impl Registry {
 
     pub(super) fn header_value(&self, text: &str) -> Result<HeaderValue, OciError> {
         let value = HeaderValue::from_str(text);
-        value.map_err(|_| self.protocol("a header of it cannot be written"))
+        value.map_err(|_| self.protocol("a header for it is not valid"))
     }
 
-    /// The error for a response that is not a success.
+    /// Returns the error for a response that is not a success.
     pub(super) fn refusal(&self, response: Response, what: &str) -> OciError {
         let status = response.status;
         let host = self.host.to_string();
@@ -241,7 +242,7 @@ impl Registry {
     }
 }
 
-/// The codes in a registry's error: upper-case words.
+/// Returns the codes in a registry's error: upper-case words.
 fn error_codes(text: &[u8]) -> Vec<String> {
     let Ok(document) = parse_document(text, &ReadOptions::default()) else {
         return Vec::new();
@@ -395,22 +396,22 @@ impl Repository for Registry {
         let response = self.send(&ask)?;
         match response.status.as_u16() {
             200 if response.text_header("link").is_some() => {
-                // There is another page, and half a list would pass for a whole one.
-                Err(self.protocol("what is attached fills more than one page"))
+                // There is another page, and part of a list must not pass for all of it.
+                Err(self.protocol("the list of attachments has more than one page"))
             }
             200 => {
                 let bytes = response.into_bytes(MAX_MANIFEST);
                 let bytes = bytes.map_err(RemoteError::from)?;
-                Index::parse(&bytes, "the list of what is attached").map(Referrers::Listed)
+                Index::parse(&bytes, "the list of attachments").map(Referrers::Listed)
             }
             404 => Ok(Referrers::Unsupported),
-            _ => Err(self.refusal(response, "what is attached")),
+            _ => Err(self.refusal(response, "attachments")),
         }
     }
 }
 
 impl Registry {
-    /// Fails if the registry reports a digest other than ours: it stored something else.
+    /// Fails if the registry reports another digest than ours, because it stored something else.
     pub(super) fn check_digest(
         &self,
         response: &Response,
@@ -421,7 +422,7 @@ impl Registry {
                 Err(RemoteError::Corrupt {
                     place: self.shown(),
                     problem: format!(
-                        "it says that what it stored is not {}",
+                        "it reports that it stored something else than {}",
                         ContentHash::from(expected)
                     ),
                 }
@@ -437,7 +438,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answer_of_a_registry_gives_its_codes_and_nothing_else() {
+    fn error_codes_are_all_that_is_taken_from_an_error() {
         let text = br#"{"errors":[{"code":"DENIED","message":"Bearer secret"},{"code":"secret"}]}"#;
         assert_eq!(error_codes(text), ["DENIED"]);
         assert!(error_codes(b"<html>").is_empty());
