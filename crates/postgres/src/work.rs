@@ -154,9 +154,13 @@ fn committed_before(
             (&worker_id, Type::TEXT),
         ],
     )?;
-    let commits = rows.iter().map(|row| match row.get(1) {
-        true => (row.get(0), Commit::Succeeded),
-        false => (row.get(0), Commit::Failed),
+    let commits = rows.iter().map(|row| {
+        let commit = if row.get(1) {
+            Commit::Succeeded
+        } else {
+            Commit::Failed
+        };
+        (row.get(0), commit)
     });
     Ok(commits.collect())
 }

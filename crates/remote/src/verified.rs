@@ -46,7 +46,7 @@ pub fn check_survey(results: &[Checked]) -> Result<(), Objection> {
 }
 
 /// Verifies what was received at `staged` and will be moved to `target`; with `file`, only that file
-/// of the folder. Only the last name of `target` appears in messages.
+/// of the folder. Only the last name of `target` matters, not the folders above it.
 ///
 /// # Errors
 /// If it is not valid at `level`.

@@ -200,7 +200,7 @@ fn basic_pair(value: &[u8]) -> Option<Vec<u8>> {
     is_basic.then(|| Base64::decode_vec(pair.trim()).ok())?
 }
 
-/// Replaces the token of the run by the constant stand-in, so that neither the upstream nor the
+/// Replaces the token of the run with the constant stand-in, so that neither the upstream nor the
 /// recording gets it.
 pub(super) fn conceal_head(token: &str, headers: &mut HeaderMap) {
     for value in headers.values_mut() {
@@ -233,7 +233,7 @@ pub(super) fn conceal_body(token: &str, body: Vec<u8>) -> Vec<u8> {
     replaced(token, &body).unwrap_or(body)
 }
 
-/// Replaces the token in `bytes` by the stand-in; returns `None` if it is not in them.
+/// Replaces the token in `bytes` with the stand-in; returns `None` if it is not in them.
 fn replaced(token: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut at = 0;

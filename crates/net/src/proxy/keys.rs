@@ -32,7 +32,7 @@ impl Keys {
             .filter_map(Option::as_deref)
     }
 
-    /// Replaces stand-ins by keys; returns whether there were any. A public upstream gets only its own
+    /// Replaces stand-ins with keys; returns whether there were any. A public upstream gets only its own
     /// key, whichever header the client used.
     pub(super) fn put_in(
         &self,

@@ -289,7 +289,7 @@ mod tests {
             };
             writer.take(head).unwrap();
         }
-        // Each is one unfinished text, of which nothing would be released.
+        // Each is one unfinished text, which would be held back entirely.
         let bytes = Bytes::from("words ".repeat(10_000));
         for x in (0..10).flat_map(|_| 0..ANSWERS) {
             let bytes = bytes.clone();

@@ -94,7 +94,7 @@ impl Lanes {
         }
     }
 
-    /// Returns the offset of the first event of which something is held back.
+    /// Returns the offset of the first event that is held back, entirely or in part.
     pub(super) fn first_held(&self) -> Option<usize> {
         let firsts = self.lanes.values().filter_map(|lane| lane.pieces.first());
         firsts.map(|piece| piece.event).min()

@@ -25,7 +25,8 @@ const LEAST_TEXT: usize = 8;
 /// A longer text is decoded in blocks of this size, which overlap by the most that a secret may take.
 const BLOCK: usize = 1 << 20;
 const OVERLAP: usize = 128 << 10;
-/// The most bytes decoded from a block, in all layers together: a multiple of its length, plus a constant.
+/// The most bytes decoded from a block, in all layers together: a multiple of its length, plus a
+/// constant.
 const DECODED_TIMES: usize = 12;
 const DECODED_MORE: usize = 64 << 10;
 /// The most bytes that are decompressed from one encoded text.

@@ -8,7 +8,7 @@ use ureq::http::header::RANGE;
 
 use super::OciError;
 use super::manifest::Descriptor;
-use super::registry::{Ask, Registry};
+use super::registry::{Registry, RegistryRequest};
 
 /// How often in a row an interrupted read is resumed without receiving a single byte.
 const READ_ATTEMPTS: u32 = 4;
@@ -41,12 +41,12 @@ impl<'a> BlobReader<'a> {
     fn connect(&mut self) -> Result<(), OciError> {
         let digest = ContentHash::from(self.blob.digest);
         let uri = self.registry.address(&format!("blobs/{digest}"))?;
-        let mut ask = Ask::new(Method::GET, uri);
-        ask.follows = true;
+        let mut request = RegistryRequest::new(Method::GET, uri);
+        request.follows = true;
         if self.at > 0 {
-            ask = ask.header(RANGE, format!("bytes={}-", self.at));
+            request = request.header(RANGE, format!("bytes={}-", self.at));
         }
-        let response = self.registry.send(&ask)?;
+        let response = self.registry.send(&request)?;
         let skipped = match response.status.as_u16() {
             200 => self.at,
             206 if self.at > 0 => 0,

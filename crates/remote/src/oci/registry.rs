@@ -166,7 +166,7 @@ impl Registry {
     }
 
     /// Sends a request; if the registry demands authentication, authenticates and sends it again.
-    pub(super) fn send(&self, request: &Ask<'_>) -> Result<Response, OciError> {
+    pub(super) fn send(&self, request: &RegistryRequest<'_>) -> Result<Response, OciError> {
         let mut response = self.send_with(request)?;
         // An earlier token may have expired: try a second time with a new one.
         for attempt in 0..2 {
@@ -183,22 +183,22 @@ impl Registry {
         Ok(response)
     }
 
-    fn send_with(&self, ask: &Ask<'_>) -> Result<Response, OciError> {
-        let mut request = Request::new(ask.method.clone(), ask.uri.clone());
-        for (name, value) in &ask.headers {
+    fn send_with(&self, spec: &RegistryRequest<'_>) -> Result<Response, OciError> {
+        let mut request = Request::new(spec.method.clone(), spec.uri.clone());
+        for (name, value) in &spec.headers {
             request = request.header(name.clone(), self.header_value(value)?);
         }
-        if ask.follows {
+        if spec.follows {
             request = request.redirects(Redirects::Follow);
         }
-        if ask.is_once {
+        if spec.is_once {
             request = request.once();
         }
-        if let Some(body) = ask.body {
+        if let Some(body) = spec.body {
             request = request.body(body);
         }
         // An upload that continues on another host must not send the credentials there.
-        if crate::http::is_same_origin(&self.base, &ask.uri) {
+        if crate::http::is_same_origin(&self.base, &spec.uri) {
             let known = self
                 .authorization
                 .lock()
@@ -288,7 +288,7 @@ impl RepeatableBody for Bytes {
 }
 
 /// A request to the registry, before authentication.
-pub(super) struct Ask<'a> {
+pub(super) struct RegistryRequest<'a> {
     pub(super) method: Method,
     pub(super) uri: Uri,
     pub(super) headers: Vec<(HeaderName, String)>,
@@ -297,7 +297,7 @@ pub(super) struct Ask<'a> {
     pub(super) is_once: bool,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> RegistryRequest<'a> {
     pub(super) fn new(method: Method, uri: Uri) -> Self {
         Self {
             method,
@@ -328,9 +328,9 @@ impl Repository for Registry {
     fn has_blob(&self, blob: &Descriptor) -> Result<bool, OciError> {
         let digest = ContentHash::from(blob.digest);
         let uri = self.address(&format!("blobs/{digest}"))?;
-        let mut ask = Ask::new(Method::HEAD, uri);
-        ask.follows = true;
-        let response = self.send(&ask)?;
+        let mut request = RegistryRequest::new(Method::HEAD, uri);
+        request.follows = true;
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             200 => Ok(response
                 .declared_length()
@@ -354,8 +354,9 @@ impl Repository for Registry {
             other => other.to_string(),
         };
         let uri = self.address(&format!("manifests/{name}"))?;
-        let ask = Ask::new(Method::GET, uri).header(ACCEPT, format!("{MANIFEST}, {INDEX}"));
-        let response = self.send(&ask)?;
+        let request =
+            RegistryRequest::new(Method::GET, uri).header(ACCEPT, format!("{MANIFEST}, {INDEX}"));
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             200 => {
                 let bytes = response.into_bytes(MAX_MANIFEST);
@@ -375,10 +376,10 @@ impl Repository for Registry {
         let digest = ContentHash::from(manifest.digest).to_string();
         let uri = self.address(&format!("manifests/{}", tag.unwrap_or(&digest)))?;
         let body = Bytes(Zeroizing::new(bytes.to_vec()));
-        let ask = Ask::new(Method::PUT, uri)
+        let request = RegistryRequest::new(Method::PUT, uri)
             .header(CONTENT_TYPE, manifest.media_type.as_str())
             .body(&body);
-        let response = self.send(&ask)?;
+        let response = self.send(&request)?;
         if !response.status.is_success() {
             return Err(self.refusal(response, "manifest"));
         }
@@ -392,8 +393,8 @@ impl Repository for Registry {
     fn list_referrers(&self, subject: Digest) -> Result<Referrers, OciError> {
         let digest = ContentHash::from(subject);
         let uri = self.address(&format!("referrers/{digest}"))?;
-        let ask = Ask::new(Method::GET, uri).header(ACCEPT, INDEX);
-        let response = self.send(&ask)?;
+        let request = RegistryRequest::new(Method::GET, uri).header(ACCEPT, INDEX);
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             200 if response.text_header("link").is_some() => {
                 // There is another page, and part of a list must not pass for all of it.

@@ -18,7 +18,7 @@ use ureq::http::{Method, Uri};
 
 use super::OciError;
 use super::manifest::Descriptor;
-use super::registry::{Ask, Registry};
+use super::registry::{Registry, RegistryRequest};
 use super::repository::{Content, Repository as _};
 use crate::RemoteError;
 use crate::http::{RepeatableBody, Response};
@@ -137,7 +137,7 @@ impl Registry {
     /// Starts an upload.
     fn begin(&self) -> Result<Upload, AttemptError> {
         let uri = self.address("blobs/uploads/")?;
-        let response = self.send(&Ask::new(Method::POST, uri))?;
+        let response = self.send(&RegistryRequest::new(Method::POST, uri))?;
         if response.status.as_u16() != 202 {
             return Err(self.refusal(response, "upload").into());
         }
@@ -162,7 +162,7 @@ impl Registry {
         piece: u64,
         blob: &Descriptor,
     ) -> Result<Upload, AttemptError> {
-        let response = self.send(&Ask::new(Method::GET, location.clone()))?;
+        let response = self.send(&RegistryRequest::new(Method::GET, location.clone()))?;
         let offset = match response.status.as_u16() {
             204 | 200 => end_of_range(&response).unwrap_or(0),
             // Also if the state of the upload no longer fits its address: it cannot be resumed.
@@ -209,11 +209,11 @@ impl Registry {
             offset: 0,
             length: if is_small { blob.size } else { 0 },
         };
-        let mut ask = Ask::new(Method::PUT, uri)
+        let mut request = RegistryRequest::new(Method::PUT, uri)
             .header(CONTENT_TYPE, "application/octet-stream")
             .body(&body);
-        ask.is_once = true;
-        let response = self.send(&ask)?;
+        request.is_once = true;
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             201 | 204 => Ok(self.check_digest(&response, blob.digest)?),
             404 => Err(AttemptError::Forgotten(self.refusal(response, "upload"))),
@@ -239,12 +239,12 @@ impl Registry {
             length: upload.piece.min(blob.size - upload.offset),
         };
         let last = upload.offset + body.length - 1;
-        let mut ask = Ask::new(Method::PATCH, upload.location.clone())
+        let mut request = RegistryRequest::new(Method::PATCH, upload.location.clone())
             .header(CONTENT_TYPE, "application/octet-stream")
             .header(CONTENT_RANGE, format!("{}-{last}", upload.offset))
             .body(&body);
-        ask.is_once = true;
-        let response = self.send(&ask)?;
+        request.is_once = true;
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             202 | 201 | 204 => {}
             404 => return Err(AttemptError::Forgotten(self.refusal(response, "upload"))),
