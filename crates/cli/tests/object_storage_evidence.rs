@@ -19,7 +19,7 @@ fn run_that_does_not_verify_is_neither_pushed_nor_pulled() {
         remote.seal("r2", &[]);
         let refused = remote.run(&["push", "out", &remote.at("p/both")]);
         assert_eq!(refused.code, Some(1), "{refused:?}");
-        assert!(refused.stderr.contains("holds 2 things"), "{refused:?}");
+        assert!(refused.stderr.contains("contains 2 units"), "{refused:?}");
         remote.push("r1");
         // A manifest whose contents are all there, and changed places.
         let script = "import json\nk=a[1]\nm=json.loads(s.get_object(Bucket=a[0],Key=k)['Body'].read())\n\

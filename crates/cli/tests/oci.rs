@@ -259,7 +259,7 @@ fn artifacts_are_queued_worked_and_told_like_folders() {
     assert_eq!(results.code, Some(1), "{results:?}");
     assert!(results.stdout.contains("verify failed"), "{results:?}");
     assert!(
-        results.stdout.contains("not what was asked for"),
+        results.stdout.contains("not what was requested"),
         "{results:?}"
     );
     crate::oci_support::assert_no_secret(&results);
@@ -322,7 +322,7 @@ fn evidence_that_does_not_verify_is_not_pushed_and_leaves_no_tag() {
     fs::remove_dir_all(bench.path("out/r1")).unwrap();
     let refused = bench.run(&["push", "out", "oci-layout:layout"]);
     assert_eq!(refused.code, Some(1), "{}", refused.stderr);
-    for part in ["holds 2 things", "push each of them by itself"] {
+    for part in ["contains 2 units", "push each of them separately"] {
         assert!(refused.stderr.contains(part), "{}", refused.stderr);
     }
     bench.write("no-evidence/x", "y");
@@ -512,7 +512,7 @@ fn push_and_pull_name_what_is_wrong_and_where() {
         (
             ["push", "text.json", "oci-layout:layout"],
             1,
-            "NOT_VALID: it does not verify: its rules do not hold, so it was not pushed: text.json\n",
+            "NOT_VALID: it does not verify: a rule is broken, so it was not pushed: text.json\n",
         ),
         (
             ["push", "empty", "oci-layout:layout"],
@@ -522,7 +522,7 @@ fn push_and_pull_name_what_is_wrong_and_where() {
         (
             ["pull", "oci-layout:nope", "-o=x"],
             2,
-            "NOT_FOUND: `nope` is no OCI layout: no folder with `oci-layout` and `index.json` in it: ",
+            "NOT_FOUND: `nope` is not an OCI layout: no folder with `oci-layout` and `index.json` in it: ",
         ),
     ] {
         let ran = bench.run(&arguments);

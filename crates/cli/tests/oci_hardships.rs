@@ -114,7 +114,7 @@ fn blobs_that_lie_are_refused_and_nothing_stays() {
     let refused = bench.run(&["verify", &artifact]);
     assert_eq!(refused.code, Some(2), "{}", refused.stdout);
     assert!(
-        refused.stdout.contains("not what was asked for"),
+        refused.stdout.contains("not what was requested"),
         "{}",
         refused.stdout
     );

@@ -204,7 +204,7 @@ fn proxy_says_what_is_wrong_with_addresses_and_recordings() {
         (
             vec!["record", "--recording", "nodir/a.json"],
             1,
-            "hint: make its folder first",
+            "hint: create its folder first",
         ),
         (
             vec!["record", "--recording", "a.json", "--redact", "nofile"],

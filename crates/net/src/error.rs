@@ -9,7 +9,7 @@ use runseal_core::canon::NoCanonicalForm;
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     /// The proxy cannot listen on the address.
-    #[error("`{address}` cannot be listened on: {source}")]
+    #[error("cannot listen on `{address}`: {source}")]
     Listen {
         /// The address, with its port.
         address: String,
@@ -17,7 +17,7 @@ pub enum NetError {
         source: io::Error,
     },
     /// The upstream is not a valid address.
-    #[error("`{url}` is no upstream: {reason}")]
+    #[error("`{url}` is not a valid upstream: {reason}")]
     Upstream {
         /// The given URL.
         url: String,
@@ -41,37 +41,37 @@ pub enum NetError {
         source: io::Error,
     },
     /// A recording with this name exists already.
-    #[error("a recording is already there")]
+    #[error("a recording already exists")]
     Exists {
         /// The existing file, which is never replaced.
         path: PathBuf,
     },
     /// The file is not a recording that can be replayed.
-    #[error("it is no recording that can be replayed: {reason}")]
+    #[error("it is not a recording that can be replayed: {reason}")]
     Recording {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
     },
-    /// The recording has fewer calls than it is to be forked after.
+    /// The recording has fewer calls than the fork point.
     #[error("it has {calls} calls, so it cannot be forked at call {at}")]
     Fork {
         /// The recording.
         path: PathBuf,
-        /// Where it was to be forked.
+        /// The requested fork point.
         at: usize,
-        /// How many calls it has.
+        /// The number of calls in the recording.
         calls: usize,
     },
-    /// Somebody is still making the recording.
+    /// The recording is still being made.
     #[error("it is still being recorded")]
     Live {
-        /// The journal, which its recorder holds.
+        /// The journal, which its recorder has locked.
         path: PathBuf,
     },
-    /// A secret was found in what was written; the output was taken away.
-    #[error("a known secret of kind `{kind}` stands at byte {offset}")]
+    /// A secret was found in the output, which was then deleted.
+    #[error("a known secret of kind `{kind}` is at byte {offset}")]
     Secret {
         /// The deleted output.
         path: PathBuf,
@@ -81,7 +81,7 @@ pub enum NetError {
         offset: usize,
     },
     /// The server could not be started.
-    #[error("the server `{program}` cannot be started: {source}")]
+    #[error("cannot start the server `{program}`: {source}")]
     Server {
         /// The program as it was given.
         program: String,
@@ -111,7 +111,7 @@ impl NetError {
         }
     }
 
-    /// The file that the error concerns.
+    /// Returns the file that the error concerns.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read { path, .. }
@@ -130,19 +130,19 @@ impl NetError {
     /// Advice on how to proceed.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Listen { .. } => "`--listen 127.0.0.1:0` takes a port that is free",
-            Self::Upstream { .. } => "name it as `https://host[:port][/path]`",
-            Self::Read { .. } => "check the name and the right to read it",
+            Self::Listen { .. } => "`--listen 127.0.0.1:0` picks a free port",
+            Self::Upstream { .. } => "write it as `https://host[:port][/path]`",
+            Self::Read { .. } => "check the name and the permissions",
             Self::Write { path, source }
                 if source.kind() != io::ErrorKind::NotFound
                     && path.extension().is_some_and(|ending| ending == "journal") =>
             {
-                "make room; `runseal proxy finish --recording FILE` then keeps what was answered before"
+                "free some space; `runseal proxy finish --recording FILE` then keeps what was answered so far"
             }
             Self::Write { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "make its folder first"
+                "create its folder first"
             }
-            Self::Write { .. } => "check the folder, its rights and its space",
+            Self::Write { .. } => "check the folder, its permissions and its free space",
             Self::Exists { .. } => "recordings are not overwritten: name another file",
             Self::Fork { .. } => "calls are counted from 0: N answers come from the recording",
             Self::Live { .. } => "end the recorder first; it finishes the recording itself",

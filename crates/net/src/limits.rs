@@ -1,4 +1,4 @@
-//! Bounds on single messages, whoever sends them.
+//! Bounds on single messages from either side.
 
 use runseal_core::canon::ReadOptions;
 use runseal_core::limits::JsonLimits;
@@ -6,11 +6,11 @@ use runseal_core::limits::JsonLimits;
 /// The largest request, or line of MCP, that is accepted, in bytes.
 pub(crate) const LARGEST_MESSAGE: usize = 64 << 20;
 
-/// The most elements and members that a message may have. Stops one of nothing but brackets, which takes
-/// many times its size once it is read.
+/// The most elements and members that a message may have. Stops a message of nothing but brackets,
+/// which takes many times its size once parsed.
 pub(crate) const MOST_VALUES: u64 = 2 << 20;
 
-/// How a message is read as JSON.
+/// How a message is parsed as JSON.
 pub(crate) const MESSAGE: ReadOptions = ReadOptions {
     limits: JsonLimits {
         free_values: MOST_VALUES,
@@ -20,7 +20,7 @@ pub(crate) const MESSAGE: ReadOptions = ReadOptions {
     strip_bom: false,
 };
 
-/// Counts the elements and members of a JSON text that comes in parts, without keeping it.
+/// Counts the elements and members of a JSON text that arrives in parts, without storing it.
 #[derive(Debug, Default)]
 pub(crate) struct ValueCounter {
     count: u64,
@@ -29,7 +29,7 @@ pub(crate) struct ValueCounter {
 }
 
 impl ValueCounter {
-    /// Adds a part; returns whether there are still at most [`MOST_VALUES`].
+    /// Adds a part; returns whether the count is still at most [`MOST_VALUES`].
     pub(crate) fn add(&mut self, part: &[u8]) -> bool {
         for byte in part {
             match (self.in_string, byte) {
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn value_counter_counts_what_is_outside_of_strings() {
+    fn value_counter_ignores_signs_inside_strings() {
         let mut counter = ValueCounter::default();
         let text = br#"{"a,[{\",":[1,2,{"b":"\\"}],"c":"}, ["}"#;
         for part in text.chunks(3) {

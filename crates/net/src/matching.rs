@@ -7,7 +7,7 @@
 use runseal_core::canon::{Dialect, JsonPath, Step, Value, canonical_bytes};
 pub use runseal_core::formats::model_io::asked::{Asked, BodyForm, Volatile, compute_key};
 
-/// The most characters of a value that a difference shows.
+/// The most characters of a value shown in a difference.
 const SHOWN: usize = 120;
 
 /// The place where two values differ.
@@ -15,13 +15,13 @@ const SHOWN: usize = 120;
 pub struct Difference {
     /// A JSON Pointer into both.
     pub pointer: String,
-    /// The recorded value there; `None` if there is none.
+    /// The recorded value; `None` if absent.
     pub recorded: Option<String>,
-    /// The requested value there; `None` if there is none.
+    /// The requested value; `None` if absent.
     pub asked: Option<String>,
 }
 
-/// The first place, in the order of names and elements, where two values differ.
+/// Finds the first place, in order of names and elements, where two values differ.
 pub fn first_difference(recorded: &Value, asked: &Value) -> Option<Difference> {
     let mut path = JsonPath::ROOT;
     differ(recorded, asked, &mut path)
@@ -66,7 +66,7 @@ fn differ(recorded: &Value, asked: &Value, path: &mut JsonPath) -> Option<Differ
     }
 }
 
-/// A short name for a request; those of MCP on standard input have no path.
+/// Returns a short name for a request; MCP requests on standard input have no path.
 pub fn name_request(method: &str, path: &str) -> String {
     format!("{method} {path}").trim_end().to_owned()
 }
@@ -81,7 +81,7 @@ fn show(value: &Value) -> String {
     format!("{start}… ({} bytes)", bytes.len())
 }
 
-/// How similar two forms are: the number of equal leaves, with extra weight for method and path.
+/// Scores how similar two forms are: the number of equal leaves, plus extra weight for method and path.
 pub fn likeness(recorded: &Value, asked: &Value) -> usize {
     let same = |name: &str| recorded.get(name) == asked.get(name);
     let weight = usize::from(same("method")) * 100_000 + usize::from(same("path")) * 1_000_000;
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn key_spelling_and_volatile_members_do_not_count_and_all_else_does() {
+    fn key_ignores_spelling_and_volatile_members_only() {
         assert_eq!(
             key(r#"{"a":1.0,"b":"é"}"#, &[]),
             key("{ \"b\":\"\\u00e9\", \"a\":1 }", &[])
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn key_of_a_json_rpc_request_leaves_its_id_token_and_trace_out() {
+    fn key_of_json_rpc_request_ignores_id_token_and_trace() {
         let call = |id: &str, token: u32, a: u32| {
             format!(
                 r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"add","arguments":{{"a":{a}}},"_meta":{{"progressToken":{token},"traceparent":"00-{token}"}}}}}}"#
@@ -155,20 +155,20 @@ mod tests {
         assert_ne!(
             key(&reply(1), &[]),
             key(&reply(2), &[]),
-            "whose reply it is counts"
+            "the id of a reply counts"
         );
     }
 
     #[test]
-    fn key_placeholders_of_a_kind_are_alike_and_multipart_borders_do_not_count() {
+    fn key_ignores_placeholder_digits_and_multipart_boundaries() {
         let said = |placeholder: &str| format!(r#"{{"m":"my key is {placeholder} ok"}}"#);
         let (one, other) = (said("[redacted:jwt:0011]"), said("[redacted:jwt:ffff]"));
         assert_eq!(key(&one, &[]), key(&other, &[]));
         assert_ne!(key(&one, &[]), key(&said("[redacted:age-key:0011]"), &[]));
-        let part = |border: &str| {
-            let body = format!("--{border}\r\nx\r\n--{border}--");
+        let part = |boundary: &str| {
+            let body = format!("--{boundary}\r\nx\r\n--{boundary}--");
             BodyForm::parse(
-                &format!("multipart/form-data; boundary={border}"),
+                &format!("multipart/form-data; boundary={boundary}"),
                 body.as_bytes(),
             )
         };
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn first_difference_is_a_pointer_that_leads_to_it() {
+    fn first_difference_points_to_the_differing_value() {
         let value = |text: &str| match asked(text).body {
             BodyForm::Json(value) => value,
             other => panic!("{other:?}"),

@@ -2,7 +2,7 @@
 //! for generative AI (which are still in development).
 //!
 //! Ids are derived from the recording's hash, so the same recording always gives the same spans. A
-//! recording has no clock: spans begin at zero and follow each other by their latency.
+//! recording has no clock: the spans start at zero and follow one another by latency.
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::digest::Digest;
@@ -16,7 +16,7 @@ const KIND_CLIENT: u32 = 3;
 /// OTLP's number for an error status.
 const STATUS_ERROR: u32 = 2;
 
-/// The spans of a recording.
+/// Returns the spans of a recording as OTLP JSON.
 pub fn export_spans(recording: &Recording) -> Value {
     let seed = recording.model_io_hash.as_str();
     let trace_id = Digest::of(seed.as_bytes()).hex_prefix(32);
@@ -76,7 +76,7 @@ fn json_text(value: &Value) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Name, attributes and status of one interaction.
+/// Returns the span of one interaction: its name, attributes and status.
 fn describe(recorded: &Recorded) -> Value {
     let body = match &recorded.asked.body {
         BodyForm::Json(body) => Some(body),
@@ -169,7 +169,7 @@ fn error_of(recorded: &Recorded) -> Option<String> {
     }
 }
 
-/// The request's messages in the form of the conventions.
+/// Returns the request's messages in the form of the conventions.
 fn input_messages(body: &Value) -> Option<Value> {
     let mut messages = Vec::new();
     if let Some(system) = body.get("system").or_else(|| body.get("instructions")) {
@@ -203,7 +203,7 @@ fn message(role: &str, content: &Value) -> Value {
     Value::object([("role", Value::from(role)), ("parts", Value::Array(parts))])
 }
 
-/// The answer's messages in the form of the conventions; `None` if the answer has none.
+/// Returns the answer's messages in the form of the conventions; `None` if the answer has none.
 fn output_messages(reading: &Value) -> Option<Value> {
     let mut parts = Vec::new();
     if let Some(said) = reading.get("text").and_then(Value::as_str) {

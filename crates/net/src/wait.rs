@@ -1,5 +1,4 @@
-//! Waits for the request to stop: a signal, or the end of standard input if a program holds it
-//! open.
+//! Waits for a request to stop: a signal, or the end of standard input if another program had it open.
 
 use std::os::fd::AsFd;
 
@@ -8,12 +7,12 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::NetError;
 
-/// Listens for the word to end, from the moment it is made: what comes before anybody waits is not
-/// lost.
+/// Listens for a request to stop from the moment it is created, so that none is lost before
+/// [`EndOfWork::wait`] is called.
 #[derive(Debug)]
 pub struct EndOfWork {
     signals: [Signal; 3],
-    /// Whether somebody holds standard input open, so that its end means something.
+    /// Whether another program has standard input open, so that its end is a request to stop.
     is_held: bool,
 }
 
@@ -55,8 +54,8 @@ async fn input_closed() {
     while input.read(&mut buffer).await.is_ok_and(|count| count > 0) {}
 }
 
-/// Whether standard input is at its end already: then it was never held by anybody. Asked before anybody
-/// is told that the work has begun, so that every later end is a word to end it.
+/// Whether standard input is already closed: then no program ever had it open. Checked before the
+/// start is announced, so that any later end is a request to stop.
 fn has_ended() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let input = std::io::stdin();

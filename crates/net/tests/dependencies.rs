@@ -1,11 +1,10 @@
-//! What verifies opens no socket: the crates that the verifier is made of do not depend on this one, nor
-//! on anything that it speaks to the network with.
+//! The verifier opens no sockets: its crates depend neither on this one nor on any networking library.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "test code")]
 
 use std::process::Command;
 
-/// The packages that `package` is built from, this machine's `cargo` says.
+/// Returns the packages that `package` is built from, according to `cargo tree`.
 fn dependencies(package: &str, more: &[&str]) -> Vec<String> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let output = Command::new(cargo)
@@ -88,7 +87,7 @@ fn networked_crates_do_not_build_the_sandbox_the_kernel_or_sqlite() {
 }
 
 #[test]
-fn command_line_without_its_feature_does_not_depend_on_the_network() {
+fn cli_without_default_features_does_not_depend_on_the_network() {
     let without = dependencies("runseal-cli", &["--no-default-features"]);
     for name in NETWORKED {
         assert!(
@@ -96,7 +95,7 @@ fn command_line_without_its_feature_does_not_depend_on_the_network() {
             "it depends on {name}"
         );
     }
-    // The looking itself is tried: with the feature they are all there.
+    // Check the search itself: with the feature, all are found.
     let with = dependencies("runseal-cli", &[]);
     for name in NETWORKED {
         assert!(

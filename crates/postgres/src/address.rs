@@ -1,7 +1,7 @@
 //! The address of a server: parsing `postgres://…`, and showing it without its password.
 //!
-//! The URL is understood as libpq understands it, as far as it matters here. The password never
-//! leaves this module except to the server: not in messages, not in debug output.
+//! The URL is parsed like in libpq, as far as it matters here. The password never leaves this module
+//! except to the server: not in messages, not in debug output.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use thiserror::Error;
 
 /// The longest time that connecting may take.
 const CONNECT: Duration = Duration::from_secs(10);
-/// A peer that does not answer for this long counts as gone.
+/// How long a peer may not answer before it counts as gone.
 const SILENCE: Duration = Duration::from_secs(15);
 
 /// How the server has to prove its identity, as libpq defines it.
@@ -26,25 +26,24 @@ pub(crate) enum Proof {
     None,
     /// By a certificate that chains to a known root (`verify-ca`).
     Authority,
-    /// By such a certificate for this very host (`verify-full`).
+    /// By such a certificate for this host (`verify-full`).
     Host,
 }
 
 /// Whether the connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Encryption {
-    /// Over a Unix socket, which the machine itself keeps from others.
+    /// Not needed: a Unix socket, which others cannot read.
     Needless,
-    /// The user does without it (`disable`).
+    /// Never: the user disabled it (`disable`).
     Never,
-    /// If the server offers it: on this machine's loopback.
+    /// If the server offers it, on this machine's loopback.
     IfOffered,
-    /// Without it there is no connection. `prefer`, which libpq has as its default, means this too: a
-    /// server that offers none may be anybody.
+    /// Always. Includes `prefer`, the default in libpq: a server without encryption may be an impostor.
     Always,
 }
 
-/// Where the server is, and how to connect to it.
+/// The address of a server, and how to connect to it.
 #[derive(Clone)]
 pub(crate) struct Address {
     pub(crate) config: Config,
@@ -61,14 +60,14 @@ impl fmt::Debug for Address {
     }
 }
 
-/// What is wrong with an address; it is never quoted.
+/// What is wrong with an address, which is never quoted.
 #[derive(Debug, Error)]
 enum AddressFault {
     #[error("expected postgres://USER[:PASSWORD]@HOST[:PORT]/DATABASE[?OPTION=VALUE&…]")]
     Form,
     #[error("sslmode must be disable, prefer, require, verify-ca or verify-full")]
     Mode,
-    #[error("it names no host")]
+    #[error("it has no host")]
     NoHost,
 }
 
@@ -76,7 +75,7 @@ impl Address {
     /// Parses a `postgres://` URL. Errors never repeat the password.
     pub(crate) fn parse(url: &str) -> Result<Self, StoreError> {
         let (rest, query) = url.split_once('?').unwrap_or((url, ""));
-        // A scheme is the same in capital letters.
+        // Schemes are not case-sensitive.
         let rest = &match rest.split_once("://") {
             Some((scheme, rest)) => format!("{}://{rest}", scheme.to_ascii_lowercase()),
             None => rest.to_owned(),
@@ -105,9 +104,10 @@ impl Address {
         if roots.is_some() && encryption == Some(Encryption::Always) && proof == Proof::None {
             proof = Proof::Authority;
         }
-        let url = match kept.is_empty() {
-            true => rest.clone(),
-            false => format!("{rest}?{}", kept.join("&")),
+        let url = if kept.is_empty() {
+            rest.clone()
+        } else {
+            format!("{rest}?{}", kept.join("&"))
         };
         // The parser's error may quote parts of the address, so it is not repeated.
         let mut config = Config::from_str(&url).map_err(|_| refuse(AddressFault::Form))?;
@@ -155,7 +155,7 @@ impl Address {
         })
     }
 
-    /// The address for messages, without the password.
+    /// Returns the address for messages, without the password.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
     }
@@ -196,7 +196,7 @@ fn refuse(fault: AddressFault) -> StoreError {
     StoreError::Server {
         place: "postgres://…".to_owned(),
         fault: ServerFault::Failed,
-        problem: "has no address that can be used",
+        problem: "is not a usable address",
         source: Box::new(fault),
     }
 }
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_with_a_password_is_shown_without_it() {
+    fn address_is_shown_without_its_password() {
         let address = Address::parse("postgres://me:s3cret%40x@db.example:5433/jobs").unwrap();
         assert_eq!(address.shown(), "postgres://me@db.example:5433/jobs");
         assert_eq!(address.config.get_password(), Some(&b"s3cret@x"[..]));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_of_tls_are_those_of_libpq_but_preferring_it_is_demanding_it() {
+    fn sslmode_is_that_of_libpq_except_that_prefer_means_require() {
         let of = |query: &str| {
             let address = Address::parse(&format!("postgres://h/d?{query}")).unwrap();
             (address.encryption, address.proof)
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn server_on_this_machine_may_do_without_encryption() {
+    fn server_on_loopback_may_lack_encryption() {
         let of = |url: &str| Address::parse(url).unwrap().encryption;
         for host in [
             "localhost",
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn address_that_cannot_be_read_is_not_quoted() {
+    fn invalid_address_is_not_quoted() {
         for url in [
             "postgres://me:s3cret@host:port/db",
             "postgres://me:s3cret@h/d?sslmode=s3cret",

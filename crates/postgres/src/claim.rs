@@ -1,7 +1,7 @@
 //! Claims steps with one statement that locks free steps and skips those that others have locked.
 //!
-//! A job's run, key and limits are read once and cached: they never change after the job was
-//! posted, and joining three more tables for every claim costs a tenth of the throughput.
+//! A job's run, key and limits are read once and cached: they never change after posting, and joining
+//! three more tables for every claim costs a tenth of the throughput.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::jobs::storable;
 /// The most jobs that are cached; beyond that the cache is emptied.
 const MOST_KNOWN: usize = 10_000;
 
-/// The steps to claim: first those that nobody has claimed, then those whose lease has expired.
+/// The steps to claim: first unclaimed ones, then those whose lease has expired.
 const READY: &str = "
     SELECT step_id FROM cassette_steps WHERE status = 'PENDING' AND $4::text IS NULL
     ORDER BY job_id, ordinal, step_id LIMIT $3 FOR UPDATE SKIP LOCKED";
@@ -137,7 +137,7 @@ pub(crate) fn claim_steps(
             let job = known.0.get(&job_id).ok_or_else(|| StoreError::Server {
                 place: place.to_owned(),
                 fault: ServerFault::Failed,
-                problem: "has steps of a job that it does not have",
+                problem: "has steps of a missing job",
                 source: format!("job `{job_id}`").into(),
             })?;
             Ok(ClaimedStep {

@@ -1,8 +1,8 @@
 //! One connection to the server, re-established when it is lost.
 //!
 //! Work is done by functions that may be called several times: after a serialization failure or a
-//! deadlock, and after the connection was lost. Each has to find out by itself whether a lost
-//! attempt took effect; those that cannot are never called twice.
+//! deadlock, and after the connection was lost. Each has to find out whether a lost attempt took
+//! effect; functions that cannot are called only once.
 
 use std::error::Error as _;
 use std::io;
@@ -17,10 +17,10 @@ use runseal_store::store::{ServerFault, StoreError};
 
 use crate::address::{Address, Encryption};
 use crate::error::{DatabaseError, Remedy, remedy, report, report_given_up};
-use crate::guard::{Guard, PasswordAsked};
+use crate::guard::{Guard, PasswordRequested};
 use crate::tls::connector;
 
-/// How long to wait for a lost server, and how often to retry when others are in the way.
+/// How long to wait for a lost server, and how often to retry after conflicts.
 const PATIENCE: Duration = Duration::from_secs(60);
 const TRIES: u32 = 30;
 /// The first and the longest pause between two tries.
@@ -61,12 +61,12 @@ impl Connection {
         }
     }
 
-    /// A second connection to the same server.
+    /// Opens a second connection to the same server.
     pub(crate) fn again(&self) -> Result<Self, StoreError> {
         Self::open(self.address.clone())
     }
 
-    /// The server's address, without a password.
+    /// Returns the server's address, without a password.
     pub(crate) fn place(&self) -> &str {
         self.address.shown()
     }
@@ -75,22 +75,25 @@ impl Connection {
         let config = &self.address.config;
         let connected = match self.address.encryption {
             Encryption::Needless => config.connect(NoTls),
-            Encryption::Never => connect_plainly(config),
+            Encryption::Never => connect_without_tls(config),
             Encryption::Always => config.connect(connector(&self.address)?),
             Encryption::IfOffered => match config.connect(connector(&self.address)?) {
-                Err(error) if offers_no_tls(&error) => connect_plainly(config),
+                Err(error) if offers_no_tls(&error) => connect_without_tls(config),
                 other => other,
             },
         };
-        connected.map_err(|error| match is_password_asked(&error) {
-            true => StoreError::Server {
-                place: self.place().to_owned(),
-                fault: ServerFault::Insecure,
-                problem: "cannot be spoken to securely",
-                source: Box::new(PasswordAsked),
+        connected.map_err(|error| {
+            if is_password_requested(&error) {
+                StoreError::Server {
+                    place: self.place().to_owned(),
+                    fault: ServerFault::Insecure,
+                    problem: "cannot be reached securely",
+                    source: Box::new(PasswordRequested),
+                }
+                .into()
+            } else {
+                error.into()
             }
-            .into(),
-            false => error.into(),
         })
     }
 
@@ -99,7 +102,7 @@ impl Connection {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `work`, and calls it again if that may help. It gets the number of earlier tries.
+    /// Calls `work`, and again while that may help. `work` gets the number of earlier tries.
     pub(crate) fn run<T>(
         &self,
         mut work: impl FnMut(&mut Client, u32) -> Result<T, DatabaseError>,
@@ -140,17 +143,17 @@ impl Connection {
         }
     }
 
-    /// Calls `work` only once: a failure is returned even if a second try could succeed.
+    /// Calls `work` only once, even if a second try could succeed.
     pub(crate) fn run_once<T>(
         &self,
         work: impl FnOnce(&mut Client) -> Result<T, DatabaseError>,
     ) -> Result<T, StoreError> {
         let mut slot = self.lock();
         if slot.as_ref().is_none_or(Client::is_closed) {
-            *slot = Some(self.connect().map_err(|error| self.tell(error))?);
+            *slot = Some(self.connect().map_err(|error| self.to_store_error(error))?);
         }
         match slot.as_mut() {
-            Some(client) => work(client).map_err(|error| self.tell(error)),
+            Some(client) => work(client).map_err(|error| self.to_store_error(error)),
             None => Err(StoreError::NoStore(self.place().to_owned())),
         }
     }
@@ -173,8 +176,8 @@ impl Connection {
         done
     }
 
-    /// Waits until there may be work, but at most `at_most`. Behind a connection pooler no
-    /// notification may ever arrive; it is only a hint, and callers have to look again anyway.
+    /// Waits until there may be work, but at most for `at_most`. This is only a hint, because behind a
+    /// connection pooler no notification may arrive: callers have to look for work anyway.
     pub(crate) fn wait(&self, channel: &str, at_most: Duration) {
         let begun = Instant::now();
         let mut slot = self.lock();
@@ -190,7 +193,7 @@ impl Connection {
         thread::sleep(at_most.saturating_sub(begun.elapsed()));
     }
 
-    fn tell(&self, error: DatabaseError) -> StoreError {
+    fn to_store_error(&self, error: DatabaseError) -> StoreError {
         match error {
             DatabaseError::Sql(error) => report(self.place(), &error),
             DatabaseError::Store(error) => error,
@@ -198,15 +201,15 @@ impl Connection {
     }
 }
 
-/// Connects without encryption, and without ever telling the password.
-fn connect_plainly(config: &Config) -> Result<Client, postgres::Error> {
+/// Connects without encryption, and without ever sending the password.
+fn connect_without_tls(config: &Config) -> Result<Client, postgres::Error> {
     let mut config = config.clone();
-    // The guard takes the place of TLS, and begins at once.
+    // The guard replaces TLS, from the first byte.
     config.ssl_negotiation(SslNegotiation::Direct);
     config.connect(Guard)
 }
 
-/// The library's word for a server that answered and has no TLS.
+/// The library's message for a server without TLS.
 const NO_TLS: &str = "server does not support TLS";
 
 fn offers_no_tls(error: &postgres::Error) -> bool {
@@ -215,10 +218,12 @@ fn offers_no_tls(error: &postgres::Error) -> bool {
         .is_some_and(|source| source.to_string() == NO_TLS)
 }
 
-fn is_password_asked(error: &postgres::Error) -> bool {
-    let source = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+fn is_password_requested(error: &postgres::Error) -> bool {
+    let source = error
+        .source()
+        .and_then(|source| source.downcast_ref::<io::Error>());
     let inner = source.and_then(io::Error::get_ref);
-    inner.is_some_and(|inner| inner.is::<PasswordAsked>())
+    inner.is_some_and(|inner| inner.is::<PasswordRequested>())
 }
 
 /// Whether waiting cannot help, because the server is up but rejects us.

@@ -1,4 +1,4 @@
-//! Copies whole stores: reads every row of one, and imports another's.
+//! Copies whole stores: reads every row, and imports the rows of another store.
 
 use postgres::types::{ToSql, Type};
 use postgres::{Client, Transaction};
@@ -9,7 +9,7 @@ use crate::error::DatabaseError;
 /// Rows per request.
 const CHUNK: usize = 1000;
 
-/// The next page of rows after the one with the key `last`.
+/// Reads the next page of rows after the one with the key `last`.
 pub(crate) fn rows_page(
     client: &mut Client,
     table: &Table,
@@ -31,7 +31,7 @@ pub(crate) fn rows_page(
         .collect();
     let key = key.join(", ");
     let mut parameters: Vec<(&(dyn ToSql + Sync), Type)> = Vec::new();
-    let behind = match last {
+    let condition = match last {
         None => String::new(),
         Some(last) => {
             let places: Vec<_> = (1..=last.len()).map(|at| format!("${at}")).collect();
@@ -42,7 +42,7 @@ pub(crate) fn rows_page(
         }
     };
     let query = format!(
-        "SELECT {} FROM {} {behind} ORDER BY {key} LIMIT {CHUNK}",
+        "SELECT {} FROM {} {condition} ORDER BY {key} LIMIT {CHUNK}",
         columns.join(", "),
         table.name
     );
@@ -58,7 +58,7 @@ pub(crate) fn rows_page(
     Ok(cells.collect())
 }
 
-/// The key of a row.
+/// Returns the key of a row.
 pub(crate) fn key_of(table: &Table, row: &[Cell]) -> Vec<String> {
     let key = row[..table.key].iter().map(|cell| match cell {
         Cell::Null => String::new(),
@@ -83,7 +83,7 @@ pub(crate) fn import(client: &mut Client, from: &dyn StoreReader) -> Result<Copi
         }
     }
     // The triggers enforce how steps change, but imported steps arrive in their final state. The
-    // triggers are enabled again before anybody else can write.
+    // triggers are enabled again before others can write.
     for table in &TABLES {
         transaction.batch_execute(&format!("ALTER TABLE {} DISABLE TRIGGER USER", table.name))?;
     }
@@ -201,7 +201,7 @@ fn integer(cell: &Cell) -> Option<i64> {
     }
 }
 
-/// A time in the server's format; `None` if another store holds something else there.
+/// Converts a time to the server's format; returns `None` if the other store has something else there.
 fn time(cell: &Cell) -> Option<String> {
     let Cell::Text(text) = cell else { return None };
     let whole = text.get(..19)?.replacen('T', " ", 1);
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_of_both_stores_are_read_and_others_are_none() {
+    fn time_of_either_store_is_converted_and_other_text_is_none() {
         let read = |text: &str| time(&Cell::Text(text.to_owned()));
         let iso = read("2026-11-17T03:12:02.125+00:00").unwrap();
         assert_eq!(iso, "2026-11-17 03:12:02.125+00");

@@ -31,20 +31,21 @@ impl From<StoreError> for DatabaseError {
 /// How to react to an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Report it: it would be the same next time.
+    /// Report it: another try would fail too.
     Report,
-    /// Try again on the same connection: others were in the way.
+    /// Try again on the same connection: it conflicted with others.
     Retry,
     /// Try again on a new connection.
     Reconnect,
 }
 
-/// How to react to this error.
+/// Returns how to react to this error.
 pub(crate) fn remedy(error: &Error) -> Remedy {
     let Some(code) = error.code() else {
-        return match error.is_closed() || is_broken(error) {
-            true => Remedy::Reconnect,
-            false => Remedy::Report,
+        return if error.is_closed() || is_broken(error) {
+            Remedy::Reconnect
+        } else {
+            Remedy::Report
         };
     };
     match code.code() {
@@ -82,16 +83,16 @@ pub(crate) fn report(place: &str, error: &Error) -> StoreError {
         place: place.to_owned(),
         fault,
         problem,
-        source: Box::new(ServerMessage(said(error))),
+        source: Box::new(ServerMessage(message_of(error))),
     }
 }
 
-/// The same for an error that persisted through all tries.
+/// Like [`report`], for an error that persisted through all tries.
 pub(crate) fn report_given_up(place: &str, error: &Error) -> StoreError {
     let (fault, problem) = match meaning(error) {
         (ServerFault::Failed, _) if remedy(error) == Remedy::Retry => (
             ServerFault::Busy,
-            "is busy: others kept what is needed, try after try",
+            "is busy: others held the needed locks on every try",
         ),
         (ServerFault::Failed, _) => (
             ServerFault::Unreachable,
@@ -103,23 +104,28 @@ pub(crate) fn report_given_up(place: &str, error: &Error) -> StoreError {
         place: place.to_owned(),
         fault,
         problem,
-        source: Box::new(ServerMessage(said(error))),
+        source: Box::new(ServerMessage(message_of(error))),
     }
 }
 
 fn meaning(error: &Error) -> (ServerFault, &'static str) {
     let unreachable = (ServerFault::Unreachable, "cannot be reached");
     let Some(code) = error.code() else {
-        return match tls_failed(error) {
-            true => (ServerFault::Insecure, "cannot be spoken to securely"),
-            false if said(error).contains("password missing") => (
+        return if tls_failed(error) {
+            (ServerFault::Insecure, "cannot be reached securely")
+        } else if message_of(error).contains("password missing") {
+            (
                 ServerFault::Denied,
-                "asks for a password, and none was given",
-            ),
-            false if error.is_closed() || is_broken(error) => unreachable,
-            false if error.to_string().contains("timed out") => unreachable,
-            false if error.to_string().contains("connecting to server") => unreachable,
-            false => (ServerFault::Failed, "failed"),
+                "asks for a password, but none was given",
+            )
+        } else if error.is_closed()
+            || is_broken(error)
+            || error.to_string().contains("timed out")
+            || error.to_string().contains("connecting to server")
+        {
+            unreachable
+        } else {
+            (ServerFault::Failed, "failed")
         };
     };
     match code.code() {
@@ -138,9 +144,9 @@ fn tls_failed(error: &Error) -> bool {
     error.to_string().contains("TLS handshake")
 }
 
-/// The server's message, or the system's. Details about a row are left out, because they may quote
-/// anybody's data.
-fn said(error: &Error) -> String {
+/// Returns the server's message, or the system's. Details about a row are left out, because they may
+/// quote data.
+fn message_of(error: &Error) -> String {
     if let Some(database) = error.as_db_error() {
         let code = database.code().code();
         return format!("{} (SQLSTATE {code})", database.message());

@@ -1,8 +1,9 @@
-//! Speaks to a server without encryption, but never tells it the password: neither as it is nor as an
-//! MD5 sum, which is as good. SCRAM proves on both sides that the password is known and tells nothing.
+//! Connects to a server without encryption, but never sends the password: neither in plain text nor as
+//! an MD5 sum, which is as good. SCRAM proves on both sides that the password is known without
+//! revealing it.
 //!
-//! The library has no such option. So what the server says is looked at until it has let us in, and the
-//! connection fails at a request for anything else, before the library sees it.
+//! The library has no such option. So the server's messages are inspected until authentication is
+//! complete, and the connection fails at a request for anything but SCRAM, before the library sees it.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -15,14 +16,14 @@ use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The server asked for the password itself, on a connection that others can read.
+/// The server requested the password itself, on a connection that others can read.
 #[derive(Debug, Error)]
 #[error(
-    "it asks for the password itself and not for a SCRAM proof, on a connection without encryption"
+    "it asks for the password itself instead of a SCRAM proof, on a connection without encryption"
 )]
-pub(crate) struct PasswordAsked;
+pub(crate) struct PasswordRequested;
 
-/// Takes the place of TLS where there is none.
+/// Replaces TLS on a connection without encryption.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Guard;
 
@@ -63,10 +64,10 @@ impl AsyncRead for GuardedStream {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(context, buffer);
-        let said = buffer.filled().get(before..).unwrap_or_default();
-        if self.greeting.hear(said).is_err() {
+        let received = buffer.filled().get(before..).unwrap_or_default();
+        if self.greeting.inspect(received).is_err() {
             buffer.set_filled(before);
-            let refused = io::Error::new(io::ErrorKind::PermissionDenied, PasswordAsked);
+            let refused = io::Error::new(io::ErrorKind::PermissionDenied, PasswordRequested);
             return Poll::Ready(Err(refused));
         }
         read
@@ -97,51 +98,55 @@ impl TlsStream for GuardedStream {
     }
 }
 
-/// A message's type and length, and of an authentication request also what is asked for.
+/// The bytes of a message's type and length; for an authentication request, also of what is requested.
 const HEAD: usize = 5;
 const REQUEST: usize = HEAD + 4;
-/// What a server may ask for: nothing any more, or a step of SASL, of which only SCRAM is known here.
-const LET_IN: u32 = 0;
+/// What a server may request: nothing more, or a step of SASL, for which the library supports only
+/// SCRAM.
+const AUTHENTICATED: u32 = 0;
 const SASL: [u32; 3] = [10, 11, 12];
 
-/// What the server says until it lets us in.
+/// The server's messages until authentication is complete.
 #[derive(Debug, Default)]
 struct Greeting {
-    /// The beginning of a message.
+    /// The beginning of the current message.
     head: Vec<u8>,
-    /// How much of the message is still to come and does not matter.
+    /// The number of bytes of the message that are still to be skipped.
     rest: usize,
     is_over: bool,
 }
 
 impl Greeting {
-    /// Follows what was said; fails at a request for the password.
-    fn hear(&mut self, said: &[u8]) -> Result<(), PasswordAsked> {
-        let mut said = said;
-        while !self.is_over && !said.is_empty() {
+    /// Inspects what the server sent; fails at a request for the password.
+    fn inspect(&mut self, received: &[u8]) -> Result<(), PasswordRequested> {
+        let mut received = received;
+        while !self.is_over && !received.is_empty() {
             if self.rest > 0 {
-                let skipped = self.rest.min(said.len());
+                let skipped = self.rest.min(received.len());
                 self.rest -= skipped;
-                said = said.get(skipped..).unwrap_or_default();
+                received = received.get(skipped..).unwrap_or_default();
                 continue;
             }
-            let (byte, after) = said.split_at(1);
+            let (byte, after) = received.split_at(1);
             self.head.extend_from_slice(byte);
-            said = after;
+            received = after;
             let is_request = self.head.first() == Some(&b'R');
             let wanted = if is_request { REQUEST } else { HEAD };
             if self.head.len() < wanted {
                 continue;
             }
             let number = |at: usize| {
-                let bytes = self.head.get(at..at + 4).and_then(|it| it.try_into().ok());
+                let bytes = self
+                    .head
+                    .get(at..at + 4)
+                    .and_then(|bytes| bytes.try_into().ok());
                 bytes.map_or(0, u32::from_be_bytes)
             };
             match number(HEAD) {
                 _ if !is_request => {}
-                LET_IN => self.is_over = true,
+                AUTHENTICATED => self.is_over = true,
                 asked if SASL.contains(&asked) => {}
-                _ => return Err(PasswordAsked),
+                _ => return Err(PasswordRequested),
             }
             // The length counts itself, but not the type before it.
             let length = usize::try_from(number(1)).unwrap_or(usize::MAX);
@@ -166,33 +171,37 @@ mod tests {
     }
 
     #[test]
-    fn password_asked_in_any_form_but_scram_fails_however_it_arrives() {
+    fn password_request_other_than_scram_fails_at_any_piece_size() {
         let notice = message(b'N', b"SNOTICE\0\0");
         for asked in [2, 3, 5, 6, 7, 8, 9, 77] {
             let all = [&notice[..], &request(asked, b"salt")].concat();
             for piece in [1, 3, all.len()] {
                 let mut greeting = Greeting::default();
-                let heard = all.chunks(piece).try_for_each(|part| greeting.hear(part));
-                assert!(heard.is_err(), "{asked}");
+                let inspected = all
+                    .chunks(piece)
+                    .try_for_each(|part| greeting.inspect(part));
+                assert!(inspected.is_err(), "{asked}");
             }
         }
     }
 
     #[test]
-    fn scram_goes_through_and_what_follows_is_not_looked_at() {
+    fn scram_passes_and_later_messages_are_not_inspected() {
         let all = [
             request(10, b"SCRAM-SHA-256\0\0"),
             request(11, b"r=x,s=y,i=4096"),
             request(12, b"v=z"),
             request(0, b""),
-            // A row of a table, say.
+            // Looks like a request, but is data.
             request(3, b""),
         ]
         .concat();
         for piece in [1, 2, 7, all.len()] {
             let mut greeting = Greeting::default();
-            let heard = all.chunks(piece).try_for_each(|part| greeting.hear(part));
-            assert!(heard.is_ok());
+            let inspected = all
+                .chunks(piece)
+                .try_for_each(|part| greeting.inspect(part));
+            assert!(inspected.is_ok());
             assert!(greeting.is_over);
         }
     }

@@ -12,20 +12,20 @@ use crate::error::DatabaseError;
 const CHUNK: usize = 2000;
 /// Steps per page.
 const PAGE: i64 = 2000;
-/// From this many new steps on, the planner's statistics are updated at once.
+/// The least number of new steps after which the planner's statistics are updated at once.
 const MANY: usize = 1000;
 /// The channel on which waiting workers are notified of new jobs. It is only a hint.
 pub(crate) const CHANNEL: &str = "runseal_work";
 
 /// Checks that the server can store a text.
 pub(crate) fn storable<'t>(what: &str, text: &'t str) -> Result<&'t str, StoreError> {
-    match text.contains('\0') {
-        false => Ok(text),
-        true => Err(StoreError::Unstorable {
+    if text.contains('\0') {
+        return Err(StoreError::Unstorable {
             what: what.to_owned(),
-            reason: "PostgreSQL keeps no text with a NUL character",
-        }),
+            reason: "PostgreSQL cannot store text with a NUL character",
+        });
     }
+    Ok(text)
 }
 
 pub(crate) fn job(
@@ -49,7 +49,7 @@ pub(crate) fn job(
     }))
 }
 
-/// The next page of steps after `last`.
+/// Reads the next page of steps after `last`.
 pub(crate) fn steps_page(
     client: &mut Client,
     job_id: &JobId,
@@ -96,7 +96,7 @@ pub(crate) fn failure_of(
     Ok(row.map(|row| row.get(0)))
 }
 
-/// The job for this run and key, if there is one, and whether its content is the same.
+/// Finds the job for this run and key, and whether its content differs.
 pub(crate) fn posted(
     client: &mut impl GenericClient,
     (run_id, idempotency_key): (&JobRunId, &str),
@@ -184,8 +184,8 @@ pub(crate) fn post_job(
     transaction.batch_execute(&format!("NOTIFY {CHANNEL}"))?;
     transaction.commit()?;
     if steps.count >= MANY {
-        // Plans made while the table was empty would scan all of it for each claim. Only speed
-        // depends on this.
+        // Query plans made while the table was empty would scan all of it for each claim. A failure here
+        // only costs speed.
         let _ = client.batch_execute("ANALYZE cassette_steps");
     }
     Ok(Posted {

@@ -1,9 +1,9 @@
 //! The job store, transparency logs and the catalogue on a PostgreSQL server, for many machines.
 //!
 //! Implements the contract of `runseal_store::store`. Claims and commits are single statements, so
-//! a worker that is stopped or cut off holds no locks and keeps nobody waiting. No statement is
-//! prepared under a name and no state is kept in a session, so it works behind pgbouncer in
-//! transaction mode. All times are those of the server's clock.
+//! a worker that is stopped or cut off holds no locks and blocks no one. No statement is prepared
+//! under a name and no state is kept in a session, so it works behind pgbouncer in transaction mode.
+//! All times are those of the server's clock.
 //!
 //! This crate contains only what talks to a server. The verifier does not link it.
 

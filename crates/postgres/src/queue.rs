@@ -139,8 +139,8 @@ pub(crate) fn extend_task(
     Ok(extended == 1)
 }
 
-/// Ends a task or returns it to the queue. `tries` tells whether an earlier try, whose answer was
-/// lost, may have done so already.
+/// Ends a task or returns it to the queue. If `tries` is not 0, an earlier try whose answer was lost
+/// may already have done so.
 pub(crate) fn end_task(
     client: &mut Client,
     worker_id: &str,
@@ -214,8 +214,8 @@ fn end_with(
     })
 }
 
-/// Those who hold a lease or ended something lately, but for the worker $1. The server looks only
-/// where a task was given back.
+/// Returns the SQL for `at_work`: all workers but $1 that hold a lease or ended something lately. The
+/// server evaluates it only for tasks that were given back.
 fn at_work() -> String {
     format!(
         "at_work AS MATERIALIZED (
@@ -226,12 +226,12 @@ fn at_work() -> String {
     )
 }
 
-/// Whether one of them has not tried the task.
+/// SQL for whether one of the workers in `at_work` has not tried the task.
 const OTHERS: &str = "EXISTS (SELECT 1 FROM at_work
     WHERE strpos(COALESCE(tried_by, ''), E'\\n' || worker || E'\\n') = 0)";
 
-/// Leaves the task to others, or gives it up. While it waits, `lease_expires_at` says how long those
-/// who tried it leave it alone.
+/// Leaves the task to others, or gives it up. While it waits, workers that tried it do not claim it
+/// until `lease_expires_at`.
 fn give_back(
     client: &mut Client,
     worker_id: &str,
@@ -327,16 +327,13 @@ pub(crate) fn queue_status(
     Ok(status)
 }
 
-/// The next page of tasks after the last one seen.
+/// Reads the next page of tasks after the last one seen.
 pub(crate) fn tasks_page(
     client: &mut Client,
     with_reports: bool,
     last: Option<&(String, String, String)>,
 ) -> Result<Vec<TaskRecord>, DatabaseError> {
-    let report = match with_reports {
-        true => "r.report_json",
-        false => "''",
-    };
+    let report = if with_reports { "r.report_json" } else { "''" };
     let query = format!(
         "SELECT t.task_id, t.kind, t.options, t.location, t.state, t.lease_owner, t.attempts,
              t.reason, r.content, r.outcome, {report}, r.options

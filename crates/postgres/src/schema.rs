@@ -1,8 +1,8 @@
 //! The tables on the server, and what the server itself enforces.
 //!
-//! Names and columns are those of the SQLite store; texts that are ordered compare bytewise,
-//! whatever the database's locale. Migrations are append-only, and one program at a time applies
-//! them, under a lock that ends with the transaction.
+//! Names and columns are those of the SQLite store. Ordered texts compare bytewise, whatever the
+//! database's locale. Migrations are append-only, and one program at a time applies them, under a
+//! lock that ends with the transaction.
 //!
 //! Enforced for every program that writes: messages, jobs, receipts and results are append-only; a
 //! step goes PENDING → LEASED → COMMITTED and nowhere else; each new lease raises the fencing token
@@ -16,10 +16,10 @@ use runseal_store::store::StoreError;
 
 use crate::error::DatabaseError;
 
-/// One entry a schema version, in order.
+/// One entry per schema version, in order.
 const MIGRATIONS: [&str; 4] = [V1, V2, V3, V4];
 
-/// An arbitrary number that must never change.
+/// The key of the advisory lock: an arbitrary number that must never change.
 const LOCK: i64 = 0x7275_6e73_6561_6c31;
 
 /// Creates the tables, or applies the missing migrations.
@@ -53,14 +53,15 @@ pub(crate) fn migrate(client: &mut Client) -> Result<(), DatabaseError> {
 
 /// Fails unless there is a store of a version that this program knows.
 pub(crate) fn check(client: &mut Client, place: &str) -> Result<(), DatabaseError> {
-    match has_table(client, "runseal_schema")? {
-        true => Ok(()),
-        false => Err(StoreError::NoStore(place.to_owned()).into()),
+    if has_table(client, "runseal_schema")? {
+        Ok(())
+    } else {
+        Err(StoreError::NoStore(place.to_owned()).into())
     }
 }
 
-/// Whether there is a table of ours; fails where it is of a later version than this program knows.
-/// Every command that reads asks this first, so it is one question.
+/// Whether a table of ours exists; fails if the schema is newer than this program. Every command that
+/// reads calls this first, so it is a single query.
 pub(crate) fn has_table(client: &mut Client, table: &str) -> Result<bool, DatabaseError> {
     let asked = client.query_typed_one(
         "SELECT COALESCE(MAX(version), 0), to_regclass($1) IS NOT NULL FROM runseal_schema",
@@ -81,13 +82,14 @@ fn known() -> i64 {
 
 fn refuse_newer(found: i64) -> Result<(), StoreError> {
     let known = known();
-    match found > known {
-        true => Err(StoreError::Newer { found, known }),
-        false => Ok(()),
+    if found > known {
+        Err(StoreError::Newer { found, known })
+    } else {
+        Ok(())
     }
 }
 
-/// The version that was applied last; `None` if our tables do not exist.
+/// Reads the version that was applied last; returns `None` if our tables do not exist.
 fn version(client: &mut Client) -> Result<Option<i64>, DatabaseError> {
     let table = client.query_typed_one("SELECT to_regclass('runseal_schema') IS NOT NULL", &[])?;
     if !table.get::<_, bool>(0) {
@@ -319,7 +321,7 @@ CREATE TRIGGER logs_grow BEFORE UPDATE ON logs
 "#;
 
 /// The catalogue. A missing value is the empty text, so that everything can be ordered. Values are
-/// compared by `number` and `text`; a boolean has both.
+/// compared by `number` or `text`; a boolean has both.
 const V3: &str = r#"
 CREATE TABLE catalog_runs(
     run bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -358,7 +360,7 @@ CREATE TABLE catalog_tags(
 CREATE INDEX catalog_tags_by_tag ON catalog_tags(tag, run);
 "#;
 
-/// Who gave a task back: a line each, with a line feed before the first.
+/// The workers that gave a task back, one per line, with a line feed before the first.
 const V4: &str = r#"
 ALTER TABLE queue_tasks ADD COLUMN tried_by text;
 "#;

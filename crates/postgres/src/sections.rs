@@ -1,4 +1,4 @@
-//! Sections on the server: stores what the index found, and looks sections up.
+//! Sections on the server: stores what the index found, and looks up sections.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +142,7 @@ fn add_sections(
     let starts: Vec<_> = all().map(|section| line(section.line_start)).collect();
     let ends: Vec<_> = all().map(|section| line(section.line_end)).collect();
     let hashes: Vec<_> = all().map(|section| &section.content_hash).collect();
-    // A heading that covers a whole file gives the same section as the file: keep the first.
+    // A heading that covers a whole file is the same section as the file: keep the first.
     transaction.execute_typed(
         "INSERT INTO sections(section_id, file_path, heading_path, line_start, line_end,
              content_hash)

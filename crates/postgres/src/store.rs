@@ -38,7 +38,7 @@ impl PostgresStore {
     /// Creates the store in the database at this address, or opens the existing one.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses.
+    /// If the server cannot be reached or refuses.
     pub fn create(address: &str) -> Result<Self, StoreError> {
         let store = Self::connect(address)?;
         store.connection.run(|client, _| schema::migrate(client))?;
@@ -48,7 +48,7 @@ impl PostgresStore {
     /// Opens a store for writing, and applies missing migrations.
     ///
     /// # Errors
-    /// When there is none, or the server cannot be reached or refuses.
+    /// If there is none, or the server cannot be reached or refuses.
     pub fn open(address: &str) -> Result<Self, StoreError> {
         let store = Self::read(address)?;
         store.connection.run(|client, _| schema::migrate(client))?;
@@ -58,7 +58,7 @@ impl PostgresStore {
     /// Opens a store for reading.
     ///
     /// # Errors
-    /// When there is none, or the server cannot be reached or refuses.
+    /// If there is none, or the server cannot be reached or refuses.
     pub fn read(address: &str) -> Result<Self, StoreError> {
         let store = Self::connect(address)?;
         let check = |client: &mut postgres::Client, _| schema::check(client, store.place());
@@ -78,7 +78,7 @@ impl PostgresStore {
         }
     }
 
-    /// The server's address, without a password.
+    /// Returns the server's address, without a password.
     pub fn place(&self) -> &str {
         self.connection.place()
     }
@@ -95,7 +95,7 @@ impl StoreReader for PostgresStore {
         job_id: &JobId,
         see: &mut dyn FnMut(StepRecord) -> bool,
     ) -> Result<(), StoreError> {
-        // Page by page: the server holds nothing in between, and `see` may use the store itself.
+        // Page by page: the server keeps nothing in between, and `see` may use the store.
         let mut last = None;
         loop {
             let page = self

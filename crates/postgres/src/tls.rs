@@ -18,12 +18,12 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::address::{Address, Proof};
 
-/// The TLS connector for this address.
+/// Creates the TLS connector for this address.
 pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreError> {
     let insecure = |source: Box<dyn std::error::Error + Send + Sync>| StoreError::Server {
         place: address.shown().to_owned(),
         fault: ServerFault::Insecure,
-        problem: "cannot be spoken to securely",
+        problem: "cannot be reached securely",
         source,
     };
     let provider = Arc::new(ring::default_provider());
@@ -50,7 +50,7 @@ pub(crate) fn connector(address: &Address) -> Result<MakeRustlsConnect, StoreErr
     Ok(MakeRustlsConnect::new(config))
 }
 
-/// The trusted root certificates: those of the file in the address, else the system's.
+/// Reads the trusted root certificates: those of the file in the address, else the system's.
 fn roots(address: &Address) -> Result<RootCertStore, Box<dyn std::error::Error + Send + Sync>> {
     let mut store = RootCertStore::empty();
     let Some(path) = &address.roots else {
@@ -68,7 +68,7 @@ fn roots(address: &Address) -> Result<RootCertStore, Box<dyn std::error::Error +
     Ok(store)
 }
 
-/// Verifiers that demand less than a certificate from a known root for this very host.
+/// Verifiers that demand less than a certificate from a known root for this host.
 #[derive(Debug)]
 enum LenientVerifier {
     /// Encrypts without any proof of identity: `sslmode=require` as libpq defines it.

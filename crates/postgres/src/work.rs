@@ -2,8 +2,8 @@
 //!
 //! The UPDATE that commits a step has the fencing token in its condition: a worker whose lease was
 //! taken over changes no row, and receipts are added only for changed rows. Only commits of a job
-//! with a budget must take turns; that takes a transaction of a few statements, which the server
-//! ends by itself if the worker disappears.
+//! with a budget must take turns, in a transaction of a few statements, which the server ends if the
+//! worker disappears.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ pub(crate) fn extend_leases(
     Ok(ids.iter().map(|id| held.contains(*id)).collect())
 }
 
-/// A result that is ready to be written.
+/// A result to be written, with its receipt.
 struct ReadyResult<'r> {
     result: &'r StepResult,
     receipt_id: ReceiptId,
@@ -96,8 +96,8 @@ impl<'r> ReadyResult<'r> {
     }
 }
 
-/// Commits the steps that the worker still holds. `tries` tells whether an earlier try, whose
-/// answer was lost, may have committed them already.
+/// Commits the steps that the worker still holds. If `tries` is not 0, an earlier try whose answer was
+/// lost may already have committed them.
 pub(crate) fn commit_steps(
     client: &mut Client,
     worker_id: &str,
@@ -134,7 +134,7 @@ pub(crate) fn commit_steps(
     Ok(commits.collect())
 }
 
-/// Which of these steps this worker has already committed under the same leases.
+/// Finds the steps that this worker has already committed under the same leases.
 fn committed_before(
     client: &mut Client,
     worker_id: &str,
@@ -154,15 +154,19 @@ fn committed_before(
             (&worker_id, Type::TEXT),
         ],
     )?;
-    let commits = rows.iter().map(|row| match row.get(1) {
-        true => (row.get(0), Commit::Succeeded),
-        false => (row.get(0), Commit::Failed),
+    let commits = rows.iter().map(|row| {
+        let commit = if row.get(1) {
+            Commit::Succeeded
+        } else {
+            Commit::Failed
+        };
+        (row.get(0), commit)
     });
     Ok(commits.collect())
 }
 
-/// The single statement that commits: changes the steps whose tokens still match, and adds a
-/// receipt for each.
+/// Commits with a single statement: changes the steps whose tokens still match, and adds a receipt for
+/// each.
 fn write(
     client: &mut impl GenericClient,
     worker_id: &str,
@@ -211,7 +215,7 @@ fn write(
     Ok(commits.filter(|(id, _)| won.contains(id)).collect())
 }
 
-/// Commits results of jobs with a read budget: in the order given, and one worker at a time.
+/// Commits results of jobs with a read budget, in the given order and one worker at a time.
 fn commit_limited(
     client: &mut Client,
     worker_id: &str,
@@ -219,7 +223,7 @@ fn commit_limited(
     describe: DescribeReceipt<'_>,
 ) -> Result<BTreeMap<String, Commit>, DatabaseError> {
     let mut transaction = client.transaction()?;
-    // The server ends this transaction if the worker stops in the middle, so that others can go on.
+    // The server ends this transaction if the worker stops in the middle, so that others can continue.
     transaction.batch_execute("SET LOCAL idle_in_transaction_session_timeout = '5s'")?;
     let jobs: BTreeSet<_> = results.iter().map(|one| one.step.job_id.as_str()).collect();
     let jobs: Vec<_> = jobs.into_iter().collect();
@@ -268,7 +272,7 @@ fn commit_limited(
     Ok(done)
 }
 
-/// The steps that the worker still holds; they stay locked until the transaction ends.
+/// Finds the steps that the worker still holds; they stay locked until the transaction ends.
 fn live_steps(
     transaction: &mut postgres::Transaction<'_>,
     worker_id: &str,

@@ -1,5 +1,5 @@
-//! What a store promises, tried on every store: a file, a server, and a server behind pgbouncer in
-//! transaction mode.
+//! The contract of a store, tested on a file, a server, and a server behind pgbouncer in transaction
+//! mode.
 
 use std::thread;
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn valid(content: &str) -> TaskEnd {
 }
 
 on_every_store! {
-    fn post_with_the_same_key_gives_the_same_job(fresh: &Fresh) {
+    fn post_with_same_key_returns_same_job(fresh: &Fresh) {
         let mut store = fresh.open();
         let first = post(&mut *store, &plan("r", "k", 3, no_limits())).unwrap();
         let second = post(&mut *store, &plan("r", "k", 3, no_limits())).unwrap();
@@ -60,7 +60,7 @@ on_every_store! {
         assert_eq!(other.steps, 3);
     }
 
-    fn post_of_the_same_plan_by_many_at_once_gives_one_job(fresh: &Fresh) {
+    fn concurrent_posts_of_same_plan_create_one_job(fresh: &Fresh) {
         drop(fresh.open());
         let posted = thread::scope(|scope| {
             let posters: Vec<_> = (0..6)
@@ -75,7 +75,7 @@ on_every_store! {
         assert!(posted.iter().all(|one| one.steps == 3000));
     }
 
-    fn post_with_a_taken_step_id_is_refused_whole(fresh: &Fresh) {
+    fn post_with_taken_step_id_is_refused_entirely(fresh: &Fresh) {
         let mut store = fresh.open();
         post(&mut *store, &plan("r", "k", 1, no_limits())).unwrap();
         let mut second = plan("r", "k2", 2, no_limits());
@@ -87,7 +87,7 @@ on_every_store! {
         assert_eq!(job.unwrap(), None);
     }
 
-    fn claim_of_an_expired_lease_raises_the_token_and_the_late_commit_is_refused(fresh: &Fresh) {
+    fn claim_of_expired_lease_raises_token_and_late_commit_is_refused(fresh: &Fresh) {
         let mut store = fresh.open();
         post(&mut *store, &plan("r", "k", 1, no_limits())).unwrap();
         let slow = store.claim_steps(None, "slow", -1.0, 10).unwrap();
@@ -117,7 +117,7 @@ on_every_store! {
             store.commit_steps("thief", std::slice::from_ref(&mine), &describe).unwrap(),
             [Commit::Overtaken]
         );
-        // In one batch, what is held goes through and the rest does not.
+        // In one batch, held steps are committed and others are not.
         let mut lost = read(&claimed[1], 1, false);
         lost.step.fencing_token = 7;
         assert_eq!(
@@ -126,7 +126,7 @@ on_every_store! {
         );
     }
 
-    fn lease_that_is_extended_is_not_taken_over(fresh: &Fresh) {
+    fn extended_lease_is_not_taken_over(fresh: &Fresh) {
         let mut store = fresh.open();
         post(&mut *store, &plan("r", "k", 2, no_limits())).unwrap();
         let held = store.claim_steps(None, "w", 0.4, 2).unwrap();
@@ -142,7 +142,7 @@ on_every_store! {
         assert_eq!(store.extend_leases("w", &held, 60.0).unwrap(), [false, true]);
     }
 
-    fn claim_of_one_run_leaves_the_others(fresh: &Fresh) {
+    fn claim_of_one_run_leaves_others(fresh: &Fresh) {
         let mut store = fresh.open();
         post(&mut *store, &plan("a", "k", 2, no_limits())).unwrap();
         post(&mut *store, &plan("b", "k", 3, no_limits())).unwrap();
@@ -159,7 +159,7 @@ on_every_store! {
         assert!(store.has_open_steps(Some(&JobRunId::new("a"))).unwrap());
     }
 
-    fn claims_go_by_job_and_place(fresh: &Fresh) {
+    fn claims_are_ordered_by_job_and_ordinal(fresh: &Fresh) {
         let mut store = fresh.open();
         post(&mut *store, &plan("r", "b", 3, no_limits())).unwrap();
         post(&mut *store, &plan("r", "a", 3, no_limits())).unwrap();
@@ -170,7 +170,7 @@ on_every_store! {
         assert_eq!((claimed[0].idempotency_key.as_str(), claimed[0].ordinal), ("a", 0));
     }
 
-    fn claims_by_many_at_once_hand_out_each_step_once(fresh: &Fresh) {
+    fn concurrent_claims_return_each_step_once(fresh: &Fresh) {
         let mut store = fresh.open();
         post(&mut *store, &plan("r", "k", 600, no_limits())).unwrap();
         let mut claimed = thread::scope(|scope| {
@@ -210,7 +210,7 @@ on_every_store! {
         assert_eq!((count, claimed.len()), (600, 600));
     }
 
-    fn budgets_broken_by_a_read_become_failure_receipts(fresh: &Fresh) {
+    fn read_beyond_budget_becomes_failure_receipt(fresh: &Fresh) {
         let mut store = fresh.open();
         let limits = JobLimits { max_bytes: Some(10), max_symbols: Some(1) };
         post(&mut *store, &plan("r", "k", 4, limits)).unwrap();
@@ -227,7 +227,7 @@ on_every_store! {
         assert!(reason.contains("max_bytes is 10, this read would make it 12"), "{reason}");
         let reason = store.failure_of(&steps[2].step_id).unwrap().unwrap();
         assert!(reason.contains("max_symbols is 1, this read would make it 2"), "{reason}");
-        // What was overtaken takes nothing from the budget.
+        // An overtaken commit takes nothing from the budget.
         let mut lost = read(&steps[3], 4, false);
         lost.step.fencing_token = 9;
         assert_eq!(store.commit_steps("w", &[lost], &describe).unwrap(), [Commit::Overtaken]);
@@ -257,7 +257,7 @@ on_every_store! {
         assert!(store.job_status(Some(&run), Some(&JobId::new("x"))).unwrap().is_empty());
     }
 
-    fn steps_are_visited_in_order_and_the_store_may_be_asked_meanwhile(fresh: &Fresh) {
+    fn steps_are_visited_in_order_and_store_is_usable_meanwhile(fresh: &Fresh) {
         let mut store = fresh.open();
         post(&mut *store, &plan("r", "k", 4500, no_limits())).unwrap();
         let mut next = 0;
@@ -272,7 +272,7 @@ on_every_store! {
         assert_eq!(next, 4400);
     }
 
-    fn index_rows_of_an_edited_file_stay_known_but_not_current(fresh: &Fresh) {
+    fn sections_of_edited_file_stay_known_but_not_current(fresh: &Fresh) {
         let mut store = fresh.open();
         let entry = |id: &str, hash: &str| {
             ("a.md".to_owned(), indexed(hash), vec![section(id, "a.md", hash)])
@@ -291,7 +291,7 @@ on_every_store! {
         assert!(store.indexed_files().unwrap().is_empty());
     }
 
-    fn symbols_are_put_pointed_elsewhere_and_removed(fresh: &Fresh) {
+    fn symbols_are_added_redirected_and_removed(fresh: &Fresh) {
         let mut store = fresh.open();
         let symbol = |section: &str, slice: Option<&str>| SymbolRecord {
             symbol_id: "@a".to_owned(),
@@ -309,7 +309,7 @@ on_every_store! {
         assert!(store.remove_symbol("@a").unwrap() && !store.remove_symbol("@a").unwrap());
     }
 
-    fn tasks_are_queued_once_and_again_when_they_have_ended(fresh: &Fresh) {
+    fn tasks_are_queued_once_and_again_after_they_ended(fresh: &Fresh) {
         let mut store = fresh.open();
         let posted = store.post_tasks(&[task("a"), task("b")]).unwrap();
         assert_eq!(posted, PostedTasks { queued: 2, again: 0, open: 0 });
@@ -347,7 +347,7 @@ on_every_store! {
         assert_eq!(outcomes, ["invalid", "valid", "valid"]);
     }
 
-    fn task_that_was_taken_over_ends_once(fresh: &Fresh) {
+    fn task_taken_over_ends_once(fresh: &Fresh) {
         let mut store = fresh.open();
         store.post_tasks(&[task("a")]).unwrap();
         let slow = store.claim_tasks(&TaskKind::ALL, "slow", -1.0, 9).unwrap();
@@ -362,7 +362,7 @@ on_every_store! {
         assert!(!store.has_open_tasks(&TaskKind::ALL).unwrap());
     }
 
-    fn task_that_is_given_back_or_ends_its_workers_is_given_up(fresh: &Fresh) {
+    fn task_given_back_or_abandoned_too_often_is_given_up(fresh: &Fresh) {
         let mut store = fresh.open();
         store.post_tasks(&[task("back"), task("poison")]).unwrap();
         let back = TaskEnd::GivenBack { reason: "not here".to_owned() };
@@ -388,12 +388,12 @@ on_every_store! {
         assert!(seen[1].2.contains("5 times"), "{seen:?}");
     }
 
-    fn task_given_back_is_left_to_those_at_work_who_have_not_tried_it(fresh: &Fresh) {
+    fn task_given_back_is_left_to_active_workers_that_have_not_tried_it(fresh: &Fresh) {
         let mut store = fresh.open();
         store.post_tasks(&[task("long"), task("there")]).unwrap();
         let back = TaskEnd::GivenBack { reason: "not here".to_owned() };
         let long = store.claim_tasks(&TaskKind::ALL, "busy", 60.0, 1).unwrap();
-        // However many machines lack it, and however often they ask.
+        // However many machines lack the file, and however often they claim.
         for round in 0..=MOST_ATTEMPTS {
             let bare = format!("bare{round}");
             let claimed = store.claim_tasks(&TaskKind::ALL, &bare, 60.0, 9).unwrap();
@@ -407,7 +407,7 @@ on_every_store! {
         assert_eq!(store.end_task("busy", &there[0], &valid("d2")).unwrap(), Finished::Recorded);
     }
 
-    fn task_given_back_by_the_only_worker_is_tried_again_after_a_pause(fresh: &Fresh) {
+    fn task_given_back_by_only_worker_is_retried_after_a_pause(fresh: &Fresh) {
         let mut store = fresh.open();
         store.post_tasks(&[task("a")]).unwrap();
         let back = TaskEnd::GivenBack { reason: "not now".to_owned() };
@@ -420,7 +420,7 @@ on_every_store! {
         assert_eq!((again.len(), again[0].attempts), (1, 2));
     }
 
-    fn status_of_the_queue_tells_states_rate_workers_and_leases(fresh: &Fresh) {
+    fn queue_status_has_states_rate_workers_and_leases(fresh: &Fresh) {
         let mut store = fresh.open();
         let tasks: Vec<_> = (0..6).map(|n| task(&format!("t{n}"))).collect();
         store.post_tasks(&tasks).unwrap();

@@ -1,4 +1,4 @@
-//! What a catalogue promises, tried on every one: a file, a server, and a server behind pgbouncer in
+//! The contract of a catalogue, tested on a file, a server, and a server behind pgbouncer in
 //! transaction mode.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +16,11 @@ use runseal_store::catalog::{
 };
 
 fn open(fresh: &Fresh) -> Box<dyn Catalog> {
-    match fresh.place.starts_with("postgres://") {
-        true => Box::new(PostgresCatalog::create(&fresh.place).unwrap()),
-        false => {
-            let path = fresh.folder.path().join("catalog.db");
-            Box::new(SqliteCatalog::create(&path).unwrap())
-        }
+    if fresh.place.starts_with("postgres://") {
+        Box::new(PostgresCatalog::create(&fresh.place).unwrap())
+    } else {
+        let path = fresh.folder.path().join("catalog.db");
+        Box::new(SqliteCatalog::create(&path).unwrap())
     }
 }
 
@@ -36,7 +35,7 @@ fn sighting(place: &str, signer: &str) -> Sighting {
     }
 }
 
-/// An entry that is called `id` and was seen at a place of that name.
+/// An entry with the id `id`, seen at a place of that name.
 fn entry(id: &str, engine: &str, time: &str, values: &[(&str, Scalar)]) -> Entry {
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     Entry {
@@ -142,12 +141,12 @@ fn four() -> Vec<Entry> {
     entries
 }
 
-/// Whether a filter holds, read plainly.
-fn holds(filter: &Filter, entry: &Entry) -> bool {
+/// Whether a filter matches, by a naive evaluation.
+fn matches(filter: &Filter, entry: &Entry) -> bool {
     let test = match filter {
-        Filter::All(parts) => return parts.iter().all(|part| holds(part, entry)),
-        Filter::Any(parts) => return parts.iter().any(|part| holds(part, entry)),
-        Filter::Not(part) => return !holds(part, entry),
+        Filter::All(parts) => return parts.iter().all(|part| matches(part, entry)),
+        Filter::Any(parts) => return parts.iter().any(|part| matches(part, entry)),
+        Filter::Not(part) => return !matches(part, entry),
         Filter::Test(test) => test,
     };
     let compares = |text: &str| match &test.check {
@@ -206,7 +205,7 @@ fn orders(comparison: Comparison, order: std::cmp::Ordering) -> bool {
     }
 }
 
-/// Numbers that look random and are the same every time.
+/// A reproducible random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -251,7 +250,7 @@ impl Dice {
 }
 
 on_every_store! {
-    fn entry_comes_back_as_it_was_added(fresh: &Fresh) {
+    fn entry_is_read_back_as_it_was_added(fresh: &Fresh) {
         let mut catalog = open(fresh);
         let mut entries = four();
         entries[0].tags = tags(&["base line", "größe"]);
@@ -265,7 +264,7 @@ on_every_store! {
         assert_eq!(catalog.count().unwrap(), 4);
     }
 
-    fn unit_that_is_added_again_is_one_entry_seen_at_all_its_places(fresh: &Fresh) {
+    fn unit_added_again_is_one_entry_with_all_its_places(fresh: &Fresh) {
         let mut catalog = open(fresh);
         let first = entry("one", "E", "", &[("params/x", number(1.0))]);
         let mut second = first.clone();
@@ -280,13 +279,13 @@ on_every_store! {
         assert_eq!(found(&*catalog, &Query::default()), [whole.clone()]);
         assert_eq!(whole.signers(), ["key", "other"].into());
         assert_eq!(searched(&*catalog, "late"), ["one"]);
-        // A signature that is gone when it is looked at again is gone here.
+        // A signature that was removed is forgotten when its place is seen again.
         second.sightings = [sighting("elsewhere", UNSIGNED)].into();
         catalog.add(&[second], Existing::Keep).unwrap();
         assert!(filtered(&*catalog, "signer=key").is_empty());
     }
 
-    fn entries_come_newest_first_and_without_a_time_last(fresh: &Fresh) {
+    fn entries_are_ordered_newest_first_and_those_without_time_last(fresh: &Fresh) {
         let mut catalog = open(fresh);
         catalog.add(&four(), Existing::Keep).unwrap();
         let all = found(&*catalog, &Query::default());
@@ -300,7 +299,7 @@ on_every_store! {
         assert_eq!(seen, 2);
     }
 
-    fn filters_find_what_they_say(fresh: &Fresh) {
+    fn filters_find_matching_entries(fresh: &Fresh) {
         let mut catalog = open(fresh);
         catalog.add(&four(), Existing::Keep).unwrap();
         catalog.tag(&[digest("one"), digest("two")], &tags(&["good"]), &tags(&[])).unwrap();
@@ -349,7 +348,7 @@ on_every_store! {
         assert_eq!(filtered(&*catalog, &format!("digest!={digits}")), ["two", "three", "four"]);
     }
 
-    fn filters_at_random_agree_with_a_plain_reading(fresh: &Fresh) {
+    fn random_filters_agree_with_naive_evaluation(fresh: &Fresh) {
         let mut catalog = open(fresh);
         let mut dice = Dice(7);
         let mut entries = Vec::new();
@@ -383,12 +382,12 @@ on_every_store! {
         for _ in 0..300 {
             let written = dice.filter(3);
             let filter = Filter::parse(&written).unwrap();
-            let expected = everything.iter().filter(|entry| holds(&filter, entry)).cloned();
+            let expected = everything.iter().filter(|entry| matches(&filter, entry)).cloned();
             assert_eq!(filtered(&*catalog, &written), ids(&expected.collect::<Vec<_>>()), "{written}");
         }
     }
 
-    fn words_are_found_by_their_beginnings(fresh: &Fresh) {
+    fn words_are_found_by_prefix(fresh: &Fresh) {
         let mut catalog = open(fresh);
         catalog.add(&four(), Existing::Keep).unwrap();
         let cases: &[(&str, &[&str])] = &[
@@ -418,7 +417,7 @@ on_every_store! {
         assert_eq!(ids(&found(&*catalog, &query)), ["two"]);
     }
 
-    fn entry_that_is_replaced_is_written_anew_and_keeps_its_tags(fresh: &Fresh) {
+    fn replaced_entry_is_rewritten_and_keeps_its_tags(fresh: &Fresh) {
         let mut catalog = open(fresh);
         let old = entry("one", "OLD", "", &[("params/x", number(1.0)), ("params/z", text("gone"))]);
         catalog.add(&[old], Existing::Keep).unwrap();
@@ -434,7 +433,7 @@ on_every_store! {
         assert_eq!(searched(&*catalog, "kept new"), ["one"]);
     }
 
-    fn what_was_not_seen_again_is_forgotten(fresh: &Fresh) {
+    fn retain_forgets_what_was_not_seen_again(fresh: &Fresh) {
         let mut catalog = open(fresh);
         catalog.add(&four(), Existing::Keep).unwrap();
         let seen = BTreeSet::from([
@@ -452,7 +451,7 @@ on_every_store! {
         assert_eq!(catalog.count().unwrap(), 0);
     }
 
-    fn names_that_mean_nothing_or_several_things_are_refused(fresh: &Fresh) {
+    fn unknown_and_ambiguous_names_are_refused(fresh: &Fresh) {
         let mut catalog = open(fresh);
         let mut entries = four();
         let mut twin = *entries[0].digest.as_bytes();
@@ -477,9 +476,9 @@ on_every_store! {
         assert_eq!(resolve(catalog.as_reader(), "pair").unwrap().len(), 2);
     }
 
-    fn first_of_what_matches_are_the_first_of_all_that_do(fresh: &Fresh) {
+    fn limited_query_returns_the_first_of_all_matches(fresh: &Fresh) {
         let mut catalog = open(fresh);
-        // Matches that are common, rare, only among the oldest, and none.
+        // Common matches, rare ones, only among the oldest, and none.
         let entries: Vec<_> = (0..1500)
             .map(|at: usize| {
                 let values = [
@@ -527,7 +526,7 @@ on_every_store! {
         }
     }
 
-    fn many_who_add_the_same_at_once_lose_and_double_nothing(fresh: &Fresh) {
+    fn concurrent_adds_of_same_entries_lose_and_duplicate_nothing(fresh: &Fresh) {
         drop(open(fresh));
         let made = |at: usize| {
             let values = [("metrics/n", number(at as f64)), ("params/t", text("x"))];
@@ -562,7 +561,7 @@ on_every_store! {
 }
 
 #[test]
-fn catalogue_on_a_server_without_one_is_told_apart_from_a_store() {
+fn catalogue_missing_on_server_is_reported_as_missing() {
     let Some(fresh) = Fresh::new(Kind::Postgres) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! What a log does, in a folder and on a server alike; and what only one on a server can meet.
+//! The contract of a log, in a folder and on a server; and what concerns only a log on a server.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,16 +21,18 @@ fn entry(at: u64) -> Vec<u8> {
 }
 
 fn init(place: &str) -> Result<(), LogError> {
-    match place.starts_with("postgres://") {
-        true => PostgresLog::init(place, ORIGIN).map(drop),
-        false => FolderLog::init(Path::new(place), ORIGIN),
+    if place.starts_with("postgres://") {
+        PostgresLog::init(place, ORIGIN).map(drop)
+    } else {
+        FolderLog::init(Path::new(place), ORIGIN)
     }
 }
 
 fn open(place: &str) -> Box<dyn Log> {
-    match place.starts_with("postgres://") {
-        true => Box::new(PostgresLog::open(place).unwrap()),
-        false => Box::new(FolderLog::open(Path::new(place)).unwrap()),
+    if place.starts_with("postgres://") {
+        Box::new(PostgresLog::open(place).unwrap())
+    } else {
+        Box::new(FolderLog::open(Path::new(place)).unwrap())
     }
 }
 
@@ -41,7 +43,7 @@ fn appender(place: &str) -> Box<dyn Appender> {
     let begun = Instant::now();
     loop {
         match FolderAppender::open(Path::new(place)) {
-            // A server that another test starts may still hold every file that was open here.
+            // A server that another test is starting may have inherited our open files.
             Err(LogError::Busy) if begun.elapsed() < Duration::from_secs(10) => {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -50,7 +52,7 @@ fn appender(place: &str) -> Box<dyn Appender> {
     }
 }
 
-/// A log keeps checkpoints; who signed them is for others to check.
+/// A note with a meaningless signature: logs do not check who signed a checkpoint.
 fn note(state: &Checkpoint) -> SignedNote {
     SignedNote {
         text: state.to_text(),
@@ -67,7 +69,7 @@ fn faults(log: &dyn Log, kept: &[(String, Checkpoint)]) -> Vec<String> {
 }
 
 #[test]
-fn log_of_every_kind_is_the_tree_of_its_entries() {
+fn log_of_any_kind_is_the_tree_of_its_entries() {
     for kind in [Kind::Sqlite, Kind::Postgres, Kind::Bouncer] {
         let Some(fresh) = Fresh::new(kind) else {
             continue;
@@ -83,7 +85,7 @@ fn log_of_every_kind_is_the_tree_of_its_entries() {
             let appended = appender.append(&batch).unwrap();
             assert_eq!(appended.places, (next..next + count).collect::<Vec<_>>());
             assert_eq!(appended.added, batch.len());
-            // Once more, with one twice among them and one new: only that one is added.
+            // Again, with duplicates and one new entry: only that one is added.
             let again = [batch.as_slice(), &batch, &[entry(next + count)]].concat();
             let appended = appender.append(&again).unwrap();
             assert_eq!(appended.added, 1);
@@ -117,7 +119,7 @@ fn log_of_every_kind_is_the_tree_of_its_entries() {
         assert_eq!(found, [(leaf_hash(&entry(7)), 7)].into());
         assert_eq!(faults(&*log, &kept), Vec::<String>::new());
         assert!(matches!(log.entry(next), Err(LogError::Beyond { .. })));
-        // What cannot be an entry is refused with everything beside it.
+        // A batch with an invalid entry is refused entirely.
         let refused = appender(place).append(&[entry(1000), b"a\nb".to_vec()]);
         assert!(matches!(refused, Err(LogError::Entry)));
         assert_eq!(open(place).size(), next);
@@ -126,7 +128,7 @@ fn log_of_every_kind_is_the_tree_of_its_entries() {
 }
 
 #[test]
-fn log_with_many_appenders_loses_and_doubles_nothing() {
+fn concurrent_appends_lose_and_duplicate_nothing() {
     let Some(server) = shared() else { return };
     let url = server.new_database();
     PostgresLog::init(&url, ORIGIN).unwrap();
@@ -136,7 +138,7 @@ fn log_with_many_appenders_loses_and_doubles_nothing() {
             scope.spawn(move || {
                 let mut appender = PostgresAppender::open(url).unwrap();
                 for round in 0..15u64 {
-                    // Half of what each appends, its neighbour appends too.
+                    // Consecutive rounds overlap by half.
                     let first = worker * 100 + round * 4;
                     let batch: Vec<_> = (first..first + 8).map(entry).collect();
                     let appended = appender.append(&batch).unwrap();
@@ -163,7 +165,7 @@ fn log_with_many_appenders_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn append_survives_the_server_and_counts_once() {
+fn append_survives_server_restart_and_happens_once() {
     let Some(server) = Server::start("127.0.0.1", "") else {
         return;
     };
@@ -191,11 +193,11 @@ fn append_survives_the_server_and_counts_once() {
 }
 
 #[test]
-fn appender_that_goes_away_in_the_middle_keeps_nobody_waiting() {
+fn appender_that_disappears_does_not_block_others() {
     let Some(server) = shared() else { return };
     let url = server.new_database();
     PostgresLog::init(&url, ORIGIN).unwrap();
-    // As a process that was stopped between locking and committing.
+    // Like a process that was stopped between locking and committing.
     let mut stuck = std::process::Command::new(server.programs().join("psql"))
         .args(["-X", "-q", "-c"])
         .arg(
@@ -217,7 +219,7 @@ fn appender_that_goes_away_in_the_middle_keeps_nobody_waiting() {
 }
 
 #[test]
-fn database_refuses_what_makes_a_log_less_and_audit_names_what_was_forced() {
+fn database_refuses_shrinking_a_log_and_audit_finds_forced_changes() {
     let Some(server) = shared() else { return };
     let url = server.new_database();
     let database = url.rsplit('/').next().unwrap();
@@ -287,22 +289,22 @@ fn database_refuses_what_makes_a_log_less_and_audit_names_what_was_forced() {
 }
 
 #[test]
-fn address_of_a_log_names_one_and_never_tells_the_password() {
+fn address_of_log_names_one_and_password_is_never_shown() {
     let Some(server) = shared() else { return };
     let url = server.new_database();
-    let told = |error: LogError| {
+    let message_of = |error: LogError| {
         let text = format!("{error} {error:?}");
         assert!(!text.contains(PASSWORD), "{text}");
         text
     };
-    assert!(told(PostgresLog::open(&url).unwrap_err()).contains("NoStore"));
+    assert!(message_of(PostgresLog::open(&url).unwrap_err()).contains("NoStore"));
     PostgresStore::create(&url).unwrap();
-    assert!(told(PostgresLog::open(&url).unwrap_err()).contains("none of this name"));
+    assert!(message_of(PostgresLog::open(&url).unwrap_err()).contains("none with this name"));
     let place = PostgresLog::init(&url, "one").unwrap();
     assert!(place.ends_with("#one") && !place.contains(PASSWORD));
     assert_eq!(PostgresLog::open(&url).unwrap().state().origin, "one");
     PostgresLog::init(&format!("{url}#two"), "two").unwrap();
-    assert!(told(PostgresLog::open(&url).unwrap_err()).contains("one, two"));
+    assert!(message_of(PostgresLog::open(&url).unwrap_err()).contains("one, two"));
     let two = PostgresLog::open(&format!("{url}#two")).unwrap();
     assert_eq!(two.state().origin, "two");
     assert!(matches!(
@@ -317,7 +319,7 @@ fn address_of_a_log_names_one_and_never_tells_the_password() {
         assert!(matches!(PostgresLog::init(&url, name), Err(LogError::Name)));
     }
     let wrong = url.replace(PASSWORD, "Wr0ng");
-    assert!(!told(PostgresLog::open(&wrong).unwrap_err()).contains("Wr0ng"));
+    assert!(!message_of(PostgresLog::open(&wrong).unwrap_err()).contains("Wr0ng"));
 }
 
 /// `cargo test --release -p runseal-postgres --test main logs:: -- --ignored --nocapture`

@@ -1,4 +1,4 @@
-//! What only a store on a server can meet: refusals, restarts, what the database forbids; and
+//! What only concerns a store on a server: refusals, restarts, the constraints of the database; and
 //! copies between stores.
 
 use std::error::Error as _;
@@ -35,7 +35,7 @@ fn fault_of(error: &StoreError) -> (ServerFault, String) {
 }
 
 #[test]
-fn server_that_refuses_or_is_not_there_is_told_without_the_password() {
+fn refusing_or_missing_server_is_reported_without_the_password() {
     let Some(server) = shared() else { return };
     let good = server.new_database();
     let wrong = good.replace(PASSWORD, "Wr0ng");
@@ -73,7 +73,7 @@ fn server_that_refuses_or_is_not_there_is_told_without_the_password() {
 }
 
 #[test]
-fn schema_made_by_many_at_once_is_made_once() {
+fn schema_created_concurrently_is_created_once() {
     let Some(server) = shared() else { return };
     let url = server.new_database();
     thread::scope(|scope| {
@@ -101,7 +101,7 @@ fn schema_made_by_many_at_once_is_made_once() {
 }
 
 #[test]
-fn database_refuses_what_no_store_would_do() {
+fn database_refuses_invalid_changes() {
     let Some(server) = shared() else { return };
     let url = server.new_database();
     let database = url.rsplit('/').next().unwrap();
@@ -143,7 +143,7 @@ fn database_refuses_what_no_store_would_do() {
 }
 
 #[test]
-fn text_with_a_nul_is_refused_in_words() {
+fn text_with_nul_is_refused_with_a_message() {
     let Some(fresh) = Fresh::new(Kind::Postgres) else {
         return;
     };
@@ -156,7 +156,7 @@ fn text_with_a_nul_is_refused_in_words() {
 }
 
 #[test]
-fn connection_cut_by_the_server_is_made_again_and_nothing_is_done_twice() {
+fn connection_closed_by_server_is_reopened_and_nothing_is_done_twice() {
     let Some(server) = Server::start("127.0.0.1", "") else {
         return;
     };
@@ -186,7 +186,7 @@ fn connection_cut_by_the_server_is_made_again_and_nothing_is_done_twice() {
     }
     let status = &store.job_status(None, None).unwrap()[0];
     assert_eq!((status.states.committed, status.succeeded), (40, 40));
-    // A server that stays away is told within a bound, and what was asked for was not done.
+    // A server that stays down is reported in bounded time, and nothing was claimed.
     server.stop_immediately();
     let begun = Instant::now();
     let (fault, text) = fault_of(&store.claim_steps(None, "w", 1.0, 1).unwrap_err());
@@ -199,7 +199,7 @@ fn connection_cut_by_the_server_is_made_again_and_nothing_is_done_twice() {
 }
 
 #[test]
-fn worker_stopped_in_the_middle_of_a_budget_does_not_keep_others_waiting() {
+fn worker_stopped_while_holding_a_budget_does_not_block_others() {
     let Some(server) = shared() else { return };
     let url = server.new_database();
     let mut store = PostgresStore::create(&url).unwrap();
@@ -209,7 +209,7 @@ fn worker_stopped_in_the_middle_of_a_budget_does_not_keep_others_waiting() {
     };
     post(&mut store, &plan("r", "k", 2, limits)).unwrap();
     let held = store.claim_steps(None, "w", 60.0, 2).unwrap();
-    // Somebody who locks the budget and goes away, as a stopped worker would.
+    // Locks the budget and goes away, as a stopped worker would.
     let stuck = std::process::Command::new(server.programs().join("psql"))
         .args([
             "-X",
@@ -238,7 +238,7 @@ fn worker_stopped_in_the_middle_of_a_budget_does_not_keep_others_waiting() {
     stuck.wait().unwrap();
 }
 
-/// A job on a store: sources, sections, a symbol, steps, half of it done.
+/// Posts a job: sources, sections, a symbol and steps.
 fn prepare(store: &mut dyn Store, root: &Path) -> Posted {
     fs::write(root.join("a.md"), "# One\nfirst\n# Two\nsecond\n").unwrap();
     index_paths(store, root, &[root.join("a.md")]).unwrap();
@@ -299,7 +299,7 @@ fn bundle(
 }
 
 #[test]
-fn bundle_of_a_job_is_the_same_bytes_from_either_store_and_from_copies() {
+fn bundle_of_job_has_same_bytes_from_either_store_and_from_copies() {
     let Some(fresh) = Fresh::new(Kind::Postgres) else {
         return;
     };
@@ -359,7 +359,7 @@ fn dump(store: &dyn StoreReader) -> Vec<String> {
 }
 
 #[test]
-fn store_copied_to_a_server_and_back_has_the_same_rows_and_goes_on() {
+fn store_copied_to_server_and_back_has_same_rows_and_still_works() {
     let Some(fresh) = Fresh::new(Kind::Postgres) else {
         return;
     };
@@ -400,7 +400,7 @@ fn store_copied_to_a_server_and_back_has_the_same_rows_and_goes_on() {
     copy_store(&second, &mut third).unwrap();
     assert_eq!(dump(&second), dump(server.as_reader()));
     assert_eq!(dump(&third), dump(&second));
-    // Nobody's lease was lost, and what the copy forbids it still forbids.
+    // No lease was lost, and the copy still refuses what it should.
     for store in [&mut *server, &mut second as &mut dyn Store] {
         let free = store.claim_steps(None, "x", 600.0, 100).unwrap();
         assert_eq!(free.len(), 40);
@@ -414,7 +414,7 @@ fn store_copied_to_a_server_and_back_has_the_same_rows_and_goes_on() {
 }
 
 #[test]
-fn store_with_two_receipts_for_a_step_is_not_copied_in_part() {
+fn store_with_two_receipts_for_a_step_is_not_copied_partially() {
     let Some(fresh) = Fresh::new(Kind::Postgres) else {
         return;
     };
@@ -452,7 +452,7 @@ fn store_with_two_receipts_for_a_step_is_not_copied_in_part() {
 }
 
 #[test]
-fn disk_of_the_server_that_is_full_is_told_and_nothing_is_half_there() {
+fn full_disk_of_server_is_reported_and_nothing_is_stored_partially() {
     let Some(disk) = SmallDisk::mount(24) else {
         return;
     };
@@ -470,7 +470,7 @@ fn disk_of_the_server_that_is_full_is_told_and_nothing_is_half_there() {
     let mut large = plan("r", "k", 200, JobLimits::default());
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for step in &mut large.steps {
-        // Letters in no order, which the server cannot make shorter.
+        // Random letters, which the server cannot compress.
         let letters = (0..20_000).map(|_| {
             random ^= random << 13;
             random ^= random >> 7;
@@ -500,7 +500,7 @@ fn disk_of_the_server_that_is_full_is_told_and_nothing_is_half_there() {
     server.sql("postgres", "DROP TABLESPACE small");
 }
 
-/// An authority and a server's certificate for `localhost`, made by openssl.
+/// Creates an authority and a server's certificate for `localhost` with openssl.
 fn make_certificates(folder: &Path) {
     let openssl = |arguments: &str| {
         let ran = std::process::Command::new("openssl")
@@ -534,12 +534,12 @@ fn make_certificates(folder: &Path) {
         std::os::unix::fs::PermissionsExt::from_mode(0o600),
     )
     .unwrap();
-    // Only root has to give it away: others run the server themselves.
+    // Only root has to give it away: other users run the server themselves.
     let _ = std::os::unix::fs::chown(folder.join("server.key"), Some(65534), Some(65534));
 }
 
 #[test]
-fn server_proves_who_it_is_as_far_as_the_address_asks() {
+fn server_proves_its_identity_as_the_address_demands() {
     let folder = tempfile::tempdir().unwrap();
     make_certificates(folder.path());
     let at = |name: &str| folder.path().join(name).display().to_string();
@@ -589,7 +589,7 @@ fn server_proves_who_it_is_as_far_as_the_address_asks() {
             (other, _) => panic!("{query}: {other:?}"),
         }
     }
-    // Without a demand, TLS is used where there is any.
+    // Without a demand, TLS is used if the server offers it.
     let _store = PostgresStore::create(&url).unwrap();
     let secure = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
         WHERE application_name = 'runseal'";

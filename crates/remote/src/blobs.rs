@@ -1,5 +1,5 @@
 //! Reads the content of files from an untrusted server: the bytes are hashed and bounded by the
-//! declared size, and an interrupted transfer is resumed where it broke off.
+//! declared size, and an interrupted transfer is resumed.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -19,18 +19,18 @@ const RESUMPTIONS: u32 = 4;
 
 /// A store that keeps contents by their digests.
 pub trait BlobStore: Send + Sync {
-    /// The bytes of a blob from an offset on, as they arrive. They are not yet checked.
+    /// Opens a blob at an offset. Its bytes are not yet checked.
     ///
     /// # Errors
-    /// When they cannot be read, or the server declares a size other than that of `blob`.
+    /// If they cannot be read, or the server declares a size other than that of `blob`.
     fn open_blob(&self, blob: Blob, from: u64) -> Result<Box<dyn Read + Send>, RemoteError>;
 
-    /// The name of a blob for messages.
+    /// Returns the name of a blob for messages.
     fn blob_name(&self, blob: Blob) -> String;
 }
 
 /// A blob as it arrives. It yields at most the declared number of bytes, and reports its end only
-/// if they have the declared digest: reading to the end gives the right bytes or an error.
+/// if they have the declared digest: reading to the end returns the right bytes or an error.
 pub(crate) struct BlobReader {
     store: Arc<dyn BlobStore>,
     blob: Blob,
@@ -43,19 +43,20 @@ pub(crate) struct BlobReader {
 impl BlobReader {
     /// Starts reading at the beginning.
     pub(crate) fn open(store: &Arc<dyn BlobStore>, blob: Blob) -> Result<Self, RemoteError> {
-        Self::go_on(store, blob, 0, Hasher::new())
+        Self::resume_at(store, blob, 0, Hasher::new())
     }
 
     /// Continues after the first `from` bytes, which `hasher` has already seen.
-    pub(crate) fn go_on(
+    pub(crate) fn resume_at(
         store: &Arc<dyn BlobStore>,
         blob: Blob,
         from: u64,
         hasher: Hasher,
     ) -> Result<Self, RemoteError> {
-        let arriving = match blob.bytes > from {
-            true => Some(store.open_blob(blob, from)?),
-            false => None,
+        let arriving = if blob.bytes > from {
+            Some(store.open_blob(blob, from)?)
+        } else {
+            None
         };
         Ok(Self {
             store: store.clone(),
@@ -80,17 +81,18 @@ impl BlobReader {
             return Ok(0);
         };
         // Also read the end of the response, so that the connection can be reused.
-        let goes_on = self.arriving.take().is_some_and(|mut arriving| {
+        let is_longer = self.arriving.take().is_some_and(|mut arriving| {
             let after = arriving.read(&mut [0]);
             after.is_ok_and(|count| count > 0)
         });
-        if goes_on {
-            return Err(self.corrupt(format!("it goes on behind {} bytes", self.blob.bytes)));
+        if is_longer {
+            return Err(self.corrupt(format!("it has more than {} bytes", self.blob.bytes)));
         }
         let found = hasher.finish();
-        match found == self.blob.sha256 {
-            true => Ok(0),
-            false => Err(self.corrupt(format!("its bytes have the digest {found}"))),
+        if found == self.blob.sha256 {
+            Ok(0)
+        } else {
+            Err(self.corrupt(format!("its bytes have the digest {found}")))
         }
     }
 
@@ -176,7 +178,7 @@ pub struct RunSource {
 }
 
 impl RunSource {
-    /// The run with this manifest; its files are read over up to `connections` connections.
+    /// Creates a source for a run; files are read over up to `connections` connections.
     pub fn new(manifest: Arc<RunManifest>, store: Arc<dyn BlobStore>, connections: usize) -> Self {
         Self {
             manifest,
@@ -186,7 +188,7 @@ impl RunSource {
         }
     }
 
-    /// The same run, rooted at one of its folders.
+    /// Roots the source at a folder of the run.
     #[must_use]
     pub fn below(mut self, folder: &SafePath) -> Self {
         self.folder = format!("{folder}/");
@@ -201,12 +203,13 @@ impl RunSource {
         }
         let shown = path.to_string();
         let name = format!("{}{path}", self.folder);
-        match self.manifest.folders().contains(name.as_str()) {
-            true => Err(SourceError::NotAFile {
+        if self.manifest.folders().contains(name.as_str()) {
+            Err(SourceError::NotAFile {
                 path: shown,
                 kind: EntryKind::Directory,
-            }),
-            false => Err(SourceError::NotFound { path: shown }),
+            })
+        } else {
+            Err(SourceError::NotFound { path: shown })
         }
     }
 
@@ -268,7 +271,7 @@ impl Source for RunSource {
     }
 }
 
-/// The digest and the length of everything in a reader.
+/// Reads to the end; returns the digest and the number of bytes.
 pub(crate) fn digest_all(mut reader: impl Read) -> io::Result<(Digest, u64)> {
     let mut hasher = Hasher::new();
     let mut buffer = vec![0; 64 << 10];

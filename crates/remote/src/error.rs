@@ -1,4 +1,4 @@
-//! Errors of remote places, in words that fit any kind of server.
+//! Errors of remote places, for any kind of server.
 //!
 //! No message contains a credential: keys, tokens and signatures never enter an error, and
 //! addresses are shown without the part before an `@` or after a `?`.
@@ -16,7 +16,7 @@ use crate::verified::Objection;
 #[derive(Debug, Error)]
 pub enum RemoteError {
     /// The text is not the address of a remote place.
-    #[error("`{address}` is no remote address that can be used: {problem}")]
+    #[error("`{address}` is not a usable remote address: {problem}")]
     Address {
         /// The address, without its secret parts.
         address: String,
@@ -24,7 +24,7 @@ pub enum RemoteError {
         problem: &'static str,
     },
     /// No key, token or password was found for a server that demands one.
-    #[error("there are no credentials for `{host}`")]
+    #[error("no credentials found for `{host}`")]
     NoCredentials {
         /// The server.
         host: String,
@@ -56,11 +56,11 @@ pub enum RemoteError {
     Skewed {
         /// The server.
         host: String,
-        /// The server's code for it.
+        /// The server's error code.
         answer: String,
     },
-    /// The credentials are right and not enough for this.
-    #[error("`{place}` may not be used with these credentials: {answer}")]
+    /// The credentials are valid, but do not allow this.
+    #[error("these credentials do not allow access to `{place}`: {answer}")]
     Forbidden {
         /// What was requested.
         place: String,
@@ -92,12 +92,12 @@ pub enum RemoteError {
         answer: String,
     },
     /// Something else already has this name.
-    #[error("`{place}` exists already, with other content")]
+    #[error("`{place}` already exists with different content")]
     Taken {
         /// The name.
         place: String,
     },
-    /// What the server holds differs from what it or we declared.
+    /// What the server has differs from what was declared.
     #[error("`{place}` is not what was declared: {problem}")]
     Corrupt {
         /// What was read.
@@ -106,7 +106,7 @@ pub enum RemoteError {
         problem: String,
     },
     /// The server's answer violates its protocol.
-    #[error("`{host}` answered in a way that is not understood: {problem}")]
+    #[error("`{host}` sent an invalid answer: {problem}")]
     Protocol {
         /// The server.
         host: String,
@@ -126,16 +126,16 @@ pub enum RemoteError {
     /// Communication with the server failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// Something that does not verify, or is not one thing.
+    /// What was pushed or pulled does not verify, or is not one unit.
     #[error("`{path}` {why}")]
     NotValid {
-        /// What was to be pushed or was pulled.
+        /// Its path.
         path: String,
-        /// What speaks against it.
+        /// The objection to it.
         why: Objection,
     },
-    /// A run that holds something which cannot be kept elsewhere.
-    #[error("`{path}` cannot be kept elsewhere: {problem}")]
+    /// The run contains something that cannot be stored remotely.
+    #[error("`{path}` cannot be stored remotely: {problem}")]
     Unfit {
         /// The run.
         path: String,
@@ -143,13 +143,13 @@ pub enum RemoteError {
         problem: String,
     },
     /// The target of a pull already exists.
-    #[error("`{path}` exists already and is never overwritten")]
+    #[error("`{path}` already exists and is never overwritten")]
     Occupied {
         /// The target.
         path: String,
     },
     /// Another process is fetching the same run to the same place.
-    #[error("another process is at work in `{path}`")]
+    #[error("another process is working in `{path}`")]
     Busy {
         /// The folder that it has locked.
         path: String,
@@ -166,7 +166,7 @@ pub enum RemoteError {
 }
 
 impl RemoteError {
-    /// Recovers the remote error inside an I/O error; any other becomes an error about `place`.
+    /// Recovers the remote error inside an I/O error; any other error becomes a local one about `place`.
     pub fn from_io(error: io::Error, place: &str) -> Self {
         match error.downcast::<Self>() {
             Ok(remote) => remote,
@@ -177,7 +177,7 @@ impl RemoteError {
         }
     }
 
-    /// The code that is shown before the message.
+    /// Returns the code that is shown before the message.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Address { .. } => "REMOTE_ADDRESS",
@@ -203,30 +203,30 @@ impl RemoteError {
         }
     }
 
-    /// Advice, if there is any.
+    /// Returns advice, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Address { .. } => {
                 Some("remote places are `s3://BUCKET/PREFIX` and `oci://HOST/NAME:TAG`")
             }
-            Self::NoCredentials { .. } => Some("docs/remote.md says where they are looked for"),
+            Self::NoCredentials { .. } => Some("docs/remote.md says where they are read from"),
             Self::Credentials { .. } => Some("check the file; docs/remote.md says what is read"),
             Self::Unauthorized { .. } => Some("check the key and its secret, or log in again"),
             Self::Expired { .. } => Some("get a new token and try again"),
             Self::Skewed { .. } => Some("set this machine's clock"),
-            Self::Forbidden { .. } => Some("ask for the right to use it"),
+            Self::Forbidden { .. } => Some("ask for permission to use it"),
             Self::NotFound { .. } => Some("check the name"),
             Self::NoContainer { .. } => Some("check its name and the server, or create it first"),
             Self::Full { .. } => Some("nothing became visible; free some space and try again"),
-            Self::Taken { .. } => Some("what is sealed is never replaced; choose another name"),
+            Self::Taken { .. } => Some("sealed runs are never replaced; choose another name"),
             Self::Corrupt { .. } => Some("it cannot be trusted; get it from another copy"),
             Self::NotValid { why, .. } => Some(why.hint()),
             Self::Unfit { .. } => Some("`runseal verify` says more about it"),
-            Self::Occupied { .. } => Some("choose another place, or take away what is there"),
+            Self::Occupied { .. } => Some("choose another place, or remove what is there"),
             Self::Busy { .. } => Some("wait until it has ended"),
-            Self::Refused { status, .. } if *status >= 300 && *status < 400 => Some(
-                "requests are not sent on to another place; AWS_ENDPOINT_URL names the right one",
-            ),
+            Self::Refused { status, .. } if *status >= 300 && *status < 400 => {
+                Some("redirects are not followed; set AWS_ENDPOINT_URL to the right server")
+            }
             Self::Refused { status, .. } if *status >= 500 => {
                 Some("the server's own log says why; a full disk is one common reason")
             }
@@ -250,13 +250,13 @@ impl From<StagingError> for RemoteError {
     }
 }
 
-/// An address as it may be shown: without a name or password before its host.
+/// Returns an address without the name or password before its host.
 pub fn shown_address(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), text),
     };
-    // Keys of object storage may hold an `@`; names of artifacts have none but before a digest.
+    // Keys of object storage may contain an `@`; names of artifacts have one only before a digest.
     let end = match scheme.as_str() {
         "s3://" => rest.find('/').unwrap_or(rest.len()),
         _ if text.starts_with(LAYOUT_SCHEME) => 0,
@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_is_shown_without_what_stands_before_its_host() {
+    fn address_is_shown_without_credentials_before_its_host() {
         for (text, shown) in [
             ("me:pass@host/a/b", "…@host/a/b"),
             ("oci://me:p@ss@host:5000/a:v1", "oci://…@host:5000/a:v1"),

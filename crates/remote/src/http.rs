@@ -3,9 +3,8 @@
 //! A request is repeated a bounded number of times, with growing pauses, if the connection is lost
 //! or the server is overloaded; so only requests that are safe to repeat may be sent through it.
 //! Redirects are followed only if the request allows it, and credentials are sent only to the
-//! origin that they are meant for. Responses are read within a bound that the caller gives.
-//!
-//! What a status means is left to the caller.
+//! origin that they are meant for. The caller bounds the length of responses, and interprets their
+//! status.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -43,7 +42,7 @@ const BUFFER: usize = 64 << 10;
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// The host name cannot be resolved.
-    #[error("the host `{host}` is not known")]
+    #[error("unknown host `{host}`")]
     UnknownHost {
         /// The host.
         host: String,
@@ -57,7 +56,7 @@ pub enum HttpError {
         problem: String,
     },
     /// The server was silent for too long.
-    #[error("`{host}` does not answer in time")]
+    #[error("`{host}` did not answer in time")]
     Timeout {
         /// The host.
         host: String,
@@ -71,7 +70,7 @@ pub enum HttpError {
         problem: String,
     },
     /// The TLS handshake failed, or the certificate is not trusted.
-    #[error("`{host}` cannot be spoken to securely: {problem}")]
+    #[error("no secure connection to `{host}`: {problem}")]
     Insecure {
         /// The host.
         host: String,
@@ -79,7 +78,7 @@ pub enum HttpError {
         problem: String,
     },
     /// A redirect loop, an invalid redirect, or one from HTTPS to plain HTTP.
-    #[error("`{host}` redirects in a way that is not followed: {problem}")]
+    #[error("a redirect of `{host}` is not followed: {problem}")]
     Redirect {
         /// The host that redirects.
         host: String,
@@ -87,7 +86,7 @@ pub enum HttpError {
         problem: &'static str,
     },
     /// The response is longer than the caller allows.
-    #[error("`{host}` answers with more than {limit} bytes")]
+    #[error("`{host}` answered with more than {limit} bytes")]
     TooLarge {
         /// The host.
         host: String,
@@ -95,7 +94,7 @@ pub enum HttpError {
         limit: u64,
     },
     /// The request's body could not be read.
-    #[error("what is sent to `{host}` could not be read")]
+    #[error("the data to send to `{host}` could not be read")]
     Body {
         /// The host.
         host: String,
@@ -104,7 +103,7 @@ pub enum HttpError {
         source: io::Error,
     },
     /// Any other violation of HTTP.
-    #[error("`{host}` does not speak HTTP that is understood: {problem}")]
+    #[error("`{host}` violates HTTP: {problem}")]
     Protocol {
         /// The host.
         host: String,
@@ -114,7 +113,7 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    /// The code that is shown before the message.
+    /// Returns the code that is shown before the message.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::UnknownHost { .. } | Self::Unreachable { .. } => "UNREACHABLE",
@@ -128,14 +127,14 @@ impl HttpError {
         }
     }
 
-    /// Advice, if there is any.
+    /// Returns advice, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::UnknownHost { .. } | Self::Unreachable { .. } => {
-                Some("check the address, the network and whether the server runs")
+                Some("check the address, the network and that the server is running")
             }
             Self::Timeout { .. } | Self::Lost { .. } => {
-                Some("what arrived is kept where it can be; try again and it goes on from there")
+                Some("what arrived is kept if possible; try again to continue from there")
             }
             Self::Insecure { .. } => {
                 Some("SSL_CERT_FILE names a file of certificates to trust instead of the system's")
@@ -145,7 +144,7 @@ impl HttpError {
     }
 
     /// Whether the same request may succeed a moment later.
-    const fn is_worth_another_try(&self) -> bool {
+    const fn is_worth_retrying(&self) -> bool {
         matches!(
             self,
             Self::Unreachable { .. } | Self::Timeout { .. } | Self::Lost { .. }
@@ -155,13 +154,13 @@ impl HttpError {
 
 /// A request body that can be sent again after the connection was lost.
 pub trait RepeatableBody: Sync {
-    /// The exact length in bytes.
+    /// Returns the exact length in bytes.
     fn length(&self) -> u64;
 
     /// Opens a reader at the beginning.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// If it cannot be opened.
     fn open(&self) -> io::Result<Box<dyn Read + '_>>;
 }
 
@@ -203,7 +202,7 @@ impl fmt::Debug for Request<'_> {
 }
 
 impl<'a> Request<'a> {
-    /// A request without a body that does not follow redirects.
+    /// Creates a request without a body that does not follow redirects.
     pub fn new(method: Method, uri: Uri) -> Self {
         Self {
             method,
@@ -216,21 +215,21 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The same request, attempted only once: for requests that are not safe to repeat.
+    /// Attempts the request only once, because it is not safe to repeat.
     #[must_use]
     pub fn once(mut self) -> Self {
         self.attempts = 1;
         self
     }
 
-    /// The same request with a header that is not secret.
+    /// Adds a header that is not secret.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.headers.insert(name, value);
         self
     }
 
-    /// The same request with a header that is sent to this request's origin only.
+    /// Adds a header that is sent only to this request's origin.
     #[must_use]
     pub fn credential(mut self, name: HeaderName, mut value: HeaderValue) -> Self {
         value.set_sensitive(true);
@@ -238,14 +237,14 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// The same request with a body.
+    /// Sets the body.
     #[must_use]
     pub fn body(mut self, body: &'a dyn RepeatableBody) -> Self {
         self.body = Some(body);
         self
     }
 
-    /// The same request, with redirects followed or returned.
+    /// Sets what happens to redirects.
     #[must_use]
     pub fn redirects(mut self, redirects: Redirects) -> Self {
         self.redirects = redirects;
@@ -271,17 +270,17 @@ impl fmt::Debug for Response {
 }
 
 impl Response {
-    /// A header's value, if it is text.
+    /// Returns a header's value, if it is text.
     pub fn text_header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The length of the body, if the server declares it.
+    /// Returns the length of the body, if the server declares it.
     pub fn declared_length(&self) -> Option<u64> {
         self.text_header(CONTENT_LENGTH.as_str())?.parse().ok()
     }
 
-    /// The body as it arrives, without a bound: the caller has to limit it.
+    /// Returns the body as it arrives. It is unbounded: the caller has to limit it.
     pub fn into_reader(self) -> impl Read + Send + 'static {
         self.body
     }
@@ -292,10 +291,10 @@ impl Response {
         let _ = io::copy(&mut self.body.take(BUFFER as u64), &mut io::sink());
     }
 
-    /// The whole body.
+    /// Reads the whole body.
     ///
     /// # Errors
-    /// When it breaks off, or has more than `limit` bytes.
+    /// If it breaks off, or has more than `limit` bytes.
     pub fn into_bytes(self, limit: u64) -> Result<Vec<u8>, HttpError> {
         let host = host(&self.uri);
         let mut bytes = Vec::new();
@@ -304,9 +303,10 @@ impl Response {
             let problem = error.to_string();
             return Err(HttpError::Lost { host, problem });
         }
-        match bytes.len() as u64 > limit {
-            true => Err(HttpError::TooLarge { host, limit }),
-            false => Ok(bytes),
+        if bytes.len() as u64 > limit {
+            Err(HttpError::TooLarge { host, limit })
+        } else {
+            Ok(bytes)
         }
     }
 }
@@ -325,7 +325,7 @@ impl Default for Http {
 }
 
 impl Http {
-    /// A client that trusts the certificates that this system trusts, or those of `SSL_CERT_FILE`.
+    /// Creates a client that trusts the system's certificates, or those of `SSL_CERT_FILE`.
     pub fn new() -> Self {
         let found = rustls_native_certs::load_native_certs().certs;
         let certificates = found
@@ -356,17 +356,17 @@ impl Http {
     }
 
     /// Sends a request and returns the response, whatever its status. If the server stays
-    /// overloaded, that is its last response.
+    /// overloaded, returns its last response.
     ///
     /// # Errors
-    /// When there was no response.
+    /// If there was no response.
     pub fn send(&self, request: &Request<'_>) -> Result<Response, HttpError> {
         let mut pause = self.first_pause;
         for attempt in 1.. {
             let answer = self.follow(request);
             let wait = match &answer {
-                Ok(response) if is_overwhelmed(response.status) => asked_pause(response),
-                Err(error) if error.is_worth_another_try() => None,
+                Ok(response) if is_overloaded(response.status) => requested_pause(response),
+                Err(error) if error.is_worth_retrying() => None,
                 _ => return answer,
             };
             if attempt == request.attempts {
@@ -378,7 +378,7 @@ impl Http {
         unreachable_attempts(&request.uri)
     }
 
-    /// One attempt, with its redirects.
+    /// Makes one attempt, following redirects.
     fn follow(&self, request: &Request<'_>) -> Result<Response, HttpError> {
         let mut uri = request.uri.clone();
         for _ in 0..=REDIRECTS {
@@ -390,7 +390,7 @@ impl Http {
             let location = response.text_header(LOCATION.as_str());
             let next = location.and_then(|location| resolve(&uri, location));
             let Some(next) = next else {
-                let problem = "it names no address";
+                let problem = "it has no valid address";
                 return Err(HttpError::Redirect { host, problem });
             };
             if uri.scheme_str() == Some("https") && next.scheme_str() != Some("https") {
@@ -401,7 +401,7 @@ impl Http {
         }
         Err(HttpError::Redirect {
             host: host(&request.uri),
-            problem: "too often",
+            problem: "there are too many",
         })
     }
 
@@ -453,12 +453,12 @@ impl Http {
     }
 }
 
-/// The result if the loop of attempts ends without returning, which it cannot.
+/// Returns the result if the loop of attempts ends without returning, which it cannot.
 fn unreachable_attempts(uri: &Uri) -> Result<Response, HttpError> {
     Err(HttpError::Timeout { host: host(uri) })
 }
 
-const fn is_overwhelmed(status: StatusCode) -> bool {
+const fn is_overloaded(status: StatusCode) -> bool {
     matches!(status.as_u16(), 429 | 500 | 502 | 503 | 504)
 }
 
@@ -466,13 +466,13 @@ const fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// The pause that the server asks for, in whole seconds.
-fn asked_pause(response: &Response) -> Option<Duration> {
+/// Returns the pause that the server asks for, in whole seconds.
+fn requested_pause(response: &Response) -> Option<Duration> {
     let text = response.text_header(RETRY_AFTER.as_str())?;
     text.parse().ok().map(Duration::from_secs)
 }
 
-/// Host and port of an address for messages, without user, path and query.
+/// Returns the host and port of an address for messages, without user, path and query.
 pub fn host(uri: &Uri) -> String {
     let shown = uri.authority().map(|authority| match authority.port() {
         Some(port) => format!("{}:{port}", authority.host()),
@@ -493,8 +493,8 @@ pub fn is_same_origin(one: &Uri, other: &Uri) -> bool {
     one.scheme() == other.scheme() && name(one) == name(other) && port(one) == port(other)
 }
 
-/// Resolves a `Location` header against `base`; `None` if it is invalid or its scheme is neither
-/// HTTP nor HTTPS.
+/// Resolves a `Location` header against `base`; returns `None` if it is invalid or its scheme is
+/// neither HTTP nor HTTPS.
 pub fn resolve(base: &Uri, location: &str) -> Option<Uri> {
     let location = location.split('#').next()?;
     if location.is_empty() {
@@ -540,12 +540,12 @@ fn failure(host: String, error: ureq::Error) -> HttpError {
         ureq::Error::HostNotFound => HttpError::UnknownHost { host },
         ureq::Error::ConnectionFailed => HttpError::Unreachable {
             host,
-            problem: "no connection came about".to_owned(),
+            problem: "the connection failed".to_owned(),
         },
         ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
             HttpError::Unreachable {
                 host,
-                problem: "no connection came about in time".to_owned(),
+                problem: "connecting took too long".to_owned(),
             }
         }
         ureq::Error::Timeout(_) => HttpError::Timeout { host },

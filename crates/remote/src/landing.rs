@@ -1,9 +1,9 @@
 //! Fetches a run from a server into a local folder.
 //!
-//! Contents arrive in a folder beside the target, each under its digest; what was killed goes on
-//! there, from the byte where it stopped. Once every content is whole and has its digest, the run
-//! is laid out, may be judged, and takes its place at once. Until then nothing has the target's name, and verifying
-//! the folder around it does not take the rest for evidence.
+//! Contents arrive in a folder next to the target, each named by its digest. After an interruption,
+//! downloads continue there from the byte where they stopped. Once every content is complete and has
+//! its digest, the run is laid out, judged, and renamed to the target. Until then nothing has the
+//! target's name, and verifying the folder around it ignores the downloads.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -31,12 +31,11 @@ const CONNECTIONS: usize = 8;
 /// Bytes per read.
 const BUFFER: usize = 64 << 10;
 
-/// Brings `run` to `target`, where nothing may be yet. What is laid out beside it is shown to `judge`
-/// before it gets its name.
+/// Fetches `run` to `target`, which must not exist. `judge` sees the run before it gets that name.
 ///
 /// # Errors
-/// When something is at `target`, anything of the run cannot be had as it was declared, or `judge`
-/// refuses it. What has arrived stays for the next attempt, unless another one would end the same.
+/// If `target` exists, any part of the run is missing or differs from what was declared, or `judge`
+/// refuses it. Downloads are kept for the next attempt, unless that would fail in the same way.
 pub fn land(
     run: &RemoteRun,
     target: &Path,
@@ -44,9 +43,9 @@ pub fn land(
 ) -> Result<(), RemoteError> {
     check_place(target, Place::FreeOrEmptyFolder)?;
     let arrivals = Arrivals::open(target, run.digest)?;
-    let landed = bring(run, target, &arrivals, judge);
+    let landed = fetch_run(run, target, &arrivals, judge);
     match &landed {
-        // Nothing in it is needed any more.
+        // The downloads are no longer needed.
         Ok(()) | Err(RemoteError::Corrupt { .. } | RemoteError::NotValid { .. }) => drop(arrivals),
         Err(_) => {
             arrivals.folder.keep();
@@ -55,7 +54,7 @@ pub fn land(
     landed
 }
 
-fn bring(
+fn fetch_run(
     run: &RemoteRun,
     target: &Path,
     arrivals: &Arrivals,
@@ -76,13 +75,14 @@ fn bring(
     let staging = Staging::begin_beside(target).map_err(StagingError::from)?;
     let mut used = BTreeSet::new();
     for (path, blob) in &run.manifest.files {
-        // Only the first file may take the download over; others with the same content need copies.
-        let laid = match used.insert(blob.sha256) {
-            true => staging.adopt(
+        // The first file with a content takes over the download; the others are copies.
+        let laid = if used.insert(blob.sha256) {
+            staging.adopt(
                 (arrivals.folder.as_fd(), &blob.sha256.to_string()),
                 path.as_str(),
-            ),
-            false => staging.copy(&mut arrivals.open_whole(blob.sha256)?, path.as_str()),
+            )
+        } else {
+            staging.copy(&mut arrivals.open_whole(blob.sha256)?, path.as_str())
         };
         laid.map_err(StagingError::from)?;
     }
@@ -126,13 +126,13 @@ impl Arrivals {
         }
     }
 
-    /// An error with a file of the folder.
+    /// Makes an error about a file of the folder.
     fn local(&self, name: &str) -> impl Fn(io::Error) -> RemoteError + use<> {
         let path = self.folder.path().join(name);
         move |source| local(&path)(source)
     }
 
-    /// A content that has arrived.
+    /// Opens a content that has arrived.
     fn open_whole(&self, sha256: Digest) -> Result<File, RemoteError> {
         let name = sha256.to_string();
         let opened = self.folder.open_file(&name, false);
@@ -140,7 +140,7 @@ impl Arrivals {
         opened.map_err(self.local(&name))
     }
 
-    /// Downloads one content, unless it is complete already.
+    /// Downloads one content, unless it is already complete.
     fn fetch(&self, store: &Arc<dyn BlobStore>, blob: Blob) -> Result<(), RemoteError> {
         let whole = blob.sha256.to_string();
         if let Ok(Some(file)) = self.folder.open_file(&whole, false) {
@@ -185,7 +185,7 @@ impl Arrivals {
         file: &mut File,
         (from, hasher): (u64, Hasher),
     ) -> Result<(), RemoteError> {
-        let mut reader = BlobReader::go_on(store, blob, from, hasher)?;
+        let mut reader = BlobReader::resume_at(store, blob, from, hasher)?;
         let mut buffer = vec![0; BUFFER];
         loop {
             match reader.read(&mut buffer) {

@@ -1,16 +1,14 @@
 //! Run bundles stored remotely: in object storage (`s3://…`) and in OCI registries (`oci://…`).
 //!
-//! Everything here blocks; parallel requests are made by several threads. What arrives is hashed
-//! and bounded by its declared size, so a server is trusted with nothing but storage. What is sent
+//! Everything here blocks; parallel requests are made by several threads. Everything received is
+//! hashed and bounded by its declared size, so a server is trusted with nothing but storage. A run
 //! becomes visible with the last request: an interruption before that leaves unreferenced blobs,
 //! never half a run.
 //!
-//! Verifying a local path never calls this crate, and it opens no socket until it is asked for a
-//! remote one.
+//! Verifying a local path never calls this crate, and it opens no socket until a remote path is used.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
-mod beside;
 pub mod blobs;
 pub mod error;
 pub mod http;
@@ -21,5 +19,6 @@ mod parallel;
 pub mod place;
 pub mod s3;
 pub mod verified;
+mod written_files;
 
 pub use error::RemoteError;

@@ -2,7 +2,7 @@
 //!
 //! The manifest is canonical JSON and does not say when, where or by whom it was written, so the
 //! same run has the same manifest, and its digest identifies the run. It is not evidence itself:
-//! the claims of a run are in its files, which are verified like those of any other run.
+//! the claims of a run are in its files, which are verified as for any other run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,16 +40,16 @@ pub struct RunManifest {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ManifestError {
     /// They are not strict JSON.
-    #[error("it is no JSON: {0}")]
+    #[error("it is not JSON: {0}")]
     Json(String),
     /// They are a different document, or another version of this one.
-    #[error("it is no {FORMAT}")]
+    #[error("it is not a {FORMAT}")]
     Format,
     /// A member is missing or has the wrong type.
     #[error("it has no valid `{0}`")]
     Member(&'static str),
     /// A path could lead out of its folder.
-    #[error("the path `{shown}` is refused: {problem}")]
+    #[error("the path `{shown}` is not allowed: {problem}")]
     Path {
         /// The path, escaped.
         shown: String,
@@ -57,7 +57,7 @@ pub enum ManifestError {
         problem: String,
     },
     /// A path occurs twice, or both as a file and as a folder.
-    #[error("the path `{0}` stands there twice")]
+    #[error("duplicate path `{0}`")]
     Twice(String),
     /// One digest occurs with several sizes.
     #[error("the digest `{0}` has two sizes")]
@@ -65,24 +65,24 @@ pub enum ManifestError {
     /// There are more files than any source may have.
     #[error("it lists more than {MAX_ENTRIES} files")]
     TooMany,
-    /// Few contents have so many names that they would fill a disk.
-    #[error("it repeats its contents to more than {ARCHIVE_MAX_RATIO} times their size")]
+    /// The same contents have so many names that they could fill a disk.
+    #[error("it repeats contents to more than {ARCHIVE_MAX_RATIO} times their size")]
     Multiplied,
-    /// The content is the same but not in canonical form, so it would have another digest.
-    #[error("it is not in its canonical form")]
+    /// The manifest is not in canonical form, so its digest would differ.
+    #[error("it is not in canonical form")]
     Form,
 }
 
-/// Whether so many fetched bytes may not become so many written ones: the rule of archives.
+/// Whether more bytes would be written than `fetched` bytes of an archive may unpack to.
 pub(crate) fn is_multiplied(fetched: u64, written: u64) -> bool {
     written > ARCHIVE_FREE_BYTES && written > fetched.saturating_mul(ARCHIVE_MAX_RATIO)
 }
 
 impl RunManifest {
-    /// The canonical bytes: the same run always has the same ones.
+    /// Returns the canonical bytes, which are always the same for the same run.
     ///
     /// # Errors
-    /// When a digest has two sizes, or the files are more than a manifest may describe.
+    /// If a digest has two sizes, or the files are more than a manifest may describe.
     pub fn to_bytes(&self) -> Result<Vec<u8>, ManifestError> {
         let files = self.files.iter().map(|(path, blob)| {
             Value::object([
@@ -99,19 +99,20 @@ impl RunManifest {
         ]);
         let bytes = canonical_bytes(&document, Dialect::Kernel);
         let bytes = bytes.map_err(|error| ManifestError::Json(error.to_string()))?;
-        // Every name takes its room in the manifest too, as it does in an archive.
+        // The manifest counts as fetched too, as the names in an archive do.
         let contents = self.blobs()?.into_values();
         let fetched = contents.fold(bytes.len() as u64, u64::saturating_add);
-        match is_multiplied(fetched, self.total_bytes()) {
-            true => Err(ManifestError::Multiplied),
-            false => Ok(bytes),
+        if is_multiplied(fetched, self.total_bytes()) {
+            Err(ManifestError::Multiplied)
+        } else {
+            Ok(bytes)
         }
     }
 
     /// Parses a manifest strictly: writing the result gives back the same bytes.
     ///
     /// # Errors
-    /// When the bytes are not a manifest.
+    /// If the bytes are not a manifest.
     pub fn parse(bytes: &[u8]) -> Result<Self, ManifestError> {
         let document = parse_document(bytes, &ReadOptions::default())
             .map_err(|error| ManifestError::Json(error.to_string()))?;
@@ -151,13 +152,14 @@ impl RunManifest {
             }
         }
         manifest.check()?;
-        match manifest.to_bytes()? == bytes {
-            true => Ok(manifest),
-            false => Err(ManifestError::Form),
+        if manifest.to_bytes()? == bytes {
+            Ok(manifest)
+        } else {
+            Err(ManifestError::Form)
         }
     }
 
-    /// Checks what no single entry shows: no path is both file and folder, no digest has two sizes.
+    /// Checks across entries that no path is both file and folder and no digest has two sizes.
     fn check(&self) -> Result<(), ManifestError> {
         let folders = self.folders();
         let taken = self
@@ -170,7 +172,7 @@ impl RunManifest {
         self.blobs().map(drop)
     }
 
-    /// Every folder, including those that only paths imply.
+    /// Returns every folder, including those that only paths imply.
     pub fn folders(&self) -> BTreeSet<&str> {
         let mut folders = BTreeSet::new();
         for path in self.files.keys() {
@@ -183,10 +185,10 @@ impl RunManifest {
         folders
     }
 
-    /// The contents of all files, each once.
+    /// Returns the contents of all files, each once.
     ///
     /// # Errors
-    /// When a digest has two sizes, one of which must be wrong.
+    /// If a digest has two sizes, one of which must be wrong.
     pub fn blobs(&self) -> Result<BTreeMap<Digest, u64>, ManifestError> {
         let mut blobs = BTreeMap::new();
         for blob in self.files.values() {
@@ -200,7 +202,7 @@ impl RunManifest {
         Ok(blobs)
     }
 
-    /// The total size of all files in bytes.
+    /// Returns the total size of all files in bytes.
     pub fn total_bytes(&self) -> u64 {
         let sizes = self.files.values().map(|blob| blob.bytes);
         sizes.fold(0, u64::saturating_add)
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_written_and_read_is_the_same_and_in_order() {
+    fn manifest_round_trips_in_canonical_order() {
         let one = manifest(&[("b/c", b"1"), ("a", b"2")], &["empty/inner"]);
         let other = manifest(&[("a", b"2"), ("b/c", b"1")], &["empty/inner"]);
         let bytes = one.to_bytes().unwrap();
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_that_multiplies_its_contents_is_refused() {
+    fn manifest_repeating_contents_too_often_is_refused() {
         let named = |count: u32, bytes: u64| {
             let blob = Blob {
                 sha256: Digest::of(b"one"),
@@ -276,18 +278,18 @@ mod tests {
             named(300, 1 << 20).to_bytes(),
             Err(ManifestError::Multiplied)
         );
-        // Somebody else may have written it.
+        // A manifest from elsewhere is checked too.
         let text = String::from_utf8(named(300, 1).to_bytes().unwrap()).unwrap();
         let hostile = text.replace("\"bytes\":1,", "\"bytes\":1048576,");
         let parsed = RunManifest::parse(hostile.as_bytes());
         assert_eq!(parsed, Err(ManifestError::Multiplied));
-        // As with archives, small files may be alike, however many there are.
+        // As with archives, any number of small files may be alike.
         assert!(named(20_000, 4_096).to_bytes().is_ok());
         assert!(named(150, 1 << 20).to_bytes().is_ok());
     }
 
     #[test]
-    fn manifest_that_lies_or_climbs_is_refused() {
+    fn manifest_with_unsafe_paths_or_wrong_values_is_refused() {
         let good = manifest(&[("a", b"1")], &[]).to_bytes().unwrap();
         let good = String::from_utf8(good).unwrap();
         let parse = |text: &str| RunManifest::parse(text.as_bytes());

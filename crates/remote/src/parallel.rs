@@ -7,11 +7,11 @@ use std::thread;
 use runseal_fs::threads::help_out;
 
 /// Calls `work` with every item, on up to `threads` threads. After a failure no further item is
-/// started. Of several failures, that of the first item in order is returned, so that the message
+/// started. If several items fail, the error of the first in order is returned, so that the message
 /// does not depend on timing.
 ///
 /// # Errors
-/// When `work` fails for an item.
+/// If `work` fails for an item.
 pub(crate) fn for_each<T: Sync, E: Send>(
     items: &[T],
     threads: usize,

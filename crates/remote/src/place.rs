@@ -1,4 +1,4 @@
-//! A remote place for runs, whatever kind of server it is on.
+//! A remote place for runs, on any kind of server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ pub enum RetentionMode {
     Compliance,
 }
 
-/// Until when what is put may not be deleted.
+/// A lock that keeps stored objects from being deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
-    /// How strictly.
+    /// Who may still delete them.
     pub mode: RetentionMode,
     /// The end of the lock, such as `2027-12-31T00:00:00Z`.
     pub until: String,
@@ -30,7 +30,7 @@ pub struct Retention {
 /// Options for putting a run.
 #[derive(Debug, Clone, Default)]
 pub struct PutOptions {
-    /// Locks everything that belongs to the run.
+    /// A lock on everything that belongs to the run.
     pub retention: Option<Retention>,
 }
 
@@ -39,19 +39,19 @@ pub struct PutOptions {
 pub struct Pushed {
     /// The digest of the manifest; the same for the same run, wherever it is stored.
     pub digest: Digest,
-    /// The address at which it can be read, pinned to its digest.
+    /// The address of the run, pinned to its digest.
     pub reference: String,
     /// The number of files.
     pub files: u64,
     /// The total size of the files in bytes.
     pub bytes: u64,
-    /// Bytes that were sent; the rest was there already.
+    /// The bytes sent; the rest was already stored.
     pub sent: u64,
-    /// The endings of the signatures that went along.
+    /// The file endings of the signatures stored with it.
     pub attached: Vec<&'static str>,
 }
 
-/// A run on a server that was looked up, but not yet read.
+/// A run on a server that was looked up but not yet read.
 pub struct RemoteRun {
     /// Its files.
     pub manifest: Arc<RunManifest>,
@@ -63,17 +63,17 @@ pub struct RemoteRun {
 
 /// An address at which a run can be put or read.
 pub trait RunPlace: Sync {
-    /// Puts the run in a folder here, with the signatures beside it; a single file as a folder that
-    /// holds it. It can be read once everything of it has arrived, and not before. A run that is here
-    /// already is left as it is.
+    /// Stores the run in `folder` here, with the signatures next to it; a single file is stored as a
+    /// folder with that file. The run becomes visible only once all of it has arrived. A run that is
+    /// already here is not changed.
     ///
     /// # Errors
-    /// When it cannot be read or stored, or another run has this name.
+    /// If it cannot be read or stored, or another run has this name.
     fn put_run(&self, folder: &Path, options: &PutOptions) -> Result<Pushed, RemoteError>;
 
     /// Looks up the run at this address.
     ///
     /// # Errors
-    /// When there is none, or it is not the one that the address pins.
+    /// If there is none, or it is not the one that the address pins.
     fn get_run(&self) -> Result<RemoteRun, RemoteError>;
 }

@@ -1,4 +1,4 @@
-//! What is pushed, and what was pulled, is one thing that holds.
+//! Checks that what is pushed or pulled is one valid unit.
 
 use std::path::{Path, PathBuf};
 
@@ -10,30 +10,30 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Objection {
     /// A rule is broken.
-    #[error("does not verify: its rules do not hold")]
+    #[error("does not verify: a rule is broken")]
     Broken,
-    /// It cannot be told whether it holds.
+    /// It could not be verified.
     #[error("does not verify: {0}")]
     Unchecked(String),
-    /// There are several things, each of which would need a name.
-    #[error("holds {0} things, and one goes under a name")]
+    /// There are several units, or none.
+    #[error("contains {0} units instead of one")]
     Several(usize),
 }
 
 impl Objection {
-    /// What to do about it.
+    /// Returns advice on what to do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Broken | Self::Unchecked(_) => "`runseal verify` says what is wrong with it",
-            Self::Several(_) => "push each of them by itself",
+            Self::Several(_) => "push each of them separately",
         }
     }
 }
 
-/// One thing must have been found, and it must hold.
+/// Checks that a survey found exactly one unit, and that it is valid.
 ///
 /// # Errors
-/// When it is not so.
+/// If not.
 pub fn check_survey(results: &[Checked]) -> Result<(), Objection> {
     match results {
         [only] if only.is_valid() => Ok(()),
@@ -45,11 +45,11 @@ pub fn check_survey(results: &[Checked]) -> Result<(), Objection> {
     }
 }
 
-/// Verifies what arrived at `staged` and is to stand at `target`; of a folder that was made for a
-/// single file, that file. The way to `target` says nothing about it, so only its last name counts.
+/// Verifies what was received at `staged` and will be moved to `target`; with `file`, only that file
+/// of the folder. Only the last name of `target` matters, not the folders above it.
 ///
 /// # Errors
-/// When it does not hold at `level`.
+/// If it is not valid at `level`.
 pub(crate) fn verify_arrived(
     staged: &Path,
     target: &Path,

@@ -14,7 +14,7 @@ pub(super) struct Attribution {
     tokens: BTreeMap<String, u64>,
     /// The request during which the server asked something, by the id of the server's question.
     asked_during: BTreeMap<String, u64>,
-    /// By request: the last message of the client that belongs to it.
+    /// The last message of the client that belongs to each request.
     latest: BTreeMap<u64, u64>,
 }
 
@@ -56,7 +56,7 @@ impl Attribution {
             Message::Answer { .. } => request,
             _ => None,
         };
-        // If nothing says which request it belongs to, it is the most recent open one.
+        // Otherwise it belongs to the most recent open request.
         let request = request.or_else(|| self.pending.values().copied().max());
         if let (Message::Request { id, .. }, Some(request)) = (message, request) {
             self.asked_during.insert(id.clone(), request);
@@ -65,12 +65,12 @@ impl Attribution {
         (cause.or(last), answered)
     }
 
-    /// The number of messages from the client.
+    /// Returns the number of messages from the client.
     pub(super) fn said(&self) -> u64 {
         self.next
     }
 
-    /// Requests that have no answer yet.
+    /// Returns the requests that have no answer yet.
     pub(super) fn unanswered(&self) -> Vec<u64> {
         self.pending.values().copied().collect()
     }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn attribution_what_follows_a_reply_belongs_to_the_reply() {
+    fn attribution_messages_after_a_reply_belong_to_the_reply() {
         let mut said = Attribution::default();
         assert_eq!(said.server(&message(r#"{"method":"hello"}"#)), (None, None));
         let call =
@@ -93,8 +93,7 @@ mod tests {
         assert_eq!(said.client(&call), 0);
         let other = message(r#"{"id":8,"method":"tools/call","params":{}}"#);
         assert_eq!(said.client(&other), 1);
-        // Progress names its request; a question does not, and is attributed to the most recent
-        // request.
+        // Progress names its request; a question does not, and belongs to the most recent request.
         let progress =
             message(r#"{"method":"notifications/progress","params":{"progressToken":"p"}}"#);
         assert_eq!(said.server(&progress), (Some(0), None));

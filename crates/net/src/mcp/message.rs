@@ -28,7 +28,7 @@ pub(super) enum Message {
         /// The id of that request.
         id: String,
     },
-    /// None of these.
+    /// Anything else.
     Other,
 }
 
@@ -65,7 +65,7 @@ impl Message {
         (message, Some(value))
     }
 
-    /// The message's method name in recordings.
+    /// Returns the method name that recordings use.
     pub(super) fn method(&self) -> &str {
         match self {
             Self::Request { method, .. } | Self::Notification { method, .. } => method,

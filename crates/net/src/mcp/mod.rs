@@ -2,9 +2,9 @@
 //!
 //! Each message of the client begins an interaction. A message of the server belongs to the
 //! interaction that caused it: an answer or progress to its request, and what follows a question of
-//! the server to the client's reply. So a replay sends each message at the right time, whatever
-//! else is going on. Both versions of the protocol look the same here: this module knows requests,
-//! answers and notifications, but not sessions. MCP over HTTP is handled by `proxy`.
+//! the server to the client's reply. So a replay sends each message at the right time. Both versions
+//! of the protocol look the same here: this module knows requests, answers and notifications, but not
+//! sessions. MCP over HTTP is handled by `proxy`.
 
 mod attribution;
 mod message;

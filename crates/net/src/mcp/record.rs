@@ -76,7 +76,7 @@ pub fn record(options: &StdioOptions) -> Result<Finished, NetError> {
     let journal = Journal::create(&journal_path(output), &session)?;
     let recorder = Recorder::start(journal, Arc::clone(&redactor))?;
     let notes = recorder.notes();
-    runtime.block_on(attend(child, notes))?;
+    runtime.block_on(run_session(child, notes))?;
     // A read of standard input may still be blocked; do not wait for it.
     runtime.shutdown_background();
     recorder.finish()?;
@@ -110,7 +110,7 @@ struct Conversation {
     notes: Notes,
 }
 
-async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
+async fn run_session(mut child: Child, notes: Notes) -> Result<(), NetError> {
     let (Some(to_server), Some(from_server)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(NetError::System("the server has no pipes".to_owned()));
     };
@@ -128,7 +128,7 @@ async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
                 break;
             }
         }
-        // Dropping the pipe tells the server that there is no more input.
+        // Dropping the pipe closes the server's input.
     });
     let theirs = Arc::clone(&conversation);
     let downward = tokio::spawn(async move {
@@ -184,7 +184,7 @@ async fn attend(mut child: Child, notes: Notes) -> Result<(), NetError> {
     Ok(())
 }
 
-/// One line including its end; `None` at the end of input.
+/// Reads one line including its end; returns `None` at the end of input.
 pub(super) async fn read_line(
     input: &mut (impl AsyncRead + Unpin + AsyncBufReadExt),
 ) -> Option<Vec<u8>> {
@@ -283,9 +283,10 @@ impl Conversation {
             (attribution.said(), attribution.unanswered())
         };
         for x in (0..said).filter(|x| !answered.contains(x)) {
-            let end = match unanswered.contains(&x) {
-                true => End::Unfinished,
-                false => End::Complete,
+            let end = if unanswered.contains(&x) {
+                End::Unfinished
+            } else {
+                End::Complete
             };
             let note = Note::End {
                 x,

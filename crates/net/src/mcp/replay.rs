@@ -21,7 +21,7 @@ const MISSED: i32 = -32_003;
 pub struct ReplayOptions {
     /// The recording to answer from.
     pub recording: PathBuf,
-    /// Whether messages must come in the recorded order.
+    /// Whether messages must arrive in the recorded order.
     pub strict_order: bool,
     /// Members of parameters that matching ignores.
     pub volatile: Volatile,
@@ -34,11 +34,11 @@ pub struct ReplayOptions {
 /// The result of a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replayed {
-    /// Messages that were found in the recording.
+    /// The number of messages found in the recording.
     pub replayed: u64,
-    /// Interactions that were not requested.
+    /// The number of interactions that were not requested.
     pub unused: u64,
-    /// Messages that were not found, as reported to the client.
+    /// The messages that were not found, as reported to the client.
     pub misses: Vec<String>,
 }
 
@@ -98,7 +98,7 @@ pub fn replay(
     })
 }
 
-/// The lines to send in response to a message of the client.
+/// Returns the lines to send in response to a message of the client.
 fn answers(library: &mut Library, redactor: &Redactor, line: &[u8]) -> Vec<Vec<u8>> {
     if line.is_empty() {
         return Vec::new();
@@ -144,7 +144,7 @@ fn answers(library: &mut Library, redactor: &Redactor, line: &[u8]) -> Vec<Vec<u
     }
 }
 
-/// The recorded lines, with the ids of the current session.
+/// Returns the recorded lines, with the ids of the current session.
 fn lines(recorded: &Recorded, asked: Option<&Value>) -> Vec<Vec<u8>> {
     let renaming = match (&recorded.asked.body, asked) {
         (BodyForm::Json(before), Some(now)) => Renaming::between(before, now),

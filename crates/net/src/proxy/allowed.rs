@@ -1,5 +1,5 @@
-//! Restricts requests to the models that a policy names: any other is refused before the upstream
-//! is contacted, with an error in the API's own format.
+//! Restricts requests to the models that a policy allows. Others are refused before the upstream is
+//! contacted, with an error in the API's own format.
 
 use hyper::{Method, Response, StatusCode};
 use runseal_core::canon::{Value, parse_document};
@@ -9,8 +9,8 @@ use super::answer::{self, AnswerBody};
 use super::server::Received;
 use crate::limits::MESSAGE;
 
-/// Why a request is refused; `None` if it is allowed. A request with a body that does not name its
-/// model is refused too, because a batch or an upload may be for any model.
+/// Returns why a request is refused; `None` if it is allowed. A request whose body does not name a model
+/// is refused too, because a batch or an upload may be for any model.
 pub(super) fn refusal(allowed: &[String], received: &Received) -> Option<String> {
     let only_reads = [Method::GET, Method::HEAD, Method::OPTIONS].contains(&received.method);
     if allowed.is_empty() || only_reads {
@@ -32,20 +32,21 @@ pub(super) fn refusal(allowed: &[String], received: &Received) -> Option<String>
     }
 }
 
-/// The response to a refused request.
+/// Returns the response to a refused request.
 pub(super) fn refuse(path: &str, is_anthropic: bool, reason: &str) -> Response<AnswerBody> {
     let message = format!("refused by runseal: {reason}");
     let api = Api::of_request(path, None);
     let is_anthropic = is_anthropic || api.provider() == Some("anthropic");
-    let body = match is_anthropic {
-        true => Value::object([
+    let body = if is_anthropic {
+        Value::object([
             ("type", Value::from("error")),
             (
                 "error",
                 Value::object([("type", "permission_error"), ("message", message.as_str())]),
             ),
-        ]),
-        false => Value::object([(
+        ])
+    } else {
+        Value::object([(
             "error",
             Value::object([
                 ("message", Value::from(message.as_str())),
@@ -53,7 +54,7 @@ pub(super) fn refuse(path: &str, is_anthropic: bool, reason: &str) -> Response<A
                 ("param", Value::from("model")),
                 ("code", Value::from("model_not_allowed")),
             ]),
-        )]),
+        )])
     };
     answer::json(StatusCode::FORBIDDEN, &body)
 }

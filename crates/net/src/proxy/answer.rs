@@ -12,13 +12,13 @@ use runseal_core::canon::{Dialect, Value, canonical_bytes};
 /// The body of a response; an error aborts the connection.
 pub(super) type AnswerBody = UnsyncBoxBody<Bytes, io::Error>;
 
-/// A body that is complete from the start.
+/// Returns a body that is complete from the start.
 pub(super) fn whole(bytes: Bytes) -> AnswerBody {
     let never = |never: Infallible| match never {};
     Full::new(bytes).map_err(never).boxed_unsync()
 }
 
-/// An error response: `code` for programs, `message` for people, and further members.
+/// Returns an error response: `code` for programs, `message` for people, and further members.
 pub(super) fn error(
     status: StatusCode,
     code: &str,
@@ -38,7 +38,7 @@ pub(super) fn error(
     json(status, &body)
 }
 
-/// A JSON response.
+/// Returns a JSON response.
 pub(super) fn json(status: StatusCode, body: &Value) -> Response<AnswerBody> {
     let bytes = canonical_bytes(body, Dialect::Kernel).unwrap_or_default();
     let length = bytes.len();

@@ -17,12 +17,12 @@ const BEFORE_BREAK: Duration = Duration::from_millis(20);
 pub(super) struct DelayedAbort(Pin<Box<Sleep>>);
 
 impl DelayedAbort {
-    /// Starts the wait.
+    /// Starts the delay.
     pub(super) fn begin() -> Self {
         Self(Box::pin(tokio::time::sleep(BEFORE_BREAK)))
     }
 
-    /// The error that aborts the connection, once the delay is over.
+    /// Returns the error that aborts the connection, once the delay is over.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Error> {
         ready!(self.0.as_mut().poll(context));
         Poll::Ready(io::Error::new(

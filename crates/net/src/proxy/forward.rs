@@ -1,5 +1,4 @@
-//! Forwards a request to the upstream unchanged, passes the response on as it arrives, and records
-//! both.
+//! Forwards a request to the upstream, passes on the response as it arrives, and records both.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +19,7 @@ use super::upstream::Upstream;
 use crate::recording::{End, Note, RequestNote};
 use crate::redact::BodyKind;
 
-/// Forwards a request to the upstream and passes the response on, recording both.
+/// Forwards a request to the upstream and passes on the response, recording both.
 pub(super) async fn forward(
     shared: Arc<Shared>,
     received: Received,
@@ -71,9 +70,10 @@ pub(super) async fn forward(
     *request.uri_mut() = uri;
     *request.headers_mut() = headers::for_upstream(&received.headers, upstream.authority());
     let keys = &shared.options.keys;
-    let mask = match keys.put_in(request.headers_mut(), &upstream, is_public) {
-        true => Mask::new(keys.values()),
-        false => Mask::default(),
+    let mask = if keys.put_in(request.headers_mut(), &upstream, is_public) {
+        Mask::new(keys.values())
+    } else {
+        Mask::default()
     };
     let answered = match shared.client.request(request).await {
         Ok(answered) => answered,
@@ -107,13 +107,14 @@ pub(super) async fn forward(
         active,
     };
     let is_empty = received.method == hyper::Method::HEAD || length == Some(0);
-    // Nobody polls an empty body, so its end is recorded here.
+    // An empty body is never polled, so its end is recorded here.
     if is_empty && !answer.note_empty().await {
         return recording_failed();
     }
-    let passing = match is_empty {
-        true => PassedBody::empty(body, answer),
-        false => PassedBody::new(body, length, answer, mask),
+    let passing = if is_empty {
+        PassedBody::empty(body, answer)
+    } else {
+        PassedBody::new(body, length, answer, mask)
     };
     let mut response = Response::new(passing.boxed_unsync());
     *response.status_mut() = parts.status;
@@ -121,7 +122,7 @@ pub(super) async fn forward(
     response
 }
 
-/// The message of the innermost cause.
+/// Returns the message of the innermost cause.
 fn innermost(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(next) = cause.source() {
@@ -131,7 +132,7 @@ fn innermost(error: &dyn std::error::Error) -> String {
 }
 
 fn recording_failed() -> Response<AnswerBody> {
-    let message = "the recording cannot be written, so nothing more is asked";
+    let message = "the recording cannot be written, so no more requests are forwarded";
     answer::error(StatusCode::INSUFFICIENT_STORAGE, "WRITE", message, &[])
 }
 

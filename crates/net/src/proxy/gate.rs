@@ -1,9 +1,9 @@
 //! Decides which requests are answered: those of the client that the proxy was started for.
 //!
-//! Other programs of the machine and pages in a browser can reach a listener too. A page is told by `Origin`
-//! and `Sec-Fetch-Site`, and one that gave its own host name our address (DNS rebinding) by `Host`. Another
-//! program on the host's loopback is told by the credentials that only the command has. What is turned away
-//! is neither forwarded nor recorded, and its body is not read.
+//! Other programs on the machine and pages in a browser can reach a listener too. A page is recognized
+//! by `Origin` and `Sec-Fetch-Site`; one that points its own host name at our address (DNS rebinding),
+//! by `Host`. Other programs on the host's loopback lack the credentials that only the command has. A
+//! refused request is neither forwarded nor recorded.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -16,21 +16,21 @@ use runseal_fs::models::{Admission, Credentials};
 
 use super::STAND_IN;
 
-/// Why a request is turned away.
+/// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It names a host other than this proxy, or none.
+    /// It names another host than this proxy, or none.
     Host,
     /// A web page sent it.
     Origin,
-    /// It asks for a connection to somebody else, or for nothing that can be forwarded.
+    /// It asks for a connection to another host, or cannot be forwarded.
     Target,
-    /// It does not show the key that the command was given.
+    /// It lacks the key that the command was given.
     Key,
 }
 
 impl Refusal {
-    /// A code for programs.
+    /// Returns the code for programs.
     pub(super) const fn code(self) -> &'static str {
         match self {
             Self::Host => "HOST",
@@ -40,13 +40,13 @@ impl Refusal {
         }
     }
 
-    /// For people.
+    /// Returns the message for people.
     pub(super) const fn message(self) -> &'static str {
         match self {
             Self::Host => {
-                "the `Host` header names somebody else; ask for the address that the proxy listens on, in numbers"
+                "the `Host` header names another host; use the numeric address that the proxy listens on"
             }
-            Self::Origin => "a web page asks, and this proxy answers programs only",
+            Self::Origin => "the request comes from a web page; this proxy answers only programs",
             Self::Target => "this proxy forwards requests to its upstream and nowhere else",
             Self::Key => {
                 "the request lacks the key of this run; send the value of OPENAI_API_KEY or ANTHROPIC_API_KEY"
@@ -65,7 +65,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// A gate for the listener at `address`, which the user may have called by `name`.
+    /// Creates a gate for the listener at `address`, which the user may have given by `name`.
     pub(super) fn new(address: SocketAddr, name: Option<&str>, admission: Admission) -> Self {
         Self {
             address,
@@ -74,7 +74,7 @@ impl Gate {
         }
     }
 
-    /// The credentials that clients must show, if any.
+    /// Returns the credentials that clients must send, if any.
     pub(super) fn credentials(&self) -> Option<&Credentials> {
         match &self.admission {
             Admission::Everyone => None,
@@ -82,7 +82,7 @@ impl Gate {
         }
     }
 
-    /// Whether the request is answered.
+    /// Checks whether the request may be answered.
     pub(super) fn check(&self, request: &Parts) -> Result<(), Refusal> {
         self.check_target(request)?;
         let mut hosts = request.headers.get_all("host").iter();
@@ -99,7 +99,7 @@ impl Gate {
         }
     }
 
-    /// A target is a path; one with a host must name this proxy.
+    /// Checks that the target is a path; if it has a host, that must be this proxy.
     fn check_target(&self, request: &Parts) -> Result<(), Refusal> {
         let Parts { method, uri, .. } = request;
         let is_forwarded = ![Method::CONNECT, Method::TRACE].contains(method);
@@ -107,14 +107,15 @@ impl Gate {
             None => uri.scheme().is_none(),
             Some(authority) => uri.scheme_str() == Some("http") && self.is_own(authority.as_str()),
         };
-        match is_forwarded && is_own && uri.path().starts_with('/') {
-            true => Ok(()),
-            false => Err(Refusal::Target),
+        if is_forwarded && is_own && uri.path().starts_with('/') {
+            Ok(())
+        } else {
+            Err(Refusal::Target)
         }
     }
 
-    /// Whether `host[:port]` names this listener. A name that is not ours may lead here all the same, if
-    /// its owner wants it to.
+    /// Whether `host[:port]` names this listener. Any other name may resolve to our address if its owner
+    /// wants that.
     fn is_own(&self, authority: &str) -> bool {
         let Ok(uri) = authority.parse::<Uri>() else {
             return false;
@@ -172,11 +173,11 @@ fn is_inside(byte: u8) -> bool {
     byte.is_ascii_graphic() && !b",;=&\"'()<>".contains(&byte)
 }
 
-/// Whether a request shows a credential: in a header, alone or behind a scheme, or in a parameter.
+/// Whether a request has a credential: in a header, alone or after a scheme, or in a parameter.
 fn shows(credentials: &Credentials, request: &Parts) -> bool {
     let admits = |text: &[u8]| {
         let words = text.split(|byte| !is_inside(*byte));
-        // Passwords of a pair and versions of a scheme are divided by signs that a key may have in it.
+        // `user:password` is separated by a sign that may also be part of a key, so both are tried.
         words.fold(false, |found, word| {
             let last = word.rsplit(|byte| *byte == b':').next().unwrap_or_default();
             found | credentials.admit(word) | credentials.admit(last)
@@ -192,15 +193,15 @@ fn shows(credentials: &Credentials, request: &Parts) -> bool {
             .any(|value| basic_pair(value.as_bytes()).is_some_and(|pair| admits(pair.as_slice())))
 }
 
-/// The name and password of `Basic …`.
+/// Decodes the name and password of `Basic …`.
 fn basic_pair(value: &[u8]) -> Option<Vec<u8>> {
     let (scheme, pair) = std::str::from_utf8(value).ok()?.split_once(' ')?;
     let is_basic = scheme.eq_ignore_ascii_case("basic");
     is_basic.then(|| Base64::decode_vec(pair.trim()).ok())?
 }
 
-/// Puts the constant stand-in where a request has the token of its run: neither the upstream nor the
-/// recording gets to see that one.
+/// Replaces the token of the run with the constant stand-in, so that neither the upstream nor the
+/// recording gets it.
 pub(super) fn conceal_head(token: &str, headers: &mut HeaderMap) {
     for value in headers.values_mut() {
         let concealed = match basic_pair(value.as_bytes()) {
@@ -222,17 +223,17 @@ pub(super) fn conceal_head(token: &str, headers: &mut HeaderMap) {
     }
 }
 
-/// The same for a path or a query.
+/// Like [`conceal_head`], for a path or a query.
 pub(super) fn conceal_text(token: &str, text: &str) -> String {
     text.replace(token, STAND_IN)
 }
 
-/// The same for a body.
+/// Like [`conceal_head`], for a body.
 pub(super) fn conceal_body(token: &str, body: Vec<u8>) -> Vec<u8> {
     replaced(token, &body).unwrap_or(body)
 }
 
-/// `bytes` with the stand-in for the token; `None` if the token is not in them.
+/// Replaces the token in `bytes` with the stand-in; returns `None` if it is not in them.
 fn replaced(token: &str, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut at = 0;
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn host_is_own_only_with_an_address_of_the_listener_and_its_port() {
+    fn host_is_accepted_only_with_address_and_port_of_the_listener() {
         let judge = |gate: &Gate, host: &str| gate.check(&request("/v1/x", &[("host", host)]));
         let own = gate("127.0.0.1:4100", None);
         for host in [
@@ -317,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn page_of_another_origin_is_refused_whatever_it_calls_itself() {
+    fn page_of_another_origin_is_refused() {
         let own = gate("127.0.0.1:4100", None);
         let host = ("host", "127.0.0.1:4100");
         for (name, value) in [
@@ -343,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn target_with_another_host_and_methods_that_echo_or_tunnel_are_refused() {
+    fn target_with_another_host_and_connect_and_trace_are_refused() {
         let own = gate("127.0.0.1:4100", None);
         let host = [("host", "127.0.0.1:4100")];
         for target in [
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn token_is_found_wherever_a_client_puts_a_key_and_never_passed_on() {
+    fn token_is_accepted_wherever_clients_put_keys_and_never_passed_on() {
         let credentials = Credentials::generate([]).unwrap();
         let token = credentials.token().to_owned();
         let address = "127.0.0.1:4100".parse().unwrap();

@@ -21,6 +21,7 @@ fn is_hop(name: &str, listed: &[String]) -> bool {
     HOP.contains(&name) || listed.iter().any(|other| other == name)
 }
 
+/// Returns the headers that `connection` lists.
 fn listed(headers: &HeaderMap) -> Vec<String> {
     headers
         .get_all("connection")
@@ -31,7 +32,7 @@ fn listed(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// A request's headers for the upstream: with its host, and without content encoding.
+/// Returns a request's headers for the upstream: with its host, and asking for no compression.
 pub(super) fn for_upstream(headers: &HeaderMap, authority: &str) -> HeaderMap {
     let listed = listed(headers);
     let mut passed = HeaderMap::with_capacity(headers.len() + 1);
@@ -48,7 +49,7 @@ pub(super) fn for_upstream(headers: &HeaderMap, authority: &str) -> HeaderMap {
     passed
 }
 
-/// A response's headers for the client.
+/// Returns a response's headers for the client.
 pub(super) fn for_client(headers: &HeaderMap) -> HeaderMap {
     let listed = listed(headers);
     let mut passed = HeaderMap::with_capacity(headers.len());
@@ -60,7 +61,7 @@ pub(super) fn for_client(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-/// Headers in the form in which they are recorded.
+/// Returns headers in the form in which they are recorded.
 pub(super) fn noted(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
     headers
         .iter()
@@ -68,7 +69,7 @@ pub(super) fn noted(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Recorded headers, for the client. Those that HTTP does not allow are left out.
+/// Returns recorded headers for the client, without those that HTTP does not allow.
 pub(super) fn recorded(headers: &[(String, String)]) -> HeaderMap {
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {

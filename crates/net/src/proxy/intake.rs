@@ -1,8 +1,8 @@
 //! Reads requests into memory, within a budget for all connections together.
 //!
-//! A small request is read as it comes: there are as many of them as connections. A larger one waits until
-//! there is room for all of it, and only then is it read, so that requests never wait for each other with
-//! half of their bytes. The room is free again when the last reference to the body is gone.
+//! A small request is read at once: there is at most one per connection. A larger one is not read
+//! until there is room for all of it, so that half-read requests never wait for each other. The room
+//! is free again when the last reference to the body is gone.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -16,25 +16,25 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::limits::{LARGEST_MESSAGE, ValueCounter};
 use crate::redact::Coding;
 
-/// The most bytes of larger requests that are held at once.
+/// The most bytes of larger requests in memory at once.
 const ROOM: usize = 96 << 20;
 /// A request up to this size needs no room.
 const SMALL: usize = 64 << 10;
 /// How long to wait for the next piece of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The most bytes that are read of a request that is refused, and for how long.
+/// How much of a refused request is read, and for how long.
 const DRAINED: usize = 1 << 20;
 const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a request was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IntakeError {
-    /// It is larger than a request may be.
+    /// It is too large.
     TooLarge,
-    /// It has more elements and members than a request may have.
+    /// It has too many elements and members.
     TooManyValues,
-    /// It ended before its time, or nothing came for too long.
+    /// It ended early, or nothing arrived for too long.
     BrokenOff,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Intake {
     room: Arc<Semaphore>,
 }
 
-/// A body and the room that it takes.
+/// A body, and the room that it occupies.
 struct Held {
     bytes: Vec<u8>,
     _room: Option<OwnedSemaphorePermit>,
@@ -73,7 +73,7 @@ impl Intake {
         room.map(Some).map_err(|_| IntakeError::BrokenOff)
     }
 
-    /// Reads a whole body. `edit` may change it before it is held.
+    /// Reads a whole body and applies `edit` to it.
     pub(super) async fn read(
         &self,
         mut body: Incoming,
@@ -91,7 +91,7 @@ impl Intake {
             if size > LARGEST_MESSAGE {
                 return Err(IntakeError::TooLarge);
             }
-            // Without a declared length it may become as large as any.
+            // Without a declared length it may become as large as is allowed.
             if declared.is_none() && size > SMALL && room.is_none() {
                 room = self.claim(LARGEST_MESSAGE).await?;
             }
@@ -105,7 +105,7 @@ impl Intake {
     }
 }
 
-/// Reads the beginning of a body that nobody wants: a client that is still sending when the connection is
+/// Reads and drops the beginning of a body: a client that is still sending when the connection is
 /// closed would not see the answer.
 pub(super) async fn drain(mut body: Incoming) {
     let beginning = async {
@@ -120,7 +120,7 @@ pub(super) async fn drain(mut body: Incoming) {
     let _ = tokio::time::timeout(DRAIN_PATIENCE, beginning).await;
 }
 
-/// The next piece of a body; `None` at its end.
+/// Returns the next piece of a body; `None` at its end.
 async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, IntakeError> {
     loop {
         let frame = tokio::time::timeout(PATIENCE, body.frame()).await;
@@ -136,20 +136,20 @@ async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, IntakeError> {
     }
 }
 
-/// Checks that a body can be read as JSON without taking many times its size, also once it is
-/// decompressed.
+/// Checks that a body, also a compressed one, can be parsed as JSON without taking many times its size.
 pub(super) fn check_values(coding: &str, body: &[u8]) -> Result<(), IntakeError> {
     let mut counter = ValueCounter::default();
     let Some(mut content) = Coding::parse(coding).and_then(|coding| coding.reader(body)) else {
-        return match counter.add(body) {
-            true => Ok(()),
-            false => Err(IntakeError::TooManyValues),
+        return if counter.add(body) {
+            Ok(())
+        } else {
+            Err(IntakeError::TooManyValues)
         };
     };
     let mut part = vec![0; 64 << 10];
     let mut size = 0;
     loop {
-        // What cannot be decompressed is not read as JSON either.
+        // What cannot be decompressed is not parsed as JSON either.
         let Ok(read @ 1..) = content.read(&mut part) else {
             return Ok(());
         };

@@ -25,17 +25,15 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// All keys that are set.
+    /// Returns all keys that are set.
     pub(super) fn values(&self) -> impl Iterator<Item = &str> {
         [&self.openai, &self.anthropic]
             .into_iter()
             .filter_map(Option::as_deref)
     }
 
-    /// Replaces stand-ins by keys. A public upstream gets only its own key, whichever header the
-    /// client used.
-    ///
-    /// Returns whether there were any.
+    /// Replaces stand-ins with keys; returns whether there were any. A public upstream gets only its own
+    /// key, whichever header the client used.
     pub(super) fn put_in(
         &self,
         headers: &mut HeaderMap,
@@ -53,12 +51,12 @@ impl Keys {
             ("authorization", "Bearer ", openai),
             ("x-api-key", "", anthropic),
         ] {
-            let stands_in = headers.get(name).is_some_and(|value| {
+            let is_stand_in = headers.get(name).is_some_and(|value| {
                 let rest = value.as_bytes().strip_prefix(scheme.as_bytes());
                 rest == Some(STAND_IN.as_bytes())
             });
             let value = key.and_then(|key| HeaderValue::from_str(&format!("{scheme}{key}")).ok());
-            if let (true, Some(mut value)) = (stands_in, value) {
+            if let (true, Some(mut value)) = (is_stand_in, value) {
                 value.set_sensitive(true);
                 headers.insert(name, value);
                 any = true;
@@ -87,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn key_takes_the_place_of_its_stand_in_and_goes_to_its_own_api_only() {
+    fn key_replaces_its_stand_in_and_goes_only_to_its_own_api() {
         let own = Upstream::parse("http://127.0.0.1:1").unwrap();
         assert_eq!(
             sent(&own, false),
@@ -104,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn key_of_the_client_s_own_is_left_alone() {
+    fn key_of_the_client_is_not_replaced() {
         let keys = Keys {
             openai: Some("ours".to_owned()),
             anthropic: None,

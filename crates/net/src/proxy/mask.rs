@@ -1,24 +1,24 @@
-//! Takes keys out of what an upstream answers: a client that does not have a key must not learn it from an upstream
-//! that repeats its requests.
+//! Covers keys in responses: a client without a key must not learn it from an upstream that repeats
+//! requests.
 
 use bytes::Bytes;
 use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 use memchr::memmem;
 
-/// What stands in place of every byte of a key. The length stays, because it may have been declared.
+/// Replaces every byte of a key. The length stays the same, because it may have been declared.
 const COVER: u8 = b'*';
 
-/// Covers keys in a body that comes in pieces.
+/// Covers keys in a body that arrives in pieces.
 #[derive(Debug, Default)]
 pub(super) struct Mask {
     keys: Vec<Vec<u8>>,
-    /// The end of what came, which may be the beginning of a key.
+    /// The end of the last piece, which may be the beginning of a key.
     held: Vec<u8>,
 }
 
 impl Mask {
-    /// A mask for these keys.
+    /// Creates a mask for these keys.
     pub(super) fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
         let keys = keys.filter(|key| !key.is_empty());
         Self {
@@ -39,7 +39,8 @@ impl Mask {
         }
     }
 
-    /// Takes a piece and gives what can be passed on: all of it, unless its end may be the beginning of a key.
+    /// Takes a piece; returns what can be passed on: all of it, unless its end may be the beginning of a
+    /// key.
     pub(super) fn pass(&mut self, piece: Bytes) -> Bytes {
         if self.keys.is_empty() {
             return piece;
@@ -50,13 +51,10 @@ impl Mask {
         let held = bytes.split_off(bytes.len() - self.begun(&bytes));
         let is_same = !is_changed && held.is_empty() && bytes.len() == piece.len();
         self.held = held;
-        match is_same {
-            true => piece,
-            false => Bytes::from(bytes),
-        }
+        if is_same { piece } else { Bytes::from(bytes) }
     }
 
-    /// What is still held; nothing more comes.
+    /// Returns what is still held, at the end of the body.
     pub(super) fn finish(&mut self) -> Bytes {
         Bytes::from(std::mem::take(&mut self.held))
     }
@@ -76,7 +74,7 @@ impl Mask {
         any
     }
 
-    /// The length of the longest beginning of a key that `bytes` end with.
+    /// Returns the length of the longest beginning of a key that `bytes` end with.
     fn begun(&self, bytes: &[u8]) -> usize {
         let longest = self.keys.iter().filter_map(|key| {
             let lengths = (1..key.len()).rev();
@@ -92,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mask_covers_keys_wherever_the_pieces_end_and_keeps_everything_else() {
+    fn mask_covers_keys_at_any_piece_size_and_keeps_everything_else() {
         let keys = ["sk-aab-aab", "other"];
         let text = "x sk-aab-aab y sk-aab-aasother sk-aab-aabsk-aab-aab sk-aa";
         let covered = "x ********** y sk-aab-aas***** ******************** sk-aa";

@@ -1,7 +1,7 @@
-//! The proxy: sits between a client and an API, and records or answers from a recording.
+//! The proxy sits between a client and an API, and records or answers from a recording.
 //!
-//! [`Proxy::listen`] serves on a listener that it is given. If that was created in another network
-//! namespace, processes there can reach the proxy and nothing else. Bytes are forwarded as they
+//! [`Proxy::listen`] serves on a given listener. If that was created in another network namespace,
+//! processes there can reach the proxy and nothing else. Bytes are forwarded as they
 //! arrive; everything that is recorded goes through `recording::Recorder`.
 
 mod allowed;
@@ -70,12 +70,12 @@ pub enum Mode {
         strict_order: bool,
         /// What to do with a request that has no recorded answer.
         on_miss: OnMiss,
-        /// Answers from the recording before this interaction, and from the upstream from there on.
+        /// The interaction from which on the upstream answers instead of the recording.
         fork_at: Option<usize>,
     },
 }
 
-/// How a proxy works.
+/// The settings of a proxy.
 #[derive(Debug, Clone)]
 pub struct ProxyOptions {
     /// Whether exchanges are recorded or answered from a recording.
@@ -94,9 +94,9 @@ pub struct ProxyOptions {
     pub rules: RedactionRules,
     /// Values known to be secret: kind and value.
     pub secrets: Vec<(String, String)>,
-    /// Keys that clients do not have themselves.
+    /// Keys that the proxy adds for clients that do not have them.
     pub keys: Keys,
-    /// The models that may be used; empty for all.
+    /// The models that may be used; all if empty.
     pub allowed_models: Vec<String>,
 }
 
@@ -105,13 +105,13 @@ pub struct ProxyOptions {
 pub struct Outcome {
     /// The recording that was made; `None` if it only replayed.
     pub finished: Option<Finished>,
-    /// How many requests were answered from the recording.
+    /// The number of requests answered from the recording.
     pub replayed: u64,
-    /// How many interactions of the recording were not requested.
+    /// The number of recorded interactions that were not requested.
     pub unused: u64,
     /// The requests that the recording did not answer, as reported to the client.
     pub misses: Vec<String>,
-    /// How many requests and connections were turned away, because they were not the client's.
+    /// The number of requests and connections refused because they were not the client's.
     pub refused: u64,
 }
 
@@ -127,8 +127,8 @@ pub struct Proxy {
     output: PathBuf,
 }
 
-/// Lets further clients into a running proxy. It does not keep the proxy alive: once that has
-/// finished, no more clients are let in.
+/// Lets further clients into a running proxy. It does not keep the proxy alive: no clients are let in
+/// once that has finished.
 #[derive(Debug, Clone)]
 pub struct ProxyEntrance {
     runtime: tokio::runtime::Handle,
@@ -138,10 +138,11 @@ pub struct ProxyEntrance {
 }
 
 impl ProxyEntrance {
-    /// Serves whom `admission` allows on `listener` until the proxy finishes; returns its address.
+    /// Serves the clients that `admission` allows on `listener` until the proxy finishes; returns its
+    /// address.
     ///
     /// # Errors
-    /// When the listener cannot be used, or the proxy has finished.
+    /// If the listener cannot be used, or the proxy has finished.
     pub fn open(
         &self,
         listener: TcpListener,
@@ -179,10 +180,10 @@ impl ProxyEntrance {
 }
 
 impl Proxy {
-    /// Starts the proxy; it is not reachable before [`Proxy::listen`].
+    /// Starts the proxy, which is not reachable before [`Proxy::listen`].
     ///
     /// # Errors
-    /// When the recording cannot be read or written, or the system grants no threads.
+    /// If the recording cannot be read or written, or the system grants no threads.
     pub fn start(options: ProxyOptions) -> Result<Self, NetError> {
         check_granted().map_err(|error| NetError::System(error.to_string()))?;
         let redactor = Redactor::new(options.rules.clone())
@@ -219,11 +220,11 @@ impl Proxy {
         })
     }
 
-    /// Serves on `listener` until the proxy finishes; returns its address. Clients send keys of their own
-    /// and ask for that address, or for the host `name`.
+    /// Serves on `listener` until the proxy finishes; returns its address. Clients send their own keys,
+    /// and name that address or `name` as the host.
     ///
     /// # Errors
-    /// When the listener cannot be used.
+    /// If the listener cannot be used.
     pub fn listen(
         &self,
         listener: TcpListener,
@@ -233,7 +234,7 @@ impl Proxy {
             .open_named(listener, name, Admission::Everyone)
     }
 
-    /// A handle through which further listeners can be added.
+    /// Returns a handle through which further listeners can be added.
     pub fn entrance(&self) -> ProxyEntrance {
         ProxyEntrance {
             runtime: self.runtime.handle().clone(),
@@ -243,12 +244,12 @@ impl Proxy {
         }
     }
 
-    /// What knows the secrets that went through, also after the end.
+    /// Returns the redactor, which knows the secrets that passed through, also after the end.
     pub fn redactor(&self) -> Arc<Redactor> {
         Arc::clone(&self.shared.redactor)
     }
 
-    /// The runtime, to wait in.
+    /// Returns the handle of the runtime, to wait in.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.runtime.handle()
     }
@@ -264,11 +265,11 @@ impl Proxy {
             recorder,
             output,
         } = self;
-        // Fails only if there was no listener, so nobody needs to be told.
+        // Fails only if there was no listener.
         let _ = stop.send(true);
         let tasks = std::mem::take(&mut *serving.lock().unwrap_or_else(PoisonError::into_inner));
         runtime.block_on(async {
-            // What is not complete by then is recorded as unfinished.
+            // Responses that take longer are recorded as unfinished.
             for task in tasks {
                 let _ = tokio::time::timeout(PATIENCE, task).await;
             }
@@ -340,8 +341,8 @@ fn open_library(options: &ProxyOptions) -> Result<Option<Library>, NetError> {
     Ok(Some(library))
 }
 
-/// Finishes what a killed program left of `recording`; `None` if there is nothing. A recording that
-/// is still being made is refused.
+/// Finishes what a killed program left of `recording`; returns `None` if there is nothing. Fails if the
+/// recording is still being made.
 pub fn recover(recording: &Path) -> Result<Option<Finished>, NetError> {
     let journal = journal_path(recording);
     if !journal.exists() {
@@ -349,7 +350,7 @@ pub fn recover(recording: &Path) -> Result<Option<Finished>, NetError> {
     }
     let _lock = Journal::lock_left_behind(&journal)?;
     if recording.exists() {
-        // Only a journal that was to extend this very recording may replace it.
+        // Only a journal that extends this very recording may replace it.
         let parent = JournalReader::open(&journal)?.session().parent.clone();
         if parent.is_none_or(|parent| parent.path != recording) {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Passes a response of the upstream on: each piece goes to the client as it arrives, and a copy to
+//! Passes on a response of the upstream: each piece goes to the client as it arrives, and a copy to
 //! the recorder. There is no task or queue between the two connections.
 //!
 //! The end of a response is written to the journal before the client gets the last piece, so that
@@ -19,7 +19,7 @@ use super::mask::Mask;
 use super::server::Active;
 use crate::recording::{End, Note, Notes};
 
-/// Milliseconds since `begun`.
+/// Returns the milliseconds since `begun`.
 pub(super) fn milliseconds(begun: Instant) -> Option<u64> {
     u64::try_from(begun.elapsed().as_millis()).ok()
 }
@@ -43,8 +43,8 @@ impl Answer {
         }
     }
 
-    /// Records the end. The returned channel reports when it is written; `None` if nothing is
-    /// recorded.
+    /// Records the end. Returns a channel that reports when it is written, or `None` if that is not
+    /// possible.
     fn note_end(&self, end: End) -> Option<oneshot::Receiver<bool>> {
         let (written, is_written) = oneshot::channel();
         let note = Note::End {
@@ -57,7 +57,7 @@ impl Answer {
         is_noted.then_some(is_written)
     }
 
-    /// Records an empty body and waits until that is written; returns whether it was.
+    /// Records the end of an empty body and waits until it is written; returns whether it was.
     pub(super) async fn note_empty(&self) -> bool {
         if self.notes.is_none() {
             return true;
@@ -90,7 +90,7 @@ enum Step {
         piece: Bytes,
         noted: Pin<Box<dyn Future<Output = bool> + Send>>,
     },
-    /// The end is being written; the last piece, if there is one, waits for that.
+    /// The end is being written; the last piece, if any, waits for that.
     Ending {
         written: oneshot::Receiver<bool>,
         last: Option<Bytes>,
@@ -102,7 +102,7 @@ enum Step {
 }
 
 impl PassedBody {
-    /// A body from which `mask` takes the keys.
+    /// Creates a body in which `mask` covers keys.
     pub(super) fn new(upstream: Incoming, length: Option<u64>, answer: Answer, mask: Mask) -> Self {
         Self {
             upstream,
@@ -115,7 +115,7 @@ impl PassedBody {
         }
     }
 
-    /// An empty body whose end was recorded already.
+    /// Creates an empty body whose end is already recorded.
     pub(super) fn empty(upstream: Incoming, answer: Answer) -> Self {
         let mut passing = Self::new(upstream, Some(0), answer, Mask::default());
         passing.step = Step::Over;
@@ -123,7 +123,7 @@ impl PassedBody {
         passing
     }
 
-    /// Takes a piece of the upstream's.
+    /// Takes a piece from the upstream; returns what can be passed on at once.
     fn take(&mut self, piece: Bytes) -> Option<Bytes> {
         self.passed += piece.len() as u64;
         let mut piece = self.mask.pass(piece);
@@ -133,9 +133,10 @@ impl PassedBody {
                 piece = Bytes::from([&piece[..], &rest[..]].concat());
             }
         }
-        match piece.is_empty() {
-            true => None,
-            false => self.note(piece),
+        if piece.is_empty() {
+            None
+        } else {
+            self.note(piece)
         }
     }
 
@@ -159,7 +160,7 @@ impl PassedBody {
         }
     }
 
-    /// Passes a recorded piece on; the last one has to wait until everything is written.
+    /// Passes on a recorded piece; the last one has to wait until everything is written.
     fn pass(&mut self, piece: Bytes) -> Option<Bytes> {
         if self.length == Some(self.passed) {
             self.end(End::Complete, Some(piece));
@@ -214,7 +215,7 @@ impl Body for PassedBody {
                         None => {
                             let rest = this.mask.finish();
                             if !rest.is_empty() {
-                                // The end comes again.
+                                // The next poll reports the end again.
                                 match this.note(rest) {
                                     Some(piece) => {
                                         return Poll::Ready(Some(Ok(Frame::data(piece))));
@@ -253,9 +254,10 @@ impl Body for PassedBody {
                 } => {
                     let is_written = std::task::ready!(Pin::new(written).poll(context)).is_ok();
                     let (last, breaks) = (last.take(), *breaks);
-                    this.step = match is_written && !breaks {
-                        true => Step::Over,
-                        false => breaking(),
+                    this.step = if is_written && !breaks {
+                        Step::Over
+                    } else {
+                        breaking()
                     };
                     last.filter(|_| is_written)
                 }
@@ -274,7 +276,7 @@ impl Body for PassedBody {
 }
 
 impl Drop for PassedBody {
-    /// The client disconnected, or the proxy stops and records this response as unfinished.
+    /// Records that the client disconnected, unless the proxy stops: then the response is unfinished.
     fn drop(&mut self) {
         if self.has_ended || self.answer.active.is_cut_off() {
             return;

@@ -1,12 +1,12 @@
-//! The user at the other end of a connection on the host's loopback.
+//! Finds the user at the other end of a connection on the host's loopback.
 
 use std::net::{IpAddr, SocketAddr};
 
 /// The kernel's list of TCP sockets over IPv4.
 const SOCKETS: &str = "/proc/net/tcp";
 
-/// Whether the process that connected from `peer` to `local` belongs to another user than this one. What
-/// the system does not tell is not held against a client: it has to show its credentials anyway.
+/// Whether the process that connected from `peer` to `local` belongs to another user. False if that is
+/// unknown: the client has to show its credentials anyway.
 pub(super) fn is_foreign(peer: SocketAddr, local: SocketAddr) -> bool {
     let own = rustix::process::geteuid().as_raw();
     let Ok(sockets) = std::fs::read_to_string(SOCKETS) else {
@@ -15,17 +15,17 @@ pub(super) fn is_foreign(peer: SocketAddr, local: SocketAddr) -> bool {
     find_owner(&sockets, peer, local).is_some_and(|owner| owner != own)
 }
 
-/// The user of the socket at `peer` that is connected to `local`.
+/// Finds the user of the socket at `peer` that is connected to `local`.
 fn find_owner(sockets: &str, peer: SocketAddr, local: SocketAddr) -> Option<u32> {
     let (peer, local) = (listed(peer)?, listed(local)?);
     sockets.lines().find_map(|line| {
         let mut columns = line.split_ascii_whitespace().skip(1);
-        let is_it = columns.next() == Some(&peer) && columns.next() == Some(&local);
-        is_it.then(|| columns.nth(4)?.parse().ok()).flatten()
+        let is_match = columns.next() == Some(&peer) && columns.next() == Some(&local);
+        is_match.then(|| columns.nth(4)?.parse().ok()).flatten()
     })
 }
 
-/// An address as the list has it.
+/// Formats an address as in the list of sockets.
 fn listed(address: SocketAddr) -> Option<String> {
     let IpAddr::V4(host) = address.ip() else {
         return None;
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn owner_of_a_connection_is_read_from_the_list_of_sockets() {
+    fn owner_of_connection_is_read_from_list_of_sockets() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let local = listener.local_addr().unwrap();
         let client = TcpStream::connect(local).unwrap();

@@ -61,7 +61,7 @@ impl Body for Pieces {
     }
 }
 
-/// A recorded response: the same status, headers and pieces, and the same end.
+/// Returns a recorded response: the same status, headers and pieces, and the same end.
 pub(super) fn replay(
     shared: &Shared,
     recorded: &Recorded,

@@ -1,4 +1,4 @@
-//! The recorded answers, and which of them is next for a request.
+//! The recorded answers, and the choice of the next one for a request.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub(crate) struct Miss {
 }
 
 impl Miss {
-    /// For people: the request, the reason, the most similar one and the first difference.
+    /// Returns a message for people: the request, the reason, the most similar one and the first
+    /// difference.
     pub(crate) fn message(&self) -> String {
         let Self {
             what,
@@ -58,7 +59,7 @@ pub(crate) enum Selection {
     Recorded(Arc<Recorded>),
     /// From the upstream: the recording was forked before this request.
     Live,
-    /// From nowhere, or as the user chose for misses.
+    /// From nowhere; see [`super::OnMiss`].
     Missed(Miss),
 }
 
@@ -85,7 +86,7 @@ struct Entry {
 }
 
 impl Library {
-    /// With `fork_at`, only the interactions before it are used.
+    /// Creates a library; with `fork_at`, only of the interactions before that.
     pub(crate) fn new(
         mut recording: Recording,
         volatile: Volatile,
@@ -120,12 +121,13 @@ impl Library {
         })
     }
 
-    /// The number of interactions that may be used.
+    /// Returns the number of interactions that may be used.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Answered, never requested, misses.
+    /// Returns how many requests were answered, how many interactions were never requested, and the
+    /// misses.
     pub(crate) fn tally(&self) -> (u64, u64, Vec<String>) {
         let unused = self.entries.iter().filter(|entry| !entry.is_used).count();
         let mut misses = self.misses.clone();
@@ -168,7 +170,7 @@ impl Library {
         }
     }
 
-    /// The recorded reply to the server's question `id`, whatever it says.
+    /// Takes the recorded reply to the server's question `id`, whatever it says.
     pub(crate) fn take_answer(&mut self, id: &Value) -> Option<Arc<Recorded>> {
         let entry = self.entries.iter_mut().find(|entry| {
             let body = entry.form.get("body");
@@ -187,8 +189,7 @@ impl Library {
             (true, false) => "was asked more often than recorded",
             (false, _) => "was not recorded",
         };
-        // In strict order the one that is due; otherwise the most similar, preferably one not used
-        // yet.
+        // In strict order the one that is due; otherwise the most similar, preferably an unused one.
         let due = self.entries.iter().position(|entry| !entry.is_used);
         let nearest = match (self.strict_order, due) {
             (true, Some(due)) => Some(due),

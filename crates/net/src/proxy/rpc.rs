@@ -10,7 +10,7 @@ use crate::limits::MESSAGE;
 use crate::matching::BodyForm;
 use crate::recording::Recorded;
 
-/// The ids to replace: each a recorded value and the current one.
+/// The ids to replace, each as the recorded value and the current one.
 #[derive(Debug, Default)]
 pub(crate) struct Renaming {
     /// The `id` of the request.
@@ -20,7 +20,7 @@ pub(crate) struct Renaming {
 }
 
 impl Renaming {
-    /// What differs between a recorded message and the current one.
+    /// Compares a recorded message with the current one.
     pub(crate) fn between(recorded: &Value, asked: &Value) -> Self {
         let pair = |old: Option<&Value>, new: Option<&Value>| {
             let (old, new) = (old?.clone(), new?.clone());
@@ -40,7 +40,7 @@ impl Renaming {
         self.id.is_none() && self.token.is_none()
     }
 
-    /// The edits that a JSON text needs; it holds one message or a batch.
+    /// Returns the edits for a JSON text with one message or a batch.
     pub(crate) fn edits(&self, text: &str) -> Vec<(Range<usize>, String)> {
         let Ok(document) = parse_document(text.as_bytes(), &MESSAGE) else {
             return Vec::new();
@@ -86,7 +86,7 @@ fn with(path: &[Step], names: &[&str]) -> Vec<Step> {
     path
 }
 
-/// The pieces of a recorded answer, rewritten for the current request.
+/// Rewrites the pieces of a recorded answer for the current request.
 pub(super) fn rewrite(recorded: &Recorded, body: &[u8]) -> Vec<Bytes> {
     let same = || recorded.chunks.clone();
     let BodyForm::Json(before) = &recorded.asked.body else {

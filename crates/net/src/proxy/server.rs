@@ -27,9 +27,9 @@ use crate::matching::{Asked, BodyForm};
 use crate::recording::{Adapter, Note, Notes};
 use crate::redact::Redactor;
 
-/// The most connections at once, of all listeners. Stops a client that keeps opening them.
+/// The most simultaneous connections, of all listeners. Stops a client that keeps opening them.
 const MOST_CONNECTIONS: usize = 640;
-/// The most bytes of a request's head, and of what is read or written at once.
+/// The most bytes of a request's head, and of one read or write.
 pub(super) const CONNECTION_BUFFER: usize = 64 << 10;
 /// How long the head of a request may take.
 const HEAD_PATIENCE: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ pub(super) struct Shared {
     active: watch::Sender<usize>,
     connections: Arc<Semaphore>,
     intake: Intake,
-    /// How many requests and connections were turned away.
+    /// The number of requests and connections refused.
     refused: AtomicU64,
     /// Whether responses still in progress are cut off.
     is_cut_off: AtomicBool,
@@ -101,12 +101,12 @@ impl Shared {
         })
     }
 
-    /// The number of requests that have begun, for those who wait on it.
+    /// Returns a receiver of the number of requests that have begun.
     pub(super) fn started(&self) -> watch::Receiver<u64> {
         self.started.subscribe()
     }
 
-    /// Waits until no request is in progress, but at most `patience`.
+    /// Waits until no request is in progress, but at most for `patience`.
     pub(super) async fn wait_until_idle(&self, patience: Duration) {
         let mut active = self.active.subscribe();
         let idle = active.wait_for(|count| *count == 0);
@@ -114,7 +114,8 @@ impl Shared {
         self.is_cut_off.store(true, Ordering::Release);
     }
 
-    /// Answered from the recording, never requested, and misses.
+    /// Returns how many requests were answered from the recording, how many interactions were never
+    /// requested, and the misses.
     pub(super) fn tally(&self) -> (u64, u64, Vec<String>) {
         match &self.library {
             None => (0, 0, Vec::new()),
@@ -125,17 +126,17 @@ impl Shared {
         }
     }
 
-    /// How many requests and connections were turned away.
+    /// Returns the number of requests and connections refused.
     pub(super) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// The kind of API that is recorded.
+    /// Returns the kind of API that is recorded.
     pub(super) fn adapter(&self) -> Adapter {
         self.options.adapter
     }
 
-    /// Records a note; `false` if that is no longer possible.
+    /// Records a note; returns `false` if that is no longer possible.
     pub(super) async fn note(&self, note: Note) -> bool {
         match &self.notes {
             None => true,
@@ -144,7 +145,7 @@ impl Shared {
     }
 }
 
-/// Accepts connections until told to stop.
+/// Accepts connections until the proxy stops.
 pub(super) async fn serve(
     listener: tokio::net::TcpListener,
     shared: Arc<Shared>,
@@ -169,13 +170,13 @@ pub(super) async fn serve(
         let stopped = stopped.clone();
         tokio::spawn(async move {
             let _permit = permit;
-            attend(stream, &shared, &gate, stopped).await;
+            serve_requests(stream, &shared, &gate, stopped).await;
         });
     }
 }
 
 /// Answers the requests of one connection.
-async fn attend(
+async fn serve_requests(
     stream: tokio::net::TcpStream,
     shared: &Arc<Shared>,
     gate: &Arc<Gate>,
@@ -187,7 +188,7 @@ async fn attend(
             .await
             .unwrap_or(false)
     {
-        // Another user of this machine gets no answer and holds no connection.
+        // Another user of this machine gets no answer and occupies no connection.
         shared.refused.fetch_add(1, Ordering::Relaxed);
         return;
     }
@@ -201,7 +202,7 @@ async fn attend(
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(CONNECTION_BUFFER)
-        // A date header of our own would differ in the replay.
+        // Our own date header would differ in the replay.
         .auto_date_header(false)
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
@@ -239,12 +240,12 @@ async fn handle(
     let active = Active::begin(&shared);
     let received = match receive(&shared, gate, parts, body).await {
         Ok(received) => received,
-        Err(error) => return not_read(error),
+        Err(error) => return intake_error(error),
     };
     let Some(library) = &shared.library else {
         return forward(shared, received, active).await;
     };
-    let asked = ask(&shared.redactor, &received);
+    let asked = to_asked(&shared.redactor, &received);
     let selected = library
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -263,13 +264,13 @@ async fn handle(
             };
             match on_miss {
                 OnMiss::Record => forward(shared, received, active).await,
-                OnMiss::Fail => tell_miss(&shared, library, &miss),
+                OnMiss::Fail => report_miss(&shared, library, &miss),
             }
         }
     }
 }
 
-/// Reads a request that was let in. What it shows for a key becomes the constant stand-in.
+/// Reads an admitted request. Its token is replaced by the constant stand-in.
 async fn receive(
     shared: &Shared,
     gate: &Gate,
@@ -304,13 +305,13 @@ async fn receive(
 fn refuse(refusal: Refusal) -> Response<AnswerBody> {
     let (code, message) = (refusal.code(), refusal.message());
     let mut response = answer::error(StatusCode::FORBIDDEN, code, message, &[]);
-    // Not all of the body was read, so nothing else can be asked on this connection.
+    // The rest of the body was not read, so the connection cannot be used again.
     let close = hyper::header::HeaderValue::from_static("close");
     response.headers_mut().insert("connection", close);
     response
 }
 
-fn not_read(error: IntakeError) -> Response<AnswerBody> {
+fn intake_error(error: IntakeError) -> Response<AnswerBody> {
     let (status, message) = match error {
         IntakeError::TooLarge => (
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -325,10 +326,10 @@ fn not_read(error: IntakeError) -> Response<AnswerBody> {
     answer::error(status, "REQUEST", message, &[])
 }
 
-/// The request as matching sees it: with secrets replaced.
-fn ask(redactor: &Redactor, received: &Received) -> Asked {
+/// Returns the request as matching sees it: with secrets replaced.
+fn to_asked(redactor: &Redactor, received: &Received) -> Asked {
     for (name, value) in &received.headers {
-        // Secrets learned from headers are then also replaced in the body, as during recording.
+        // Learns the secrets in headers, which are then also replaced in the body, as during recording.
         redactor.redact_header(name.as_str(), value.as_bytes());
     }
     let header = |name: &str| {
@@ -350,7 +351,7 @@ fn ask(redactor: &Redactor, received: &Received) -> Asked {
     }
 }
 
-fn tell_miss(shared: &Shared, library: &Mutex<Library>, miss: &Miss) -> Response<AnswerBody> {
+fn report_miss(shared: &Shared, library: &Mutex<Library>, miss: &Miss) -> Response<AnswerBody> {
     let message = shared.redactor.redact_text(&miss.message()).into_owned();
     library
         .lock()

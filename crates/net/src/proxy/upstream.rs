@@ -18,7 +18,7 @@ use runseal_core::formats::model_io::reading::Api;
 /// How long an idle connection is kept: shorter than servers keep theirs.
 const IDLE: Duration = Duration::from_secs(15);
 
-/// The host of Anthropic's public API, which tells it from OpenAI's.
+/// The host of Anthropic's public API.
 const ANTHROPIC: &str = "api.anthropic.com";
 
 /// Connections to upstreams, kept open between requests.
@@ -40,7 +40,7 @@ impl Upstream {
             url: url.rsplit('@').next().unwrap_or_default().to_owned(),
             reason: reason.to_owned(),
         };
-        let uri: Uri = url.parse().map_err(|_| fault("it cannot be read"))?;
+        let uri: Uri = url.parse().map_err(|_| fault("it cannot be parsed"))?;
         let scheme = uri.scheme_str().ok_or_else(|| fault("it has no scheme"))?;
         if !["http", "https"].contains(&scheme) {
             return Err(fault("it is neither http nor https"));
@@ -64,12 +64,12 @@ impl Upstream {
         })
     }
 
-    /// Whether it is Anthropic's public address.
+    /// Whether this is Anthropic's public address.
     pub(super) fn is_anthropic(&self) -> bool {
         self.authority == ANTHROPIC
     }
 
-    /// The public address of the API that a request is for.
+    /// Returns the public address of the API that a request is for.
     pub fn public(path: &str, is_anthropic: bool) -> Self {
         let api = Api::of_request(path, None);
         let host = match api {
@@ -84,12 +84,12 @@ impl Upstream {
         }
     }
 
-    /// The host and port.
+    /// Returns the host and port.
     pub(super) fn authority(&self) -> &str {
         &self.authority
     }
 
-    /// The address of a request, which is below this one; `None` if the path leads elsewhere.
+    /// Returns the address of a request, which is below this one; `None` if the path leads elsewhere.
     pub fn uri(&self, path: &str, query: Option<&str>) -> Option<Uri> {
         let Self {
             scheme,
@@ -109,18 +109,18 @@ impl Upstream {
     }
 }
 
-/// How often a path may be encoded before nobody decodes it any more.
+/// How often a path may be percent-encoded; more is refused.
 const DEEPEST_PATH: usize = 4;
 
-/// Whether a path stays below where it begins, however a server reads it: with `%2e` as a dot, with `\` or
-/// `%2f` as a slash, decoded more than once, or without what follows a `;`.
+/// Whether a path stays below its root, however a server interprets it: with `%2e` as a dot, with `\`
+/// or `%2f` as a slash, decoded more than once, or without what follows a `;`.
 fn stays_below(path: &str) -> bool {
     if !path.starts_with('/') || path.contains(['#', '?']) {
         return false;
     }
     let mut path = path.as_bytes().to_vec();
     for _ in 0..DEEPEST_PATH {
-        // `//host` is another host to whoever resolves it as a reference.
+        // `//host` is another host if it is resolved as a reference.
         if matches!(path.as_slice(), [_, b'/' | b'\\', ..]) {
             return false;
         }
@@ -141,7 +141,8 @@ fn stays_below(path: &str) -> bool {
     false
 }
 
-/// A client that trusts the system's certificates (or those of `SSL_CERT_FILE` and `SSL_CERT_DIR`).
+/// Creates a client that trusts the system's certificates (or those of `SSL_CERT_FILE` and
+/// `SSL_CERT_DIR`).
 pub(super) fn build_client() -> Result<UpstreamClient, NetError> {
     let mut roots = rustls::RootCertStore::empty();
     // Unreadable certificates are skipped; the others are enough.
@@ -172,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn request_stays_below_its_upstream_or_is_not_made() {
+    fn uri_stays_below_its_upstream_or_is_refused() {
         let upstream = Upstream::parse("http://127.0.0.1:9/api/v1/").unwrap();
         for path in [
             "/chat/completions",

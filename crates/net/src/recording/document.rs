@@ -1,9 +1,9 @@
 //! Turns the journal into model_io.json.
 //!
-//! Interactions are converted one by one, so that memory holds a single exchange.
-//! `response_content` holds the response if it is text of at most a million bytes; anything larger
-//! or binary becomes a file named by its hash, and `response_content` is that hash. Before anything
-//! is put into place, all of it is searched for every known secret.
+//! Interactions are converted one by one, so that only one exchange is in memory.
+//! `response_content` is the response, in base64 unless it is UTF-8. A response that is too large
+//! becomes a file named by its hash, and `response_content` is that hash. Everything is searched for
+//! every known secret before it gets its final name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -36,20 +36,20 @@ pub struct Finishing<'a> {
     pub journal: &'a Path,
     /// The recording to make.
     pub output: &'a Path,
-    /// Knows the secrets; `None` after a crash, when they are no longer known.
+    /// The redactor, which knows the secrets; `None` after a crash, when they are lost.
     pub redactor: Option<&'a Redactor>,
 }
 
 /// The result of finishing a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finished {
-    /// Where the recording is.
+    /// The path of the recording.
     pub path: PathBuf,
-    /// How many interactions it has.
+    /// The number of interactions.
     pub interactions: usize,
-    /// How many secrets of each kind were replaced.
+    /// The number of secrets replaced, by kind.
     pub redacted: BTreeMap<String, u64>,
-    /// What it may have missed.
+    /// What the recording may have missed.
     pub gaps: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
         redactor,
     } = finishing;
     let mut reader = JournalReader::open(journal)?;
-    let mut making = DocumentDraft {
+    let mut draft = DocumentDraft {
         output,
         redactor,
         session: reader.session().clone(),
@@ -73,16 +73,16 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
         interactions: 0,
         gaps: Gaps::new(reader.gaps(), reader.is_finished()),
     };
-    let parent = making.read_parent()?;
-    let made = (|| {
-        let interactions = tempfile_beside(output)?;
-        making.write_interactions(&mut reader, parent.as_ref(), &interactions)?;
+    let parent = draft.read_parent()?;
+    let written = (|| {
+        let interactions = create_part_file(output)?;
+        draft.write_interactions(&mut reader, parent.as_ref(), &interactions)?;
         // Before any of it gets its final name.
-        making.scan(&interactions.path)?;
-        making.write_document(&interactions)
+        draft.scan(&interactions.path)?;
+        draft.write_document(&interactions)
     })();
-    if let Err(error) = made {
-        making.take_back();
+    if let Err(error) = written {
+        draft.remove_bodies();
         if matches!(error, NetError::Secret { .. }) {
             // The journal contains the same secret, which must not remain on disk.
             let _ = fs::remove_file(journal);
@@ -92,9 +92,9 @@ pub fn finish_recording(finishing: Finishing<'_>) -> Result<Finished, NetError> 
     fs::remove_file(journal).map_err(NetError::write(journal))?;
     Ok(Finished {
         path: output.to_owned(),
-        interactions: making.interactions,
+        interactions: draft.interactions,
         redacted: redactor.map(Redactor::counts).unwrap_or_default(),
-        gaps: making.gaps.list,
+        gaps: draft.gaps.list,
     })
 }
 
@@ -121,9 +121,9 @@ impl Gaps {
 }
 
 /// A temporary file for the interactions: the members before them are not known yet.
-fn tempfile_beside(output: &Path) -> Result<PartFile, NetError> {
-    let path = super::beside(output, ".part");
-    // A crash may have left one; removing a link leaves what it leads to.
+fn create_part_file(output: &Path) -> Result<PartFile, NetError> {
+    let path = super::with_suffix(output, ".part");
+    // A crash may have left one. Removing a link does not remove its target.
     let _ = fs::remove_file(&path);
     let file = atomic::create_new(&path, atomic::Readers::Owner).map_err(NetError::write(&path))?;
     Ok(PartFile { path, file })
@@ -148,8 +148,7 @@ pub(super) struct DocumentDraft<'a> {
     pub(super) bodies: BTreeSet<PathBuf>,
     pub(super) models: BTreeSet<String>,
     pub(super) total: usize,
-    /// Bytes of requests so far. Beyond a limit, bodies become files, to keep the document
-    /// readable.
+    /// Bytes of requests so far. Beyond a limit, bodies become files to keep the document readable.
     pub(super) asked: usize,
     pub(super) interactions: usize,
     pub(super) gaps: Gaps,
@@ -170,7 +169,7 @@ impl DocumentDraft<'_> {
         Ok(Some(recording))
     }
 
-    /// Writes every interaction on a line of its own, to be copied into the list later.
+    /// Writes one interaction per line, to be copied into the list later.
     fn write_interactions(
         &mut self,
         reader: &mut JournalReader,
@@ -237,8 +236,8 @@ impl DocumentDraft<'_> {
         };
         for entry in entries {
             let entry = entry.map_err(NetError::read(&from))?;
-            // Only bodies, which go by their digest: anything else, or a link, may lead to a file that has
-            // no business in a recording.
+            // Only bodies, which are named by their digest. Anything else, or a link, may be a file that does
+            // not belong in a recording.
             let name = entry.file_name();
             let digest = name.to_str().and_then(|name| Digest::parse_hex(name).ok());
             let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
@@ -263,9 +262,9 @@ impl DocumentDraft<'_> {
             atomic::write_bytes(&path, bytes).map_err(write_fault)?;
             self.bodies.insert(path);
         }
-        let named = folder.file_name().unwrap_or_default().to_string_lossy();
+        let folder_name = folder.file_name().unwrap_or_default().to_string_lossy();
         Ok(Value::object([
-            ("path", Value::from(format!("{named}/{digest}"))),
+            ("path", Value::from(format!("{folder_name}/{digest}"))),
             ("sha256", Value::from(digest.to_string())),
             ("bytes", Value::from(bytes.len())),
         ]))
@@ -340,7 +339,7 @@ impl DocumentDraft<'_> {
         .map_err(|fault| fault.0)
     }
 
-    /// The hash that binds a fork to what follows.
+    /// Computes the hash that binds a fork to what follows.
     fn bind_fork(&self, fork: &Value, model_id: &str, part: &PartFile) -> Result<String, NetError> {
         let system = |error: &dyn std::fmt::Display| NetError::System(error.to_string());
         let lines = fs::read(&part.path).map_err(NetError::read(&part.path))?;
@@ -371,7 +370,7 @@ impl DocumentDraft<'_> {
             .ok_or_else(|| system(&"the fork has no canonical form"))
     }
 
-    /// Searches all that was written for secrets that are known.
+    /// Searches everything that was written for known secrets.
     fn scan(&self, interactions: &Path) -> Result<(), NetError> {
         let Some(redactor) = self.redactor else {
             return Ok(());
@@ -395,7 +394,7 @@ impl DocumentDraft<'_> {
         Ok(())
     }
 
-    fn take_back(&self) {
+    fn remove_bodies(&self) {
         for path in &self.bodies {
             let _ = fs::remove_file(path);
         }

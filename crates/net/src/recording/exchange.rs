@@ -6,17 +6,17 @@ use runseal_core::canon::{Node, Value};
 /// How a response ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// It is complete.
+    /// Completely.
     Complete,
-    /// The upstream aborted it.
+    /// Aborted by the upstream.
     BrokenOff,
-    /// The client disconnected before its end.
+    /// The client disconnected before the end.
     ClientGone,
-    /// There was none: the upstream could not be reached.
+    /// No response: the upstream could not be reached.
     Unreachable,
-    /// There was none: the proxy did not forward the request.
+    /// No response from the upstream: the proxy did not forward the request.
     Refused,
-    /// The recording ended before it did.
+    /// The recording ended first.
     Unfinished,
 }
 
@@ -30,7 +30,7 @@ impl End {
         Self::Unfinished,
     ];
 
-    /// The name in recordings.
+    /// Returns the name used in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Complete => "complete",
@@ -42,7 +42,7 @@ impl End {
         }
     }
 
-    /// The end with this name.
+    /// Returns the end with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|end| end.name() == name)
     }
@@ -51,7 +51,7 @@ impl End {
 /// A request and its response, as read from the journal.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// The HTTP method; for MCP on standard input, that of the message.
+    /// The HTTP method; for MCP on standard input, the message's method.
     pub method: String,
     /// The path of the URL, without the query.
     pub path: String,
@@ -95,12 +95,12 @@ impl Exchange {
         }
     }
 
-    /// The value of a response header.
+    /// Returns the value of a response header.
     pub fn header(&self, name: &str) -> Option<&str> {
         find_header(&self.headers, name)
     }
 
-    /// The value of a request header.
+    /// Returns the value of a request header.
     pub fn request_header(&self, name: &str) -> Option<&str> {
         find_header(&self.request_headers, name)
     }
@@ -147,12 +147,12 @@ fn find_header<'h>(headers: &'h [(String, String)], name: &str) -> Option<&'h st
         .map(|(_, value)| value.as_str())
 }
 
-/// A non-negative integer.
+/// Reads a non-negative integer.
 pub(super) fn whole(node: Node<'_>) -> Option<u64> {
     u64::try_from(node.as_number()?.to_exact_i64()?).ok()
 }
 
-/// Headers as a list of pairs, which keeps their order and repetitions.
+/// Writes headers as a list of pairs, which keeps their order and repetitions.
 pub(super) fn headers_value(headers: &[(String, String)]) -> Value {
     Value::array(
         headers
@@ -172,8 +172,8 @@ pub(super) fn parse_headers(node: Node<'_>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Adds bytes to a record: as text if they are UTF-8, else in base64. Text that is mostly control characters
-/// would take six bytes for each of them, so it is in base64 too.
+/// Adds bytes to a record: as text if they are UTF-8, else in base64. So is text with many control
+/// characters, which would take six bytes each.
 pub(super) fn insert_bytes(record: &mut Value, bytes: &[u8]) {
     let controls = bytes.iter().filter(|byte| byte.is_ascii_control()).count();
     match std::str::from_utf8(bytes) {

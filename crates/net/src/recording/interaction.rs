@@ -14,8 +14,9 @@ use crate::matching::{Asked, BodyForm, compute_key, name_request};
 use crate::redact::Coding;
 use runseal_core::formats::model_io::reading::{Api, LARGEST_READ, Reading};
 
-/// The most bytes of a request that the document itself holds.
+/// The largest request body that is stored in the document itself, in bytes.
 const LARGEST_REQUEST: usize = 1_000_000;
+
 impl DocumentDraft<'_> {
     pub(super) fn interaction(&mut self, exchange: &Exchange) -> Result<Value, NetError> {
         let content_type = exchange.request_header("content-type").unwrap_or_default();
@@ -67,9 +68,8 @@ impl DocumentDraft<'_> {
         Ok(value)
     }
 
-    /// The parsed response. Once joined, its pieces may reveal a secret that none of them showed: a
-    /// known secret is an error; if something only looks like a secret, the parsed form is left
-    /// out.
+    /// Parses the response. Its pieces, once joined, may reveal a secret that none of them showed. A
+    /// known secret is an error; if something only looks like a secret, the parsed form is left out.
     fn read(&mut self, api: Api, exchange: &Exchange) -> Result<Option<Reading>, NetError> {
         if exchange.body.len() as u64 > LARGEST_READ {
             self.gap_of(exchange, "is too large for its answer to be read");
@@ -129,7 +129,7 @@ impl DocumentDraft<'_> {
         Ok(request)
     }
 
-    /// The readable response, and its content.
+    /// Returns the readable response, and its content.
     fn response_value(&mut self, exchange: &Exchange) -> Result<(Value, String), NetError> {
         let mut response = Value::object([
             ("end", Value::from(exchange.end.name())),
@@ -175,13 +175,13 @@ impl DocumentDraft<'_> {
         Ok((response, content))
     }
 
-    /// Lists what is compressed in a way that cannot be read: nobody looked for secrets in it.
+    /// Adds a gap if a body cannot be decompressed, because secrets in it were not searched for.
     fn note_compressed(&mut self, exchange: &Exchange) {
         let is_unread = |coding: Option<&str>, body: &[u8]| {
             let coding = coding.and_then(Coding::parse);
             coding.is_some_and(|coding| !body.is_empty() && coding.decode(body).is_none())
         };
-        // A request that could be read is no longer compressed, and is text as a rule.
+        // A request that could be decompressed is recorded so, and is usually text.
         let asked = exchange.request_header("content-encoding");
         let is_text = std::str::from_utf8(&exchange.request_body).is_ok();
         if is_unread(exchange.header("content-encoding"), &exchange.body)
@@ -199,13 +199,13 @@ impl DocumentDraft<'_> {
     }
 }
 
-/// Whether a body can be stored as JSON wherever the recording goes: in JCS, which run bundles use,
-/// it would lose integers beyond 2^53. Other bodies are stored as the text that was sent.
+/// Whether a body can be stored as JSON in any document: JCS, which run bundles use, would lose
+/// integers beyond 2^53. Other bodies are stored as the text that was sent.
 fn keeps_its_value(body: &Value) -> bool {
     canonical_bytes(body, Dialect::Jcs).is_ok() && find_changed_integer(body).is_none()
 }
 
-/// The lengths of the pieces, including a last one that has no end.
+/// Returns the lengths of the pieces, including an unfinished last one.
 fn lengths(exchange: &Exchange) -> Vec<u64> {
     let mut before = 0;
     let mut lengths = Vec::with_capacity(exchange.cuts.len());

@@ -1,6 +1,6 @@
 //! The journal: one canonical JSON record per line, append-only.
 //!
-//! A line without an end was being written when the program was killed; it does not count.
+//! An incomplete last line was being written when the program was killed; it is ignored.
 
 use std::collections::BTreeMap;
 use std::fs::{File, TryLockError};
@@ -18,7 +18,7 @@ use crate::matching::Volatile;
 
 /// The version in the first line.
 const VERSION: u32 = 1;
-/// A record of more bytes is written by itself.
+/// A longer record, in bytes, is written separately.
 const MOST_WAITING: usize = 256 << 10;
 
 /// A journal that is being written.
@@ -43,7 +43,7 @@ impl Journal {
         })?;
         rustix::fs::fcntl_setfl(&file, rustix::fs::OFlags::APPEND)
             .map_err(|errno| NetError::write(path)(errno.into()))?;
-        // Locked until the end, so that nobody takes it for an abandoned one.
+        // Locked until the end, so that it is not taken for an abandoned one.
         file.try_lock()
             .map_err(|error| NetError::write(path)(error.into()))?;
         let mut journal = Self {
@@ -77,7 +77,7 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Locks an abandoned journal; refuses one that is still being written.
+    /// Locks an abandoned journal; fails if it is still being written.
     pub fn lock_left_behind(path: &Path) -> Result<File, NetError> {
         let file = File::open(path).map_err(NetError::read(path))?;
         match file.try_lock() {
@@ -89,12 +89,11 @@ impl Journal {
         }
     }
 
-    /// Adds a record, which the next [`Journal::flush`] writes at the latest.
+    /// Adds a record, which is written at the next [`Journal::flush`] at the latest.
     pub fn append(&mut self, record: &Value) -> io::Result<()> {
         let line = canonical_bytes(record, Dialect::Kernel)
             .map_err(|error| io::Error::other(error.to_string()))?;
         if line.len() > MOST_WAITING {
-            // A long one is not copied.
             self.flush()?;
             self.file.write_all(&line)?;
             return self.file.write_all(b"\n");
@@ -112,7 +111,7 @@ impl Journal {
         written
     }
 
-    /// The path of the journal.
+    /// Returns the path of the journal.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -164,10 +163,11 @@ impl JournalReader {
                 Some("gap") => gaps.extend(text_of("gap")),
                 Some("finish") => is_finished = true,
                 _ => {
-                    let exchange = root
-                        .get("x")
-                        .and_then(whole)
-                        .ok_or_else(|| fault(format!("line {number}: whose it is, is not said")))?;
+                    let exchange = root.get("x").and_then(whole).ok_or_else(|| {
+                        fault(format!(
+                            "line {number}: it does not say which exchange it belongs to"
+                        ))
+                    })?;
                     exchanges
                         .entry(exchange)
                         .or_default()
@@ -187,12 +187,12 @@ impl JournalReader {
         })
     }
 
-    /// The settings of the recording.
+    /// Returns the settings of the recording.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What is known to have been missed.
+    /// Returns what is known to have been missed.
     pub fn gaps(&self) -> &[String] {
         &self.gaps
     }
@@ -202,7 +202,7 @@ impl JournalReader {
         self.is_finished
     }
 
-    /// The numbers of the exchanges, in the order in which they began.
+    /// Returns the numbers of the exchanges, in the order in which they began.
     pub fn numbers(&self) -> Vec<u64> {
         self.exchanges.keys().copied().collect()
     }
@@ -220,7 +220,7 @@ impl JournalReader {
             read.map_err(NetError::read(&self.path))?;
             let fault = || NetError::Recording {
                 path: self.path.clone(),
-                reason: format!("the record at byte {at} cannot be understood"),
+                reason: format!("the record at byte {at} is not valid"),
             };
             let document =
                 parse_document(line.trim_ascii_end(), &ReadOptions::TEXT).map_err(|_| fault())?;

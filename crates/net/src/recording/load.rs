@@ -37,7 +37,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// The model that answered.
+    /// Returns the model that answered.
     pub fn model(&self) -> Option<String> {
         Some(
             self.document
@@ -48,13 +48,13 @@ impl Recorded {
         )
     }
 
-    /// The length of the response's content in bytes.
+    /// Returns the length of the response's content in bytes.
     pub fn content_bytes(&self) -> usize {
         let content = self.document.get("response_content");
         content.and_then(Value::as_str).map_or(0, str::len)
     }
 
-    /// The value of a header of the answer.
+    /// Returns the value of a header of the answer.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -104,7 +104,7 @@ impl Recording {
             .and_then(|node| Adapter::parse(&node.as_str()?))
             .ok_or_else(|| fault("it was not made by the proxy: it has no requests".to_owned()))?;
         let volatile = Volatile::of_recording(root)
-            .map_err(|pointer| fault(format!("`{pointer}` is no JSON Pointer")))?;
+            .map_err(|pointer| fault(format!("`{pointer}` is not a JSON Pointer")))?;
         let list = root
             .get("interactions")
             .into_iter()
@@ -169,7 +169,7 @@ fn parse_interaction(node: Node<'_>, bodies: ReadBody<'_>) -> Result<Recorded, S
         after: after.filter_map(whole).collect(),
         end: text(response, "end")
             .and_then(|end| End::parse(&end))
-            .ok_or("how it ended is not said")?,
+            .ok_or("it does not say how it ended")?,
     })
 }
 
@@ -188,8 +188,8 @@ fn parse_body(node: Node<'_>, response: Node<'_>, bodies: ReadBody<'_>) -> Resul
     let content = text(node, "response_content").unwrap_or_default();
     match text(response, "encoding").as_deref() {
         None => Ok(content.into_bytes()),
-        Some("base64") => Base64::decode_vec(&content).map_err(|_| "it is no base64".to_owned()),
-        Some(other) => Err(format!("`{other}` is no encoding")),
+        Some("base64") => Base64::decode_vec(&content).map_err(|_| "it is not base64".to_owned()),
+        Some(other) => Err(format!("`{other}` is not a known encoding")),
     }
 }
 
@@ -197,7 +197,7 @@ fn parse_body(node: Node<'_>, response: Node<'_>, bodies: ReadBody<'_>) -> Resul
 /// document is followed.
 fn read_file(file: Node<'_>, bodies: ReadBody<'_>) -> Result<Vec<u8>, String> {
     let hash = text(file, "sha256").ok_or("a body has no hash")?;
-    let digest = Digest::parse_hex(&hash).map_err(|_| "a body's hash is none")?;
+    let digest = Digest::parse_hex(&hash).map_err(|_| "a body's hash is not valid")?;
     let bytes = bodies(&digest)?;
     if Digest::of(&bytes) != digest {
         return Err(format!(

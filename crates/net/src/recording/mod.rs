@@ -1,6 +1,6 @@
 //! Recordings on disk: what was requested and answered.
 //!
-//! While it is being made, a recording is a *journal* beside its target (`<name>.journal`): an
+//! While it is being made, a recording is a *journal* next to its target (`<name>.journal`): an
 //! append-only file, so that what was answered is kept even if the program is killed. At the end
 //! the journal becomes `model_io.json`, with large bodies as files in `<name>.bodies/` named by
 //! their hash, and is then deleted. Everything in either has passed through `redact`.
@@ -24,20 +24,20 @@ pub use load::{Recorded, Recording};
 pub use notes::{Note, Notes, RequestNote};
 pub use recorder::Recorder;
 
-/// The path of a recording's journal.
+/// Returns the path of a recording's journal.
 pub fn journal_path(recording: &Path) -> PathBuf {
-    beside(recording, ".journal")
+    with_suffix(recording, ".journal")
 }
 
-/// The folder of a recording's large bodies.
+/// Returns the folder of a recording's large bodies.
 pub fn bodies_path(recording: &Path) -> PathBuf {
     let name = recording.file_name().unwrap_or_default().to_string_lossy();
     recording.with_file_name(bodies_folder(&name))
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(ending);
+    name.push(suffix);
     PathBuf::from(name)
 }
 
@@ -53,7 +53,7 @@ pub enum Adapter {
 }
 
 impl Adapter {
-    /// The name in recordings.
+    /// Returns the name used in recordings.
     pub const fn name(self) -> &'static str {
         match self {
             Self::HttpProxy => "http-proxy",
@@ -62,7 +62,7 @@ impl Adapter {
         }
     }
 
-    /// The adapter with this name.
+    /// Returns the adapter with this name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::HttpProxy, Self::McpStdio, Self::McpHttp]
             .into_iter()

@@ -12,7 +12,7 @@ use crate::redact::BodyKind;
 
 /// The most bytes of queued notes; beyond that, senders wait.
 const WAITING: usize = 2 << 20;
-/// What a note counts in addition to its bytes.
+/// What a note costs in addition to its bytes.
 const NOTE: usize = 256;
 /// How many notes wake a napping recorder.
 const ENOUGH: usize = 128;
@@ -29,9 +29,9 @@ pub struct RequestNote {
     pub path: String,
     /// The query of the URL, without its question mark.
     pub query: Option<String>,
-    /// The headers in the order they came.
+    /// The headers, in the order in which they arrived.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// The whole body, bounded before it gets here.
+    /// The whole body; its size was checked before.
     pub body: Bytes,
 }
 
@@ -51,7 +51,7 @@ pub enum Note {
         x: u64,
         /// The status; `None` for transports without one.
         status: Option<u16>,
-        /// The headers in the order they came.
+        /// The headers, in the order in which they arrived.
         headers: Vec<(String, Vec<u8>)>,
         /// How to search the body for secrets.
         kind: BodyKind,
@@ -81,7 +81,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// How much it counts towards [`WAITING`].
+    /// Returns how much the note counts towards [`WAITING`].
     pub(super) fn size(&self) -> usize {
         let of_headers = |headers: &[(String, Vec<u8>)]| -> usize {
             let sizes = headers.iter();
@@ -101,7 +101,7 @@ impl Note {
         bytes.saturating_add(NOTE).min(WAITING)
     }
 
-    /// Whether a client waits until it is written.
+    /// Whether a client waits until the note is written.
     fn is_urgent(&self) -> bool {
         matches!(
             self,
@@ -117,7 +117,7 @@ impl Note {
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) notes: Vec<Note>,
-    /// How much they count.
+    /// How much they count towards [`WAITING`].
     pub(super) size: usize,
 }
 
@@ -137,7 +137,7 @@ struct Queue {
 #[derive(Debug, Default)]
 struct State {
     waiting: Vec<Note>,
-    /// How much the queued notes count.
+    /// How much the queued notes count towards [`WAITING`].
     taken: usize,
     is_urgent: bool,
     is_closed: bool,
@@ -173,7 +173,7 @@ impl Notes {
         state.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a note, waiting for room; `false` if the recorder has stopped.
+    /// Sends a note, waiting for room; returns `false` if the recorder has stopped.
     pub async fn send(&self, note: Note) -> bool {
         let size = note.size();
         match self.queue.room.acquire_many(permits(size)).await {
@@ -183,7 +183,7 @@ impl Notes {
         self.push(note, size)
     }
 
-    /// Sends a short note without waiting for room; `false` if the recorder has stopped.
+    /// Sends a short note without waiting for room; returns `false` if the recorder has stopped.
     pub fn tell(&self, note: Note) -> bool {
         self.push(note, 0)
     }
@@ -199,7 +199,7 @@ impl Notes {
         Ok(self.push(note, size))
     }
 
-    /// Queues a note whose `size` was reserved already.
+    /// Queues a note whose `size` is already reserved.
     fn push(&self, note: Note, size: usize) -> bool {
         let mut state = self.lock();
         if state.is_closed {
@@ -220,8 +220,8 @@ impl Notes {
         true
     }
 
-    /// Waits for notes and takes all of them; `None` once the queue is closed and empty. Naps first
-    /// after work.
+    /// Waits for notes and takes all of them; returns `None` once the queue is closed and empty. Naps
+    /// first if the recorder has just worked.
     pub(super) fn take(&self, has_worked: bool) -> Option<Batch> {
         let mut state = self.lock();
         if has_worked && !state.is_urgent {
@@ -248,19 +248,19 @@ impl Notes {
         })
     }
 
-    /// Frees the room that a batch took.
+    /// Frees the room of a batch.
     pub(super) fn make_room(&self, size: usize) {
         self.queue.room.add_permits(size);
     }
 
-    /// Accepts no more notes; senders that wait for room are released.
+    /// Accepts no more notes and releases senders that wait for room.
     pub(super) fn close(&self) {
         self.queue.room.close();
         self.lock().is_closed = true;
         self.queue.arrived.notify_one();
     }
 
-    /// Closes the queue and drops what is in it; whoever waits for it to be written learns that it
+    /// Closes the queue and drops its notes; whoever waits for them to be written learns that this
     /// failed.
     pub(super) fn abandon(&self) {
         self.close();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_that_wait_are_bounded_in_bytes_and_taken_in_order() {
+    fn queued_notes_are_bounded_in_bytes() {
         let notes = Notes::new();
         let mut count = 0;
         while notes.try_send(data(64 << 10)).is_ok() {

@@ -20,7 +20,7 @@ use crate::redact::{Redactor, Released, Window};
 /// The most notes, and their bytes, that are written to the file together.
 const TOGETHER: usize = 256;
 const BYTES_TOGETHER: usize = 256 << 10;
-/// The most bytes that are held back of all answers together, while a secret may reach across them.
+/// The most bytes of all answers together that are held back while they may be part of a secret.
 const MOST_HELD: usize = 64 << 20;
 
 /// A thread that redacts notes and writes them to the journal.
@@ -34,7 +34,7 @@ impl Recorder {
     /// Starts writing to `journal`.
     ///
     /// # Errors
-    /// When the system refuses a thread.
+    /// If the system refuses a thread.
     pub fn start(journal: Journal, redactor: Arc<Redactor>) -> Result<Self, NetError> {
         let notes = Notes::new();
         let queue = notes.clone();
@@ -56,12 +56,12 @@ impl Recorder {
         Ok(Self { notes, worker })
     }
 
-    /// The queue for notes.
+    /// Returns the queue for notes.
     pub fn notes(&self) -> Notes {
         self.notes.clone()
     }
 
-    /// Writes what was queued and ends; later notes are refused.
+    /// Writes the queued notes and stops; later notes are refused.
     pub fn finish(self) -> Result<(), NetError> {
         self.notes.close();
         match self.worker.join() {
@@ -123,7 +123,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes of the largest answers what is held back beyond what all may hold.
+    /// Releases parts of the largest answers while all answers together hold back too much.
     fn write_largest(&mut self) -> io::Result<()> {
         let mut held: usize = self.open.values().map(Window::held).sum();
         if held <= self.most_held {
@@ -261,7 +261,7 @@ mod tests {
     use crate::redact::{BodyKind, RedactionRules};
 
     #[test]
-    fn answers_that_are_held_back_are_bounded_together_and_none_is_lost() {
+    fn held_back_answers_are_bounded_together_and_none_is_lost() {
         const ANSWERS: u64 = 12;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("r.json.journal");
@@ -289,7 +289,7 @@ mod tests {
             };
             writer.take(head).unwrap();
         }
-        // Each is one text without an end, of which nothing would be let go.
+        // Each is one unfinished text, which would be held back entirely.
         let bytes = Bytes::from("words ".repeat(10_000));
         for x in (0..10).flat_map(|_| 0..ANSWERS) {
             let bytes = bytes.clone();

@@ -1,4 +1,4 @@
-//! Bodies that are compressed: what they hold is looked through all the same.
+//! Finds secrets in compressed bodies.
 
 use std::io::{Read, Write};
 
@@ -8,7 +8,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 
 use super::Redactor;
 
-/// What is decompressed of one body at the most. Stops one that is small only on its way.
+/// The most bytes that one body may decompress to. Stops a decompression bomb.
 const MOST: u64 = 64 << 20;
 
 /// How a body is compressed.
@@ -18,12 +18,12 @@ pub enum Coding {
     Gzip,
     /// `deflate`, which is zlib's format.
     Deflate,
-    /// One that is not read here.
+    /// A coding that cannot be decompressed here.
     Other,
 }
 
 impl Coding {
-    /// The coding that a `content-encoding` header declares; none where the bytes are as they are.
+    /// Returns the coding that a `content-encoding` header declares; `None` if the body is not compressed.
     pub fn parse(declared: &str) -> Option<Self> {
         match declared.trim().to_ascii_lowercase().as_str() {
             "" | "identity" => None,
@@ -33,7 +33,7 @@ impl Coding {
         }
     }
 
-    /// Reads what a body holds; none where that cannot be read here.
+    /// Returns a reader that decompresses a body; `None` for an unknown coding.
     pub(crate) fn reader(self, body: &[u8]) -> Option<Box<dyn Read + '_>> {
         match self {
             Self::Gzip => Some(Box::new(MultiGzDecoder::new(body))),
@@ -42,7 +42,7 @@ impl Coding {
         }
     }
 
-    /// What a body holds; none where it cannot be read to its end.
+    /// Decompresses a body; returns `None` if that fails or exceeds the limit.
     pub fn decode(self, body: &[u8]) -> Option<Vec<u8>> {
         let mut decoded = Vec::new();
         let read = self.reader(body)?.take(MOST + 1).read_to_end(&mut decoded);
@@ -65,14 +65,14 @@ impl Coding {
         }
     }
 
-    /// The body compressed anew without its secrets; none where it has none, or cannot be read.
+    /// Compresses a body again without its secrets; returns `None` if it has none or cannot be read.
     pub(super) fn redact(self, redactor: &Redactor, body: &[u8]) -> Option<Vec<u8>> {
         let content = self.decode(body)?;
         let redacted = redactor.redact_body(&content);
         if redacted.as_ref() == content {
             return None;
         }
-        // What cannot be written again must not be kept as it was.
+        // If it cannot be compressed again, nothing is kept rather than the secret.
         Some(self.encode(&redacted).unwrap_or_default())
     }
 }

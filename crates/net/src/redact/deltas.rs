@@ -1,10 +1,10 @@
 //! Secrets that a model emits piecemeal: each event of a stream carries a few characters, which
 //! form a secret only together.
 //!
-//! Of each unfinished text in a stream, the last words are held back as long as they may be the
-//! beginning of a secret, which ends at the next space or non-ASCII character. The pieces
-//! are searched as one text, and a secret is removed from all events that it is spread over. The
-//! amount held back is bounded, per text and in total.
+//! The last words of each unfinished text are held back while they may be the beginning of a secret,
+//! which ends at the next space or non-ASCII character. The pieces are searched as one text, and a
+//! secret is removed from all events that it is spread over. The amount held back is bounded, per
+//! text and in total.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -38,7 +38,7 @@ struct Piece {
 struct Lane {
     /// The end of what was already released.
     before: String,
-    /// What is held back, because a secret may still end in it.
+    /// What is held back, because it may be part of a secret.
     text: String,
     pieces: Vec<Piece>,
     /// The offset up to which no end of a word was found.
@@ -94,7 +94,7 @@ impl Lanes {
         }
     }
 
-    /// The first event of which something is held back.
+    /// Returns the offset of the first event that is held back, entirely or in part.
     pub(super) fn first_held(&self) -> Option<usize> {
         let firsts = self.lanes.values().filter_map(|lane| lane.pieces.first());
         firsts.map(|piece| piece.event).min()
@@ -173,8 +173,8 @@ impl Lane {
         self.before = whole.get(from..at).unwrap_or_default().to_owned();
     }
 
-    /// Up to where to release the held-back text: the last safe place that does not split a secret,
-    /// but at least `must` plus any secret that reaches beyond that.
+    /// Returns how much of the held-back text to release: up to the last safe place that does not split a
+    /// secret, but at least `must` plus any secret that reaches beyond that.
     fn find_end(&self, safe: usize, must: usize, base: usize, found: &[Edit]) -> usize {
         let mut end = self.start_of_piece(safe);
         // In reverse, because moving the end back may put it into an earlier secret.
@@ -195,7 +195,7 @@ impl Lane {
         end
     }
 
-    /// The last boundary between pieces that is not after `at`.
+    /// Returns the last boundary between pieces that is not after `at`.
     fn start_of_piece(&self, at: usize) -> usize {
         let mut start = 0;
         for piece in &self.pieces {
@@ -207,7 +207,7 @@ impl Lane {
         start
     }
 
-    /// How many pieces begin before `end`.
+    /// Counts the pieces that begin before `end`.
     fn count_pieces(&self, end: usize) -> usize {
         let mut start = 0;
         let mut count = 0;
@@ -222,8 +222,8 @@ impl Lane {
     }
 }
 
-/// What remains of a piece that begins at `start` of its text. A secret's placeholder goes where
-/// the secret begins.
+/// Returns what remains of a piece that begins at `start` of its text. A secret's placeholder goes
+/// where the secret begins.
 fn cut(piece: &str, start: usize, found: &[Edit]) -> String {
     let mut kept = String::new();
     for (offset, character) in piece.char_indices() {
@@ -237,7 +237,7 @@ fn cut(piece: &str, start: usize, found: &[Edit]) -> String {
     kept
 }
 
-/// The last place in `text`, behind `searched`, up to which no secret can go on; 0 where there is none.
+/// Returns the last place in `text`, after `searched`, that no secret can cross; 0 if there is none.
 fn safe_end(redactor: &Redactor, text: &str, searched: usize) -> usize {
     let mut limit = text.len();
     // A private key extends over spaces and line ends.
@@ -247,7 +247,7 @@ fn safe_end(redactor: &Redactor, text: &str, searched: usize) -> usize {
             limit = begin;
         }
     }
-    // So does a quoted value, whose name gives it away.
+    // So does a quoted value after a telling name.
     if let Some(name) = find::open_value(text.as_bytes(), &redactor.finder) {
         limit = limit.min(name);
     }
@@ -259,19 +259,18 @@ fn safe_end(redactor: &Redactor, text: &str, searched: usize) -> usize {
         if end <= searched {
             break;
         }
-        // Any sign may be part of an encoded secret, and a line of base64 goes on in the next.
-        let goes_on = character.is_ascii_graphic()
+        // Any sign may be part of an encoded secret, and base64 continues over line breaks.
+        let continues = character.is_ascii_graphic()
             || matches!(character, '\n' | '\r')
                 && encoded::ends_line(held.get(..at).unwrap_or_default().as_bytes());
-        if !goes_on && !announces(held.get(..end).unwrap_or_default()) {
+        if !continues && !announces(held.get(..end).unwrap_or_default()) {
             return end;
         }
     }
     0
 }
 
-/// Whether a text ends with something that a secret may follow: `:` or `=`, a scheme, a telling
-/// name.
+/// Whether a text ends with something that a secret may follow: `:`, `=`, a scheme or a telling name.
 fn announces(text: &str) -> bool {
     let text = text.trim_end_matches([' ', '\t', '\\', '"', '\'']);
     if text.ends_with([':', '=']) || text.ends_with("Bearer") || text.ends_with("bearer") {
@@ -287,7 +286,7 @@ fn announces(text: &str) -> bool {
     names::judge(name).is_some()
 }
 
-/// The data of an event with a single data line, and its offset in the event.
+/// Returns the data of an event with a single data line, and its offset in the event.
 fn single_data_line(event: &[u8]) -> Option<(&str, usize)> {
     let mut found = None;
     let mut at = 0;
@@ -307,9 +306,9 @@ fn single_data_line(event: &[u8]) -> Option<(&str, usize)> {
     Some((std::str::from_utf8(data).ok()?, offset))
 }
 
-/// Calls `give` with the strings of an event that continue from event to event: those below
-/// `delta`, and `text` of a choice. Each comes with a name that identifies its text.
-fn collect<'n>(root: Node<'n>, give: &mut dyn FnMut(&str, Node<'n>)) {
+/// Calls `visit` with the strings that continue from event to event: those below `delta`, and `text`
+/// of a choice. Each comes with a name that identifies its text.
+fn collect<'n>(root: Node<'n>, visit: &mut dyn FnMut(&str, Node<'n>)) {
     if let Some(delta) = root.get("delta") {
         let mut name = String::new();
         for member in ["item_id", "output_index", "content_index", "index"] {
@@ -318,7 +317,7 @@ fn collect<'n>(root: Node<'n>, give: &mut dyn FnMut(&str, Node<'n>)) {
             }
             name.push('/');
         }
-        descend(delta, &mut name, give);
+        descend(delta, &mut name, visit);
     }
     let choices = root.get("choices");
     for choice in choices.iter().flat_map(|list| list.items()) {
@@ -329,16 +328,16 @@ fn collect<'n>(root: Node<'n>, give: &mut dyn FnMut(&str, Node<'n>)) {
         name.push('/');
         for member in ["delta", "text"] {
             if let Some(node) = choice.get(member) {
-                descend(node, &mut name, give);
+                descend(node, &mut name, visit);
             }
         }
     }
 }
 
-fn descend<'n>(node: Node<'n>, name: &mut String, give: &mut dyn FnMut(&str, Node<'n>)) {
+fn descend<'n>(node: Node<'n>, name: &mut String, visit: &mut dyn FnMut(&str, Node<'n>)) {
     let before = name.len();
     match node.kind() {
-        Kind::String => give(name, node),
+        Kind::String => visit(name, node),
         Kind::Array => {
             for (at, item) in node.items().enumerate() {
                 match item.get("index") {
@@ -346,7 +345,7 @@ fn descend<'n>(node: Node<'n>, name: &mut String, give: &mut dyn FnMut(&str, Nod
                     None => name.push_str(&at.to_string()),
                 }
                 name.push('/');
-                descend(item, name, give);
+                descend(item, name, visit);
                 name.truncate(before);
             }
         }
@@ -358,7 +357,7 @@ fn descend<'n>(node: Node<'n>, name: &mut String, give: &mut dyn FnMut(&str, Nod
                 }
                 name.push_str(&key);
                 name.push('/');
-                descend(member, name, give);
+                descend(member, name, visit);
                 name.truncate(before);
             }
         }
@@ -383,7 +382,7 @@ pub(super) fn rewrite_json(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> 
     canonical_bytes(&value, Dialect::Kernel).ok()
 }
 
-/// The same for a text that has a JSON document a line.
+/// Like [`rewrite_json`], for a text with one JSON document per line.
 pub(super) fn rewrite_lines(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>> {
     let mut any = false;
     let mut out = Vec::with_capacity(text.len());
@@ -401,8 +400,8 @@ pub(super) fn rewrite_lines(redactor: &Redactor, text: &[u8]) -> Option<Vec<u8>>
     any.then_some(out)
 }
 
-/// The edit that rewrites the data of an event, or a line, which holds a secret behind escapes. `edited`
-/// is the event without the secrets that stand in it plainly.
+/// Returns the edit that rewrites the data of an event, or a line, with an escaped secret. `edited` is
+/// the event without its plain secrets.
 pub(super) fn rewrite_event(
     redactor: &Redactor,
     event: &[u8],
@@ -410,9 +409,12 @@ pub(super) fn rewrite_event(
     at: usize,
     is_line: bool,
 ) -> Option<Edit> {
-    let data_of = |event| match is_line {
-        true => Some((std::str::from_utf8(event).ok()?.trim_end(), 0)),
-        false => single_data_line(event),
+    let data_of = |event| {
+        if is_line {
+            Some((std::str::from_utf8(event).ok()?.trim_end(), 0))
+        } else {
+            single_data_line(event)
+        }
     };
     let (data, offset) = data_of(event)?;
     let rewritten = rewrite_json(redactor, data_of(edited)?.0.as_bytes())?;

@@ -1,17 +1,18 @@
-//! Runs of text that may be base64 or hex, and what they hold.
+//! Runs of text that may be base64 or hex, and their decoding.
 
 use std::ops::Range;
 
 use super::kinds::Alphabet;
 
-/// The parts of a run behind a separator that are decoded on their own: how many, from how many letters on, and how far.
+/// The parts of a run after a separator that are decoded separately: how many, their least length, and
+/// how many letters of each.
 const MOST_PARTS: usize = 64;
 const LEAST_PART: usize = 8;
 const LONGEST_PART: usize = 128;
-/// A line of base64 that goes on in the next has at least so many characters.
+/// The fewest characters of a line of base64 that continues on the next line.
 const LEAST_LINE: usize = 15;
 
-/// The maximal runs of bytes for which `is_inside` holds, of at least `least` bytes.
+/// Returns the maximal runs of at least `least` bytes for which `is_inside` is true.
 pub(super) fn runs<'b>(
     bytes: &'b [u8],
     is_inside: impl Fn(&u8) -> bool + 'b,
@@ -32,15 +33,15 @@ pub(super) fn runs<'b>(
     })
 }
 
-/// The places of texts that may be base64 of either alphabet, at least `least` characters long: each as
-/// the ranges of its lines, with the `=` that end it.
+/// Finds texts that may be base64 of either alphabet and have at least `least` characters: each as the
+/// ranges of its lines, including the padding.
 pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>> {
     let mut texts: Vec<Vec<Range<usize>>> = Vec::new();
-    // Whether the last one goes on in the run that begins here.
-    let mut goes_on_at = None;
+    // Where the next line of the last text would begin.
+    let mut next_line = None;
     for run in runs(bytes, |byte| in_base64(*byte), 1) {
-        // The letter of an escaped line break belongs to the run behind it.
-        let continued = goes_on_at.filter(|next| *next == run.start || *next == run.start + 1);
+        // The `n` of an escaped line break is part of the run that follows.
+        let continued = next_line.filter(|next| *next == run.start || *next == run.start + 1);
         // Most runs are words.
         if run.len() < LEAST_LINE && continued.is_none() {
             continue;
@@ -52,9 +53,9 @@ pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>>
             let padding = rest.iter().skip(length).take_while(|byte| **byte == b'=');
             let end = at + length + padding.count();
             match texts.last_mut() {
-                Some(lines) if goes_on_at == Some(at) => lines.push(at..end),
+                Some(lines) if next_line == Some(at) => lines.push(at..end),
                 _ => {
-                    // A first line that is too short and ended alone held nothing.
+                    // A text that ended too short is dropped.
                     if texts.last().is_some_and(|lines| text_length(lines) < least) {
                         texts.pop();
                     }
@@ -62,9 +63,10 @@ pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>>
                 }
             }
             let is_padded = end > at + length;
-            goes_on_at = match end == run.end && !is_padded && length >= LEAST_LINE {
-                true => line_break(bytes, end),
-                false => None,
+            next_line = if end == run.end && !is_padded && length >= LEAST_LINE {
+                line_break(bytes, end)
+            } else {
+                None
             };
             at = end;
         }
@@ -73,7 +75,7 @@ pub(super) fn base64_texts(bytes: &[u8], least: usize) -> Vec<Vec<Range<usize>>>
     texts
 }
 
-/// Whether a text ends with a line of base64 that may go on in the next.
+/// Whether a text ends with a line of base64 that may continue on the next line.
 pub(super) fn ends_line(text: &[u8]) -> bool {
     let text = text.strip_suffix(b"\r").unwrap_or(text);
     let last = text
@@ -91,7 +93,7 @@ fn text_length(lines: &[Range<usize>]) -> usize {
     lines.iter().map(ExactSizeIterator::len).sum()
 }
 
-/// Where the line behind a break at `at` begins: one of the text, or one that JSON escapes.
+/// Returns the offset after a line break at `at`, plain or escaped as in JSON.
 fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = bytes.get(at..)?;
     [b"\r\n".as_slice(), b"\n", b"\\r\\n", b"\\n"]
@@ -100,17 +102,17 @@ fn line_break(bytes: &[u8], at: usize) -> Option<usize> {
         .map(|end| at + end.len())
 }
 
-/// The letters of a text, without its padding.
+/// Returns the letters of a text, without padding.
 fn letters<'b>(bytes: &'b [u8], lines: &'b [Range<usize>]) -> impl Iterator<Item = u8> + 'b {
     let lines = lines.iter().filter_map(|line| bytes.get(line.clone()));
     lines.flatten().copied().filter(|byte| *byte != b'=')
 }
 
-/// Where the parts of a text behind a sign begin, which may be encoded by themselves, and how much is decoded of
-/// each.
+/// Finds the parts of a text after a sign, which may be encoded separately: where each begins, and how
+/// many letters of it to decode.
 pub(super) fn parts(bytes: &[u8], lines: &[Range<usize>]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
-    // The first letter of a word, if a sign is in front of it.
+    // The first letter of a word that follows a sign.
     let mut begun = None;
     for (at, byte) in letters(bytes, lines).enumerate() {
         if !byte.is_ascii_alphanumeric() {
@@ -125,8 +127,8 @@ pub(super) fn parts(bytes: &[u8], lines: &[Range<usize>]) -> Vec<(usize, usize)>
     found
 }
 
-/// Decodes the whole bytes of base64 from a letter on, of either alphabet or a mixture, and of at most so many
-/// letters.
+/// Decodes the whole bytes of at most `most` letters of base64 from letter `start` on, in either
+/// alphabet or a mixture.
 pub(super) fn decode_base64_from(
     bytes: &[u8],
     lines: &[Range<usize>],
@@ -154,7 +156,7 @@ pub(super) fn decode_base64_from(
     decoded
 }
 
-/// What pairs of hex digits hold.
+/// Decodes pairs of hex digits.
 pub(super) fn decode_hex(text: &[u8]) -> Vec<u8> {
     text.chunks_exact(2).filter_map(hex_pair).collect()
 }
@@ -165,7 +167,7 @@ fn hex_pair(digits: &[u8]) -> Option<u8> {
     u8::try_from(digit(*high)? * 16 + digit(*low)?).ok()
 }
 
-/// Decodes percent-encoding. `None` if there is nothing to decode.
+/// Decodes percent-encoding; returns `None` if there is no `%`.
 pub(crate) fn decode_percent(text: &[u8]) -> Option<Vec<u8>> {
     memchr::memchr(b'%', text)?;
     let mut decoded = Vec::with_capacity(text.len());

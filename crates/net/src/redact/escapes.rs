@@ -1,9 +1,8 @@
-//! Notations in which single characters are written as others: JSON, percent-encoding, HTML, quoted-printable, and
-//! UTF-16.
+//! Notations that escape single characters: JSON, percent-encoding, HTML, quoted-printable and UTF-16.
 
 use std::ops::Range;
 
-/// What stands for a byte or a character.
+/// An escape that was decoded to a byte or a character.
 #[derive(Debug, Clone)]
 struct Escape {
     /// Its bytes in the decoded text.
@@ -12,12 +11,12 @@ struct Escape {
     source: Range<usize>,
 }
 
-/// The escapes of a text that were read, in order; everything between them is the same.
+/// The decoded escapes of a text, in order; everything between them is unchanged.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Escapes(Vec<Escape>);
 
 impl Escapes {
-    /// The bytes of the text that a range of the decoded text comes from: whole escapes, never a part of one.
+    /// Returns the bytes of the text that a range of the decoded text comes from: always whole escapes.
     pub(super) fn outward(&self, range: &Range<usize>) -> Range<usize> {
         self.place(range.start, false)..self.place(range.end, true)
     }
@@ -35,13 +34,13 @@ impl Escapes {
     }
 }
 
-/// A notation: the bytes that begin its escapes, and how one is read.
+/// A notation: the bytes that begin its escapes, and how to read one.
 pub(super) struct Notation {
     first: &'static [u8],
-    /// Reads the escape at the beginning of a text: what it stands for, and its length.
+    /// Reads the escape at the beginning of a text; returns its character and its length.
     read: fn(&[u8]) -> Option<(Character, usize)>,
-    /// Whether a text with these escapes alone is worth decoding.
-    tells: fn(&[u8]) -> bool,
+    /// Whether this escape alone makes its text worth decoding.
+    triggers: fn(&[u8]) -> bool,
 }
 
 /// The bytes of one character in UTF-8, or one byte, or nothing.
@@ -75,18 +74,18 @@ impl Character {
     }
 }
 
-/// The notations that are read.
+/// All notations that are decoded.
 pub(super) const NOTATIONS: [Notation; 6] = [
     Notation {
         first: b"\\",
         read: read_backslash,
-        // Escaped quotes and line ends are what every text in JSON has; those of a secret are searched for.
-        tells: |escape| matches!(escape.get(1), Some(b'u' | b'x' | b'/' | b'\\')),
+        // Every JSON text has escaped quotes and line ends; known secrets are searched for with these.
+        triggers: |escape| matches!(escape.get(1), Some(b'u' | b'x' | b'/' | b'\\')),
     },
     Notation {
         first: b"%",
         read: read_percent,
-        tells: |_| true,
+        triggers: |_| true,
     },
     // Forms write a space as `+`.
     Notation {
@@ -95,43 +94,43 @@ pub(super) const NOTATIONS: [Notation; 6] = [
             Some(b'+') => Some((Character::byte(b' '), 1)),
             _ => read_percent(text),
         },
-        tells: |escape| escape.first() == Some(&b'+'),
+        triggers: |escape| escape.first() == Some(&b'+'),
     },
     Notation {
         first: b"&",
         read: read_entity,
-        tells: |_| true,
+        triggers: |_| true,
     },
     Notation {
         first: b"=",
         read: read_quoted_printable,
-        tells: |_| true,
+        triggers: |_| true,
     },
     // ASCII in UTF-16, of either byte order.
     Notation {
         first: b"\0",
         read: |_| Some((Character::NOTHING, 1)),
-        tells: |_| true,
+        triggers: |_| true,
     },
 ];
 
 impl Notation {
-    /// The parts of a text that have escapes of this notation, each from where it begins to where no secret reaches any
-    /// more, with its escapes read.
+    /// Returns the parts of a text within `reach` of escapes of this notation, decoded: each with its
+    /// offset, its text and its escapes.
     pub(super) fn layers(&self, text: &[u8], reach: usize) -> Vec<(usize, Vec<u8>, Escapes)> {
         let mut layers = Vec::new();
         let mut places = self.places(text).into_iter().peekable();
         while let Some(first) = places.next() {
-            let mut tells = (self.tells)(text.get(first.0..).unwrap_or_default());
+            let mut is_triggered = (self.triggers)(text.get(first.0..).unwrap_or_default());
             let begin = first.0.saturating_sub(reach);
             let mut end = first.0 + first.2 + reach;
             let mut group = vec![first];
             while let Some(next) = places.next_if(|next| next.0 < end + reach) {
-                tells |= (self.tells)(text.get(next.0..).unwrap_or_default());
+                is_triggered |= (self.triggers)(text.get(next.0..).unwrap_or_default());
                 end = next.0 + next.2 + reach;
                 group.push(next);
             }
-            if tells {
+            if is_triggered {
                 let end = end.min(text.len());
                 layers.push(decode(text, begin..end, &group));
             }
@@ -139,7 +138,7 @@ impl Notation {
         layers
     }
 
-    /// Where escapes are, what each stands for and how long it is.
+    /// Finds the escapes: the offset, character and length of each.
     fn places(&self, text: &[u8]) -> Vec<(usize, Character, usize)> {
         let mut places = Vec::new();
         let mut at = 0;
@@ -163,7 +162,7 @@ impl Notation {
     }
 }
 
-/// A part of a text with these escapes read, and where it begins.
+/// Decodes the escapes in a part of a text; returns its offset, its text and its escapes.
 fn decode(
     text: &[u8],
     part: Range<usize>,
@@ -265,7 +264,7 @@ fn read_entity(text: &[u8]) -> Option<(Character, usize)> {
     Some((Character::of(character), length + 2))
 }
 
-/// `=3D`, and the end of a line that goes on.
+/// `=3D`, and a soft line break.
 fn read_quoted_printable(text: &[u8]) -> Option<(Character, usize)> {
     match text {
         [_, b'\r', b'\n', ..] => Some((Character::NOTHING, 3)),
@@ -282,7 +281,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn layers_are_traced_back_to_whole_escapes() {
+    fn layers_trace_back_to_whole_escapes() {
         for (text, decoded) in [
             ("say \\u005aeta\\/\\\"", "say Zeta/\""),
             ("a%5Aeta%2Fb", "aZeta/b"),
@@ -306,7 +305,7 @@ mod tests {
                 for end in start + 1..=bytes.len() {
                     let outer = escapes.outward(&(start..end));
                     assert!(outer.start < outer.end, "{text}");
-                    // Whatever is cut out, no escape is cut in two.
+                    // No escape is cut in two.
                     let is_cut = |at: usize| {
                         escapes
                             .0

@@ -1,26 +1,27 @@
-//! Finds secrets in bytes: by prefix, by shape, by the name of a member, and encoded.
+//! Finds secrets in bytes: by prefix, by shape and by the name of a member.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::kinds::KINDS;
-use super::names::{self, LAST_WORDS, Telling};
+use super::names::{self, LAST_WORDS, SecretWhen};
 use super::shapes::find_shapes;
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// The shortest value without quotes that a telling name makes a secret.
+/// The shortest unquoted value that a telling name makes a secret.
 const LEAST_NAMED: usize = 6;
-/// The longest values that are looked for the end of, without quotes and in quotes.
+/// How far the end of a value is searched for, unquoted and quoted.
 const LONGEST_UNQUOTED: usize = 8 << 10;
 const LONGEST_QUOTED: usize = 32 << 10;
-/// How much is looked at for the ends of all values of a text, as a multiple of its length; then only so much of each.
-/// Stops a text of nothing but telling names, whose values all reach as far.
+/// The bytes searched for the ends of all values of a text, as a multiple of its length; once these
+/// are used up, `LEAST_LOOKED_AT` bytes for each value. Stops a text of nothing but telling names,
+/// whose values all overlap.
 const NAMED_TIMES: usize = 16;
 const LEAST_LOOKED_AT: usize = 256;
-/// The longest name that is looked at.
+/// The longest name that is considered.
 const LONGEST_NAME: usize = 64;
 
-/// The kind of a secret that its name gives away.
+/// The kind of a secret that is recognized by its name.
 pub(super) const NAMED: &str = "named-secret";
 
 /// A secret that was found.
@@ -30,14 +31,14 @@ pub struct Found {
     pub range: Range<usize>,
     /// The kind, for the placeholder and the counts.
     pub kind: Cow<'static, str>,
-    /// The secret itself, if those bytes are an encoding of it.
+    /// The decoded secret, if those bytes are an encoding of it.
     pub secret: Option<Vec<u8>>,
-    /// The placeholder, if it is a known secret.
+    /// The placeholder, if the secret is already known.
     pub placeholder: Option<String>,
 }
 
 impl Found {
-    /// A secret that stands as it is.
+    /// A secret that is not encoded.
     pub(super) fn plain(range: Range<usize>, kind: &'static str) -> Self {
         Self {
             range,
@@ -56,7 +57,7 @@ pub struct Finder {
 }
 
 impl Finder {
-    /// Builds the matchers; `None` if the tables are too large for them.
+    /// Builds the matchers; returns `None` if the tables are too large for them.
     pub fn new() -> Option<Self> {
         let prefixes = AhoCorasick::builder()
             .match_kind(MatchKind::LeftmostFirst)
@@ -73,7 +74,8 @@ impl Finder {
         })
     }
 
-    /// Adds everything that looks like a secret as it stands, in no particular order and possibly overlapping.
+    /// Adds everything that looks like a secret without decoding, in no particular order and possibly
+    /// overlapping.
     pub fn find(&self, bytes: &[u8], found: &mut Vec<Found>) {
         self.find_prefixed(bytes, found);
         find_shapes(bytes, found);
@@ -107,7 +109,7 @@ impl Finder {
         let mut work = bytes.len() * NAMED_TIMES + LONGEST_QUOTED;
         let mut replaced = 0;
         for hit in self.last_words.find_iter(bytes) {
-            // A name within a secret is part of it.
+            // A name inside a secret is part of the secret.
             if hit.start() < replaced {
                 continue;
             }
@@ -125,7 +127,7 @@ impl Finder {
     }
 }
 
-/// Whether a word may begin here: the byte before is not alphanumeric, or ends an escape.
+/// Whether a word may begin at `at`: the byte before it is not alphanumeric, or ends an escape.
 fn begins_word(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or_default();
     match before {
@@ -138,13 +140,12 @@ fn begins_word(bytes: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether the value of a name of which `text` shows all but its end may still go on: where that name
-/// begins.
+/// Returns the start of the first telling name in `text` whose quoted value is not closed yet.
 pub(super) fn open_value(text: &[u8], finder: &Finder) -> Option<usize> {
     finder.last_words.find_iter(text).find_map(|hit| {
         let name = Name::around(text, hit.range())?;
         let value = Value::of(text, &name, usize::MAX)?;
-        (value.is_open && name.telling != Telling::InFields).then_some(name.range.start)
+        (value.is_open && name.secret_when != SecretWhen::InFields).then_some(name.range.start)
     })
 }
 
@@ -153,11 +154,11 @@ pub(super) fn open_value(text: &[u8], finder: &Finder) -> Option<usize> {
 struct Name<'b> {
     range: Range<usize>,
     text: &'b str,
-    telling: Telling,
+    secret_when: SecretWhen,
 }
 
 impl<'b> Name<'b> {
-    /// The whole name that ends with the word at `last`, if it is one that tells.
+    /// Returns the whole name that ends with the word at `last`, if it is a telling one.
     fn around(bytes: &'b [u8], last: Range<usize>) -> Option<Self> {
         let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         if bytes.get(last.end).is_some_and(in_name) {
@@ -171,7 +172,7 @@ impl<'b> Name<'b> {
             .take_while(|byte| in_name(byte))
             .count();
         let mut start = last.start - length;
-        // What an escape in front of the name ends with is none of it.
+        // The letters of an escape in front of the name do not belong to it.
         let found = bytes.get(start..last.end)?;
         let is_hex = |digits: Option<&[u8]>| {
             digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -187,25 +188,26 @@ impl<'b> Name<'b> {
         Some(Self {
             range: start..last.end,
             text,
-            telling: names::judge(text)?,
+            secret_when: names::judge(text)?,
         })
     }
 }
 
-/// What a name has for a value.
+/// The value that follows a name.
 #[derive(Debug)]
 struct Value {
-    /// Its place, without quotes.
+    /// Its bytes, without quotes.
     range: Range<usize>,
     is_quoted: bool,
-    /// Whether `=` stands between the two.
+    /// Whether `=` separates name and value.
     is_assigned: bool,
-    /// Whether its closing quote has not come.
+    /// Whether its closing quote is missing.
     is_open: bool,
 }
 
 impl Value {
-    /// The value behind a name, in JSON, in JSON within a string, or in a form; at most `most` bytes of it.
+    /// Finds the value after a name, in JSON, in JSON within a string, or in a form; at most `most` bytes
+    /// of it.
     fn of(bytes: &[u8], name: &Name<'_>, most: usize) -> Option<Self> {
         let mut at = name.range.end;
         let mut skip = |allowed: &[u8], most: usize| {
@@ -270,33 +272,33 @@ impl Value {
         let before = name.range.start.checked_sub(1);
         let is_parameter = self.is_assigned
             && before.is_some_and(|before| matches!(bytes.get(before), Some(b'?' | b'&')));
-        match name.telling {
-            Telling::InFields if !is_parameter => return false,
-            Telling::InFields | Telling::IfKeyLike => return names::is_key_like(value),
-            Telling::IfHoldsPassword => return names::holds_password(value),
-            Telling::Secret if self.is_quoted => return true,
-            Telling::Secret => {}
+        match name.secret_when {
+            SecretWhen::InFields if !is_parameter => return false,
+            SecretWhen::InFields | SecretWhen::IfKeyLike => return names::is_key_like(value),
+            SecretWhen::IfHoldsPassword => return names::holds_password(value),
+            SecretWhen::Always if self.is_quoted => return true,
+            SecretWhen::Always => {}
         }
         let has_digit = value.iter().any(u8::is_ascii_digit);
         if !self.is_assigned {
-            // `secret: word` may be prose; `secret: 4f9a7c21` in a configuration is none.
+            // `secret: word` may be prose; `secret: 4f9a7c21` in a configuration is not.
             return value.len() >= 8 && has_digit;
         }
-        // `password=input("…")` is part of a program, and so is `api_key=os.environ["…"]`.
+        // `password=input("…")` and `api_key=os.environ["…"]` are program text.
         let is_called =
             value.contains(&b'(') || matches!(bytes.get(self.range.end), Some(b'[' | b'{'));
         value.len() >= LEAST_NAMED && (has_digit || !is_called)
     }
 }
 
-/// The end of a quoted text at `place`: where its closing quote stands, with as many
-/// backslashes in front as the opening one has, and those not escaped themselves.
+/// Finds the end of a quoted text at `place`: its closing quote is preceded by as many backslashes as
+/// the opening one, which are not escaped themselves.
 fn closing_quote(bytes: &[u8], place: Range<usize>, quote: u8, slashes: usize) -> Option<usize> {
     let area = bytes.get(..place.end)?;
     let from = place.start;
     let mut at = from;
     loop {
-        // A text in single quotes ends with the string that it is part of.
+        // A text in single quotes ends, at the latest, with the string around it.
         at += memchr::memchr2(quote, b'"', area.get(at..)?)?;
         let before = area.get(from..at)?.iter().rev();
         let found = before.take_while(|byte| **byte == b'\\').count();
@@ -304,7 +306,7 @@ fn closing_quote(bytes: &[u8], place: Range<usize>, quote: u8, slashes: usize) -
         if found < slashes || !is_own && found == 0 {
             return Some(at - found);
         }
-        // Each level of quoting doubles what is in front of a quote and adds one.
+        // Each level of quoting doubles the backslashes in front of a quote and adds one.
         if is_own && found % (2 * (slashes + 1)) == slashes {
             return Some(at - slashes);
         }
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn find_every_kind_of_the_table_has_a_secret_that_is_found() {
+    fn find_secret_of_every_kind_in_the_table_is_found() {
         for kind in KINDS {
             let rest: String = match kind.alphabet {
                 Alphabet::Hex => "0123456789abcdef".repeat(4),
@@ -361,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn find_named_values_are_found_in_json_forms_and_json_within_strings() {
+    fn find_named_value_in_json_form_or_json_string_is_found() {
         for (text, secret) in [
             (r#"{"password":"hunter22!"}"#, "hunter22!"),
             (r#"{"Api-Key" : "a.b.c.d.e"}"#, "a.b.c.d.e"),
@@ -395,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn find_encoded_secrets_are_found_wherever_their_encoding_begins() {
+    fn find_encoded_secret_is_found_at_any_alignment() {
         use base64ct::{Base64, Encoding};
         let secret = "sk-proj-abcdefghij0123456789ABCDEFGHIJ";
         for before in ["", "a", "ab", "abc", "{\"key\":\""] {
@@ -408,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn find_encoded_secrets_are_found_behind_signs_over_lines_and_twice_encoded() {
+    fn find_encoded_secret_is_found_after_signs_across_lines_and_twice_encoded() {
         use base64ct::{Base64, Encoding};
         let secret = "sk-proj-abcdefghij0123456789ABCDEFGHIJ";
         let encoded = Base64::encode_string(secret.as_bytes());
@@ -444,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn find_quoted_values_are_found_to_their_closing_quote() {
+    fn find_quoted_value_is_found_up_to_its_closing_quote() {
         for value in [
             "my pa55w0rd-longer",
             "correct horse battery staple",
@@ -478,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn find_values_of_telling_names_are_told_from_what_models_and_programs_write() {
+    fn find_named_value_is_distinguished_from_model_output_and_code() {
         let key = "88f438808c578e541b30e1f10d3de732";
         for name in [
             "accessToken",
@@ -510,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn find_shapes_are_found_and_their_likes_are_not() {
+    fn find_shapes_are_found_and_lookalikes_are_not() {
         for secret in [
             "123456789:AAa1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2x",
             "MTAa1B2a1B2a1B2a1B2a1B2x.Gabcde.a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2",

@@ -1,4 +1,4 @@
-//! Secrets in headers, URLs and forms, which the name of a field gives away.
+//! Secrets in headers, URLs and forms, recognized by the name of a field.
 
 use super::Redactor;
 use super::kinds::is_secret_header;
@@ -6,8 +6,7 @@ use super::{known, names};
 use crate::proxy::STAND_IN;
 
 impl Redactor {
-    /// A header's value without secrets; of a header that is secret as a whole, only the scheme
-    /// remains.
+    /// Returns a header's value without secrets; if the whole header is secret, only the scheme remains.
     pub fn redact_header(&self, name: &str, value: &[u8]) -> String {
         let text = String::from_utf8_lossy(value);
         // The stand-in for a key that the client never had is not a secret.
@@ -52,7 +51,7 @@ impl Redactor {
         }
     }
 
-    /// The query of a URL, or a form, without the values of telling parameters.
+    /// Returns the query of a URL, or a form, without the values of telling parameters.
     pub fn redact_query(&self, query: &str) -> String {
         let parts = query.split('&').map(|part| {
             let Some((name, value)) = part.split_once('=') else {
@@ -73,7 +72,7 @@ impl Redactor {
     }
 }
 
-/// The kind of secret that a header's placeholder names.
+/// Returns the kind of secret for a header's placeholder.
 fn header_kind(name: &str) -> String {
     let plain = |byte: char| match byte {
         'a'..='z' | '0'..='9' | '-' => byte,

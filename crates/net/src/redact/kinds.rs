@@ -1,8 +1,8 @@
-//! Known kinds of secrets: a table in which each row has examples that serve as its tests.
+//! Known kinds of secrets, as a table; a test makes an example of each row.
 //!
-//! A secret of this table begins with a text that nothing else begins with and goes on with at
-//! least so many characters of an alphabet. What has another shape (private keys, tokens in three
-//! parts, passwords in addresses) has a matcher in `shapes.rs`; telling names are in `names.rs`.
+//! A secret of this table begins with a distinctive prefix and continues with a minimum number of
+//! characters of an alphabet. Other shapes (private keys, tokens in three parts, passwords in
+//! addresses) have matchers in `shapes.rs`; telling names are in `names.rs`.
 
 /// The characters that may follow a secret's prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Alphabet {
     Base64,
     /// Hex digits of either case.
     Hex,
-    /// What may stand in a URL: letters, digits, `_`, `-`, `.` and `/`.
+    /// The characters of a URL: letters, digits, `_`, `-`, `.` and `/`.
     Address,
 }
 
@@ -136,12 +136,12 @@ pub static KINDS: &[Kind] = &[
     kind("bearer-token", "bearer ", Dotted, 16, true),
 ];
 
-/// Whether a header's value is a secret as a whole.
+/// Whether the whole value of a header is a secret.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
-    // What is left of an allowance of tokens is no token, and not every key opens something. A session of
-    // MCP is continued by its id, also when it is replayed.
-    let is_open = [
+    // The rest of a token allowance is not a token, and not every key opens something. The id of an
+    // MCP session is needed to continue it, also in a replay.
+    let is_public = [
         "mcp-session-id",
         "ratelimit",
         "rate-limit",
@@ -151,13 +151,13 @@ pub fn is_secret_header(name: &str) -> bool {
     ]
     .iter()
     .any(|part| name.contains(part));
-    if is_open {
+    if is_public {
         return false;
     }
     let is_word = name
         .split('-')
         .any(|word| matches!(word, "auth" | "passphrase"));
-    // What a header is called that holds nothing but what gives access.
+    // Names of headers that contain nothing but an access key.
     let is_access = matches!(name.as_str(), "access" | "x-access");
     is_word
         || is_access
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn is_secret_header_whatever_is_called_key_is_one_but_for_those_that_open_nothing() {
+    fn is_secret_header_accepts_keys_except_those_that_open_nothing() {
         for name in [
             "Authorization",
             "Ocp-Apim-Subscription-Key",

@@ -8,18 +8,18 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use base64ct::{Base64, Base64Unpadded, Base64Url, Base64UrlUnpadded, Encoding};
 use runseal_core::formats::model_io::asked::PLACEHOLDER;
 
-use super::names::{Telling, holds_password, judge};
+use super::names::{SecretWhen, holds_password, judge};
 
 /// The shortest value that is searched for everywhere: shorter ones occur by chance.
 const LEAST: usize = 8;
-/// The most values that are remembered, and their bytes. Stops a stream of tokens that would fill memory: a matcher
-/// takes many times as much.
+/// The most values that are remembered, and their bytes. Stops a stream of tokens from filling memory:
+/// a matcher takes many times as much.
 const MOST: usize = 20_000;
 const MOST_BYTES: usize = 256 << 10;
-/// Encodings of longer values are found by decoding alone.
+/// Encodings of longer values are found only by decoding.
 const LONGEST_LISTED: usize = 256;
 
-/// The most values with spaces that are looked for at the end of an unfinished text.
+/// The most values with spaces that are searched for at the end of an unfinished text.
 const MOST_SPACED: usize = 64;
 
 /// Known secrets, and matchers for all their encodings.
@@ -30,9 +30,9 @@ const MOST_SPACED: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct KnownSecrets {
     values: BTreeSet<Vec<u8>>,
-    /// How many bytes they have together.
+    /// The total length of the values.
     bytes: usize,
-    /// Those that do not end at the next space.
+    /// The values that contain whitespace.
     spaced: Vec<Vec<u8>>,
     levels: Vec<Level>,
     /// The length of the longest encoded form.
@@ -98,7 +98,8 @@ impl KnownSecrets {
         self.levels.push(Level::new(forms));
     }
 
-    /// Where the longest beginning of a value with spaces is that `text` ends with; its end if there is none.
+    /// Returns where the longest beginning of a value with spaces starts that `text` ends with; the end of
+    /// the text if there is none.
     pub(super) fn begun_at(&self, text: &[u8]) -> usize {
         let begun = self.spaced.iter().filter_map(|value| {
             let lengths = (1..value.len()).rev();
@@ -108,12 +109,12 @@ impl KnownSecrets {
         text.len() - begun.max().unwrap_or(0)
     }
 
-    /// The length of the longest encoded form.
+    /// Returns the length of the longest encoded form.
     pub(super) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Every occurrence of a known secret: kind, range, placeholder.
+    /// Finds every occurrence of a known secret: kind, range, placeholder.
     pub(super) fn find<'k>(
         &'k self,
         bytes: &'k [u8],
@@ -129,8 +130,8 @@ impl KnownSecrets {
     }
 }
 
-/// The value itself, and its encodings in base64 (at each of three alignments), hex and JSON: what is encoded once is
-/// found without decoding anything, however short it is.
+/// Returns the value and its encodings in base64 (at each of three alignments), hex and JSON. These
+/// are found without decoding, however short they are.
 fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     let shifts = if value.len() <= LONGEST_LISTED {
@@ -182,7 +183,7 @@ pub(super) fn decode_base64(text: &str) -> Option<Vec<u8>> {
         .ok()
 }
 
-/// The values of environment variables with telling names: kind and value.
+/// Returns the kinds and values of environment variables with telling names.
 pub fn known_values_in_environment(
     variables: impl IntoIterator<Item = (String, String)>,
 ) -> Vec<(String, String)> {
@@ -200,7 +201,7 @@ pub fn known_values_in_environment(
         .any(|ending| name.ends_with(ending))
     };
     let is_secret = |name: &str, value: &str| {
-        let is_connection = judge(name) == Some(Telling::IfHoldsPassword);
+        let is_connection = judge(name) == Some(SecretWhen::IfHoldsPassword);
         is_telling(name) || is_connection && holds_password(value.as_bytes())
     };
     variables

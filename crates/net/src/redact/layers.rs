@@ -1,9 +1,9 @@
-//! Searches a text in every layer of its encodings: what it says as it stands, what its base64, hex and
-//! escapes hold, and what those hold in turn.
+//! Searches a text in every layer of its encodings: the text itself, what its base64, hex and escapes
+//! decode to, and what that decodes to in turn.
 //!
-//! Layers are searched breadth first, up to [`DEEPEST`] of them, and what is decoded is bounded by the length of the text,
-//! so that a text made of encodings within encodings takes no longer than any other. What is found in a layer is traced
-//! back to the bytes of the text that hold it.
+//! Layers are searched breadth first, up to [`DEEPEST`] of them. The amount decoded is bounded by the
+//! length of the text, so that encodings within encodings take no longer than any other text. What is
+//! found in a layer is traced back to the bytes of the text that encode it.
 
 use std::collections::VecDeque;
 use std::io::Read;
@@ -15,59 +15,60 @@ use super::encoded::{base64_texts, decode_base64_from, decode_hex, parts, runs};
 use super::escapes::{Escapes, NOTATIONS};
 use super::find::Found;
 
-/// How many encodings lie on top of each other at the most.
+/// The most encodings within one another.
 pub(super) const DEEPEST: usize = 3;
 /// The shortest run of base64, and of hex digits, that is decoded.
 const LEAST_BASE64: usize = 15;
 const LEAST_HEX: usize = 20;
 /// The fewest characters in a row that make a layer worth searching: no secret is shorter.
 const LEAST_TEXT: usize = 8;
-/// A longer text is decoded in blocks of this size, which overlap by as much as a secret may take.
+/// A longer text is decoded in blocks of this size, which overlap by the most that a secret may take.
 const BLOCK: usize = 1 << 20;
 const OVERLAP: usize = 128 << 10;
-/// What is decoded of a block, in all layers together: so many times its length, and some more.
+/// The most bytes decoded from a block, in all layers together: a multiple of its length, plus a
+/// constant.
 const DECODED_TIMES: usize = 12;
 const DECODED_MORE: usize = 64 << 10;
-/// The most that is decompressed of what an encoding holds.
+/// The most bytes that are decompressed from one encoded text.
 const INFLATED: u64 = 1 << 20;
 
-/// What a layer counts in addition to its bytes.
+/// What a layer costs in addition to its bytes.
 const LAYER: usize = 64;
 
 /// Looks for secrets in one layer.
 pub(super) type Look<'l> = &'l dyn Fn(&[u8], &mut Vec<Found>);
 
-/// A decoded text, and how it came about.
+/// A decoded text, and how it was decoded.
 struct Layer {
     bytes: Vec<u8>,
     trace: Rc<Trace>,
 }
 
-/// Where a layer was found. Layers share what leads out of the one around them.
+/// Where a layer was found. Layers share the trace of the layer around them.
 struct Trace {
     step: Step,
     around: Option<Rc<Trace>>,
-    /// How many encodings were taken off.
+    /// How many encodings were removed.
     depth: usize,
 }
 
 /// How the bytes of a layer relate to those of the layer around it.
 enum Step {
-    /// From this letter of these lines of base64 on.
+    /// These lines of base64, from letter `start` on.
     Base64 {
         lines: Rc<[Range<usize>]>,
         start: usize,
     },
-    /// Pairs of hex digits from here on.
+    /// Pairs of hex digits from this offset on.
     Hex(usize),
-    /// The text from `base` on, with its escapes read.
+    /// The text from `base` on, with its escapes decoded.
     Escapes { base: usize, escapes: Escapes },
-    /// Any byte depends on all of these.
+    /// Every byte depends on this whole range.
     Whole(Range<usize>),
 }
 
 impl Step {
-    /// The bytes around `range` in the layer around this one.
+    /// Returns the bytes that encode `range` in the layer around this one.
     fn outward(&self, range: &Range<usize>) -> Range<usize> {
         match self {
             Self::Base64 { lines, start } => {
@@ -85,8 +86,8 @@ impl Step {
     }
 }
 
-/// Where the letter with this number is in the lines of a text; as an end, behind the letter before it and the padding
-/// that follows.
+/// Returns the offset of letter `number` in the lines of a text. With `is_end`, the offset after the
+/// letter before it.
 fn letter_place(lines: &[Range<usize>], number: usize, is_end: bool) -> usize {
     let mut left = number;
     for (at, line) in lines.iter().enumerate() {
@@ -99,8 +100,8 @@ fn letter_place(lines: &[Range<usize>], number: usize, is_end: bool) -> usize {
     0
 }
 
-/// Everything that `look` finds in any layer of `bytes`, with its place in them. `reach` is how far a secret may
-/// extend from an escape within it.
+/// Returns everything that `look` finds in any layer of `bytes`, with its range in `bytes`. `reach` is
+/// how far a secret may extend from an escape within it.
 pub(super) fn search(bytes: &[u8], reach: usize, look: Look<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     look(bytes, &mut found);
@@ -149,7 +150,7 @@ fn search_block(block: &[u8], reach: usize, look: Look<'_>) -> Vec<Found> {
     found
 }
 
-/// Adds the layers that `bytes` hold, as far as the budget goes.
+/// Adds the layers that `bytes` encode, as far as the budget goes.
 fn decode(
     bytes: &[u8],
     around: Option<&Rc<Trace>>,
@@ -194,7 +195,7 @@ fn decode(
             lines: Rc::clone(&lines),
             start,
         };
-        // What is in front of the encoded text may have any length.
+        // Letters of any number may precede the encoded text.
         for start in 0..4 {
             let decoded = decode_base64_from(bytes, &lines, start, usize::MAX);
             let inflated = inflate(&decoded).unwrap_or_default();
@@ -204,7 +205,7 @@ fn decode(
                 return;
             }
         }
-        // What begins behind a sign begins a word, whatever the letters in front of it hold.
+        // A new encoded text may begin after any sign.
         for (start, most) in parts(bytes, &lines) {
             let decoded = decode_base64_from(bytes, &lines, start, most);
             if !add(&mut || step(start), decoded) {
@@ -225,7 +226,8 @@ fn decode(
     }
 }
 
-/// Whether some of the bytes may be a text, in ASCII or UTF-16. Most of what is decoded at the wrong place is none.
+/// Whether some of the bytes may be text, in ASCII or UTF-16. Most of what is decoded at the wrong
+/// offset is not.
 fn has_text(bytes: &[u8]) -> bool {
     let mut length = 0;
     bytes.iter().any(|byte| {
@@ -238,7 +240,7 @@ fn has_text(bytes: &[u8]) -> bool {
     })
 }
 
-/// What compressed bytes hold, as far as they go; `None` if they are none.
+/// Decompresses as much of `bytes` as possible; returns `None` if they are not compressed.
 fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let coding = match bytes {
         [0x1f, 0x8b, 8, ..] => Coding::Gzip,
@@ -246,7 +248,7 @@ fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
         _ => return None,
     };
     let mut inflated = Vec::new();
-    // What is cut off has still brought what came before.
+    // The bytes before an error are still searched.
     let _ = coding
         .reader(bytes)?
         .take(INFLATED)

@@ -1,15 +1,15 @@
 //! Keeps secrets off the disk: they are replaced by placeholders before the first write.
 //!
 //! A placeholder is `[redacted:KIND:HEX]`, where HEX is the beginning of an HMAC of the secret. Its
-//! key is generated for one recording and stored nowhere: the same secret has the same placeholder
-//! throughout a recording, but nobody can test guesses against it afterwards. Matching considers
+//! key is generated for one recording and never stored: a secret has the same placeholder
+//! throughout a recording, but guesses cannot be tested against it afterwards. Matching considers
 //! only the kind, so that a replay with another key finds its recording.
 //!
-//! Two sorts of secrets are found: those of a known look (`kinds.rs`, `find.rs`, and the patterns of
-//! a redaction file), and known values, which are learned from headers, from the environment and
-//! from whatever was found before. Both are searched for in every layer of a text (`layers.rs`): what its base64,
-//! hex and escapes hold, and what that holds in turn. [`Window`] does this on a stream whose pieces may end within a
-//! secret.
+//! Two sorts of secrets are found: those that look like one (`kinds.rs`, `find.rs`, and the patterns
+//! of a redaction file), and known values, which are learned from headers, from the environment and
+//! from whatever was found before. Both are searched for in every layer of a text (`layers.rs`): in
+//! its base64, hex and escapes, and in what those decode to. [`Window`] does this on a stream whose
+//! pieces may end within a secret.
 
 mod compressed;
 mod deltas;
@@ -46,17 +46,17 @@ pub use window::{BodyKind, Released, Window};
 use find::{Finder, Found};
 use known::KnownSecrets;
 
-/// The hex digits of the HMAC in a placeholder.
+/// The number of hex digits of the HMAC in a placeholder.
 const DIGITS: usize = 16;
 /// The most bytes of a file that are searched at once.
 const SCANNED: u64 = 1 << 20;
-/// How far from an escape a secret with that escape may extend, at least and at most.
+/// Bounds on how far a secret may extend from an escape within it.
 const LEAST_REACH: usize = 512;
 const MOST_REACH: usize = 16 << 10;
-/// How often a text within a text is read out of its escapes.
+/// How often the escapes of a quoted secret are decoded again.
 const DEEPEST_QUOTES: usize = 3;
 
-/// Replaces secrets, and keeps track of known values and of how many were replaced.
+/// Replaces secrets, learns their values and counts them.
 #[derive(Debug)]
 pub struct Redactor {
     key: [u8; 32],
@@ -72,7 +72,7 @@ struct State {
 }
 
 impl Redactor {
-    /// A redactor with its own key; `None` if the system provides no random bytes.
+    /// Creates a redactor with a new key; returns `None` if the system provides no random bytes.
     pub fn new(rules: RedactionRules) -> Option<Self> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).ok()?;
@@ -88,7 +88,7 @@ impl Redactor {
         })
     }
 
-    /// The placeholder of a secret.
+    /// Returns the placeholder of a secret.
     pub fn placeholder(&self, kind: &str, secret: &[u8]) -> String {
         let code = Hmac::<Sha256>::new_from_slice(&self.key)
             .map(|mut mac| {
@@ -111,23 +111,22 @@ impl Redactor {
         state.known.learn(kind, value, &placeholder);
     }
 
-    /// How many secrets of each kind were replaced.
+    /// Returns how many secrets of each kind were replaced.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         self.lock().counts.clone()
     }
 
-    /// The first known secret in `bytes`, in any of its encodings: its kind and offset. Unlike
-    /// [`Redactor::redact`] this searches only for known values, so that it can find what that
-    /// missed.
+    /// Finds the first known secret in `bytes`, in any encoding; returns its kind and offset. Unlike
+    /// [`Redactor::redact`] this searches only for known values, to find what that missed.
     pub fn find_known(&self, bytes: &[u8]) -> Option<(String, usize)> {
         let found = self.find_layered(bytes, false).into_iter();
         let first = found.min_by_key(|found| found.range.start)?;
         Some((first.kind.into_owned(), first.range.start))
     }
 
-    /// The same for all of `input`, of which only a part is in memory at a time.
+    /// Like [`Redactor::find_known`], for an input that is read in parts.
     pub fn find_known_in(&self, mut input: impl Read) -> io::Result<Option<(String, usize)>> {
-        // A secret takes up to six times its length where every character of it is escaped.
+        // A secret takes up to six times its length if every character is escaped.
         let overlap = self.lock().known.longest().saturating_mul(6);
         let (mut held, mut base) = (Vec::new(), 0);
         loop {
@@ -145,8 +144,8 @@ impl Redactor {
         }
     }
 
-    /// Where a known secret that has spaces in it may have begun, which a text does not show to its end; the end of
-    /// the text if none has.
+    /// Returns where a known secret with spaces may begin that continues after `text`; the end of the
+    /// text if there is none.
     fn begun_at(&self, text: &[u8]) -> usize {
         self.lock().known.begun_at(text)
     }
@@ -155,7 +154,7 @@ impl Redactor {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every known secret in any layer of `bytes`, and with `by_look` whatever looks like one.
+    /// Finds every known secret in any layer of `bytes` and, with `by_look`, whatever looks like one.
     fn find_layered(&self, bytes: &[u8], by_look: bool) -> Vec<Found> {
         let state = self.lock();
         let reach = state.known.longest().clamp(LEAST_REACH, MOST_REACH);
@@ -174,7 +173,7 @@ impl Redactor {
         })
     }
 
-    /// Every secret in `bytes` with its replacement, in order and without overlap.
+    /// Finds every secret in `bytes` with its replacement, in order and without overlap.
     fn find(&self, bytes: &[u8]) -> Vec<Edit> {
         let mut edits: Vec<Edit> = Vec::new();
         for (kind, range) in self.rules.find(bytes) {
@@ -207,8 +206,8 @@ impl Redactor {
         let placeholders = find_placeholders(bytes);
         edits.retain(|edit| {
             let range = &edit.range;
-            // A value that only contains one has more in it.
-            let is_spared = |place: &Range<usize>| {
+            // A secret that is larger than a placeholder inside it is still replaced.
+            let is_covered = |place: &Range<usize>| {
                 let touches = range.start < place.end && place.start < range.end;
                 let is_more =
                     range.start <= place.start && place.end <= range.end && range != place;
@@ -217,13 +216,13 @@ impl Redactor {
             let first = placeholders.partition_point(|place| place.end <= range.start);
             let near = placeholders.get(first..).unwrap_or_default().iter();
             let mut near = near.take_while(|place| place.start < range.end);
-            !near.any(is_spared)
+            !near.any(is_covered)
         });
         merge(edits)
     }
 
-    /// Whether several complete events or lines, searched together, contain no secret. The user's
-    /// own patterns may depend on their boundaries, so with those this is never claimed.
+    /// Whether several complete events or lines, searched together, contain no secret. Always false
+    /// if the user has own patterns, which may depend on their boundaries.
     fn finds_nothing(&self, bytes: &[u8]) -> bool {
         self.rules.is_empty() && self.find(bytes).is_empty()
     }
@@ -233,14 +232,14 @@ impl Redactor {
         *self.lock().counts.entry(kind.to_owned()).or_default() += 1;
     }
 
-    /// The edits for `bytes`; counts the secrets that they replace and learns their values.
+    /// Returns the edits for `bytes`; counts the secrets that they replace and learns their values.
     fn take_edits(&self, bytes: &[u8]) -> Vec<Edit> {
         let edits = self.find(bytes);
         self.account_for(&edits);
         edits
     }
 
-    /// Counts the secrets that are replaced and learns their values.
+    /// Counts the secrets that the edits replace and learns their values.
     fn account_for(&self, edits: &[Edit]) {
         for edit in edits {
             self.count(&edit.kind);
@@ -268,12 +267,12 @@ impl Redactor {
         }
     }
 
-    /// `bytes` without secrets.
+    /// Returns `bytes` without secrets.
     pub fn redact<'b>(&self, bytes: &'b [u8]) -> Cow<'b, [u8]> {
         apply(bytes, &self.take_edits(bytes))
     }
 
-    /// A text without secrets.
+    /// Returns a text without secrets.
     pub fn redact_text<'b>(&self, text: &'b str) -> Cow<'b, str> {
         match self.redact(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
@@ -281,8 +280,8 @@ impl Redactor {
         }
     }
 
-    /// A body without secrets. JSON, also one document a line, is looked at once more with its escapes
-    /// read: what is only then a secret makes the body be written anew.
+    /// Returns a body without secrets. JSON, also one document per line, is searched again with its
+    /// escapes decoded; if that finds a secret, the JSON is written again.
     pub fn redact_body<'b>(&self, body: &'b [u8]) -> Cow<'b, [u8]> {
         let redacted = self.redact(body);
         if !has_escapes(&redacted) {
@@ -297,8 +296,8 @@ impl Redactor {
         }
     }
 
-    /// A request's body without secrets, as it is recorded and matched: what is compressed is read, so
-    /// that people can too, and other compressed bytes of the same find it.
+    /// Returns a request's body without secrets, as it is recorded and matched. A compressed body is
+    /// decompressed, so that people can read it and other compressed bytes of the same body match it.
     pub fn redact_request<'b>(
         &self,
         coding: &str,
@@ -356,8 +355,8 @@ impl Redactor {
         }
     }
 
-    /// Replaces the text of a member whose name says that it is a secret; whether it was one. Where
-    /// the name was written with escapes, nothing else has seen it.
+    /// Replaces the text of a member whose name says that it is a secret; returns whether it did. Only
+    /// this sees names that were written with escapes.
     fn redact_named(&self, name: &JsonString, member: &mut Value) -> bool {
         let (Some(name), Value::String(string)) = (name.as_str(), &*member) else {
             return false;
@@ -366,10 +365,10 @@ impl Redactor {
             return false;
         };
         let is_secret = match names::judge(name) {
-            Some(names::Telling::Secret) => !text.is_empty(),
-            Some(names::Telling::IfKeyLike) => names::is_key_like(text.as_bytes()),
-            Some(names::Telling::IfHoldsPassword) => names::holds_password(text.as_bytes()),
-            Some(names::Telling::InFields) | None => false,
+            Some(names::SecretWhen::Always) => !text.is_empty(),
+            Some(names::SecretWhen::IfKeyLike) => names::is_key_like(text.as_bytes()),
+            Some(names::SecretWhen::IfHoldsPassword) => names::holds_password(text.as_bytes()),
+            Some(names::SecretWhen::InFields) | None => false,
         };
         let is_placeholder = find_placeholders(text.as_bytes()).first() == Some(&(0..text.len()));
         if !is_secret || is_placeholder || names::is_reference(name, text.as_bytes()) {
@@ -383,7 +382,7 @@ impl Redactor {
     }
 }
 
-/// `bytes` with what the edits put in place.
+/// Returns `bytes` with the edits applied.
 fn apply<'b>(bytes: &'b [u8], edits: &[Edit]) -> Cow<'b, [u8]> {
     if edits.is_empty() {
         return Cow::Borrowed(bytes);
@@ -404,13 +403,13 @@ fn apply<'b>(bytes: &'b [u8], edits: &[Edit]) -> Cow<'b, [u8]> {
 struct Edit {
     range: Range<usize>,
     kind: String,
-    /// The secret, as it is without its encoding.
+    /// The decoded secret.
     secret: Vec<u8>,
     placeholder: String,
     is_new: bool,
 }
 
-/// The ranges of placeholders, which are not secrets themselves. Only exact ones count.
+/// Finds the ranges of placeholders, which are not secrets. Only exact ones count.
 fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -435,9 +434,9 @@ fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
     found
 }
 
-/// Sorts edits and merges overlapping ones; the first one's placeholder stands for all of them.
+/// Sorts edits and merges overlapping ones, which keep the first one's placeholder.
 fn merge(mut edits: Vec<Edit>) -> Vec<Edit> {
-    // Of equal positions, known values first: their placeholder does not depend on the encoding.
+    // At equal positions, known values first: their placeholder does not depend on the encoding.
     edits.sort_by_key(|edit| (edit.range.start, edit.is_new));
     let mut merged: Vec<Edit> = Vec::with_capacity(edits.len());
     for edit in edits {
@@ -469,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn redact_again_changes_nothing_and_what_only_looks_like_a_placeholder_hides_nothing() {
+    fn redact_twice_changes_nothing_and_forged_placeholder_hides_nothing() {
         let redactor = redactor();
         let header = redactor.redact_header("Authorization", format!("Bearer {SECRET}").as_bytes());
         assert!(
@@ -492,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn redact_known_value_has_one_placeholder_in_every_form() {
+    fn redact_known_value_has_same_placeholder_in_every_form() {
         let redactor = redactor();
         redactor.learn("mine", b"opaque value/of+mine");
         let plain = redactor
@@ -519,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn redact_search_of_a_file_finds_what_lies_across_the_parts_it_is_read_in() {
+    fn find_known_in_finds_secret_across_parts() {
         let redactor = redactor();
         redactor.learn("mine", b"opaque value/of+mine");
         let scanned = usize::try_from(SCANNED).unwrap();
@@ -541,17 +540,20 @@ mod tests {
         }
     }
 
-    /// A secret that looks like nothing, with signs that encodings treat differently.
+    /// A secret of no known look, with signs that encodings treat differently.
     const OPAQUE: &str = "Zq8t/Lm2\"Xr5 wYb9nKc4d";
 
-    /// Encodings of a text, each by its name.
+    /// Encodings of a text, with their names.
     fn encodings(text: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         use base64ct::{Base64, Base64UrlUnpadded, Encoding};
         let percent = |kept: &[u8]| -> Vec<u8> {
             let plain = |byte: &u8| byte.is_ascii_alphanumeric() || kept.contains(byte);
-            let encoded = text.iter().map(|byte| match plain(byte) {
-                true => char::from(*byte).to_string(),
-                false => format!("%{byte:02X}"),
+            let encoded = text.iter().map(|byte| {
+                if plain(byte) {
+                    char::from(*byte).to_string()
+                } else {
+                    format!("%{byte:02X}")
+                }
             });
             encoded.collect::<String>().into_bytes()
         };
@@ -599,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn redact_known_value_is_found_in_any_two_encodings_and_deeper() {
+    fn redact_known_value_in_two_or_more_encodings_is_found() {
         let redactor = redactor();
         redactor.learn("mine", OPAQUE.as_bytes());
         let placeholder = redactor.placeholder("mine", OPAQUE.as_bytes());
@@ -616,7 +618,7 @@ mod tests {
                     redacted.starts_with("see ") && redacted.ends_with(" end"),
                     "{redacted}"
                 );
-                // Nothing that is left of it says what it was.
+                // Nothing of the secret remains.
                 assert!(
                     redactor.find_known(redacted.as_bytes()).is_none(),
                     "{redacted}"
@@ -635,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn redact_known_value_in_compressed_bytes_that_are_encoded_is_found() {
+    fn redact_known_value_in_encoded_compressed_bytes_is_found() {
         use base64ct::{Base64, Encoding};
         use std::io::Write as _;
         let redactor = redactor();
@@ -675,7 +677,7 @@ mod tests {
             let most = 13 * text.len() + (64 << 10);
             assert!(looked.get() <= most, "{} of {}", looked.get(), text.len());
         }
-        // Names that all have the same value: what is looked at is counted there too.
+        // Names whose values overlap: the bytes searched there are bounded too.
         let names = repeated("secret:");
         assert!(matches!(redactor().redact(&names), Cow::Borrowed(_)));
         let assigned = repeated("password=");

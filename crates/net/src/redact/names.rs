@@ -1,22 +1,19 @@
-//! Names that give a secret away: of members, parameters, headers and variables.
+//! SecretWhen names: members, parameters, headers and variables whose value is probably a secret.
 //!
-//! A name is compared word by word, whatever its spelling: `access_token`, `Access-Token` and
-//! `accessToken` are the same. One list serves all of them; where a word alone says too little,
-//! what the value looks like decides, or where it stands.
+//! Names are compared word by word, whatever their spelling: `access_token`, `Access-Token` and
+//! `accessToken` are the same. One list serves all of them. If the name alone is not enough, the look
+//! or the place of the value decides.
 
-/// How sure a name makes that its value is a secret.
+/// When the value of a telling name is a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Telling {
-    /// Its value is a secret, whatever it looks like.
-    Secret,
-    /// Its value is a secret where it looks like a key: `token` is also what a model calls the
-    /// pieces of its text.
+pub(super) enum SecretWhen {
+    /// Whatever it looks like.
+    Always,
+    /// If it looks like a key: `token` is also what models call the pieces of a text.
     IfKeyLike,
-    /// Its value is a secret in a header or as a parameter of an address: a member called `key`
-    /// or `signature` mostly holds something else.
+    /// In a header or a URL parameter: a member called `key` or `signature` is mostly something else.
     InFields,
-    /// Its value is a secret where it holds a password or key: what a program connects with often has
-    /// one in it, and often none.
+    /// If it contains a password or key: a connection string may or may not.
     IfHoldsPassword,
 }
 
@@ -45,7 +42,7 @@ pub(super) const LAST_WORDS: [&str; 21] = [
     "token",
 ];
 
-/// What makes a key secret, as the word in front of it.
+/// Words that make a `key` secret when they precede it.
 const SECRET_KEYS: [&str; 16] = [
     "access",
     "account",
@@ -65,14 +62,14 @@ const SECRET_KEYS: [&str; 16] = [
     "webhook",
 ];
 
-/// What makes a token secret, as the word in front of it.
+/// Words that make a `token` secret when they precede it.
 const SECRET_TOKENS: [&str; 20] = [
     "access", "api", "app", "auth", "bearer", "bot", "client", "csrf", "deploy", "gh", "github",
     "gitlab", "hf", "id", "oauth", "personal", "refresh", "secret", "security", "session",
 ];
 
-/// What makes a token no secret: places in a list, steps of some work, signs of a model's language.
-const OPEN_TOKENS: [&str; 13] = [
+/// Words that make a `token` public when they precede it: cursors, progress, a model's special tokens.
+const PUBLIC_TOKENS: [&str; 13] = [
     "bos",
     "continuation",
     "cursor",
@@ -91,17 +88,17 @@ const OPEN_TOKENS: [&str; 13] = [
 /// The shortest value that looks like a key.
 const LEAST_KEY: usize = 16;
 
-/// What a name says about its value; none where it says nothing.
-pub(super) fn judge(name: &str) -> Option<Telling> {
+/// Judges a name; returns `None` if it is not a telling one.
+pub(super) fn judge(name: &str) -> Option<SecretWhen> {
     let words = split_words(name);
     let (last, before) = words.split_last()?;
     let before = before.last().map(String::as_str);
-    // Written without a border: `PGPASSWORD`, `apikey`.
+    // Written as one word: `PGPASSWORD`, `apikey`.
     if ["password", "passwd", "passphrase"]
         .iter()
         .any(|ending| last.ends_with(ending))
     {
-        return Some(Telling::Secret);
+        return Some(SecretWhen::Always);
     }
     let glued = |ending: &str, words: &[&str]| {
         let front = last.strip_suffix(ending);
@@ -112,30 +109,32 @@ pub(super) fn judge(name: &str) -> Option<Telling> {
         })
     };
     if last.ends_with("connectionstring") {
-        return Some(Telling::IfHoldsPassword);
+        return Some(SecretWhen::IfHoldsPassword);
     }
-    // `JSESSIONID`, `PHPSESSID`. Who has a session's id is its owner to the server, but members of that
-    // name mostly number conversations.
+    // `JSESSIONID`, `PHPSESSID`. A session's id gives access to it, but members of that name mostly
+    // number conversations.
     if last.ends_with("sessionid") || last.ends_with("sessid") {
-        return Some(Telling::InFields);
+        return Some(SecretWhen::InFields);
     }
     match (last.as_str(), before) {
-        ("string", Some("connection")) => Some(Telling::IfHoldsPassword),
-        ("id", Some("session")) => Some(Telling::InFields),
-        ("secret" | "clientsecret" | "pwd" | "authorization", _) => Some(Telling::Secret),
-        ("key", Some(word)) if SECRET_KEYS.contains(&word) => Some(Telling::Secret),
-        ("token", Some(word)) if SECRET_TOKENS.contains(&word) => Some(Telling::Secret),
-        ("token", Some(word)) if OPEN_TOKENS.contains(&word) => None,
-        ("token", _) => Some(Telling::IfKeyLike),
+        ("string", Some("connection")) => Some(SecretWhen::IfHoldsPassword),
+        ("id", Some("session")) => Some(SecretWhen::InFields),
+        ("secret" | "clientsecret" | "pwd" | "authorization", _) => Some(SecretWhen::Always),
+        ("key", Some(word)) if SECRET_KEYS.contains(&word) => Some(SecretWhen::Always),
+        ("token", Some(word)) if SECRET_TOKENS.contains(&word) => Some(SecretWhen::Always),
+        ("token", Some(word)) if PUBLIC_TOKENS.contains(&word) => None,
+        ("token", _) => Some(SecretWhen::IfKeyLike),
         ("key" | "sig" | "signature" | "credential" | "credentials" | "auth" | "assertion", _) => {
-            Some(Telling::InFields)
+            Some(SecretWhen::InFields)
         }
-        _ if glued("key", &SECRET_KEYS) || glued("token", &SECRET_TOKENS) => Some(Telling::Secret),
+        _ if glued("key", &SECRET_KEYS) || glued("token", &SECRET_TOKENS) => {
+            Some(SecretWhen::Always)
+        }
         _ => None,
     }
 }
 
-/// The words of a name in lower case: separated by signs, or by a capital letter.
+/// Splits a name into lower-case words at signs and capital letters.
 pub(super) fn split_words(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let mut words = vec![String::new()];
@@ -148,13 +147,10 @@ pub(super) fn split_words(name: &str) -> Vec<String> {
         if letter.is_ascii_uppercase() && (follows_lower || ends_capitals) {
             words.push(String::new());
         }
-        match letter.is_ascii_alphanumeric() {
-            true => {
-                if let Some(word) = words.last_mut() {
-                    word.push(letter.to_ascii_lowercase());
-                }
-            }
-            false => words.push(String::new()),
+        if !letter.is_ascii_alphanumeric() {
+            words.push(String::new());
+        } else if let Some(word) = words.last_mut() {
+            word.push(letter.to_ascii_lowercase());
         }
     }
     words.retain(|word| !word.is_empty());
@@ -163,7 +159,7 @@ pub(super) fn split_words(name: &str) -> Vec<String> {
 
 /// Whether a parameter's value is a secret.
 pub(super) fn is_secret_parameter(name: &str) -> bool {
-    // What a sign-in hands back is called `code`; members of that name hold errors.
+    // `code` is what a sign-in returns; members of that name contain errors.
     name.eq_ignore_ascii_case("code") || judge(name).is_some()
 }
 
@@ -174,8 +170,8 @@ pub(super) fn is_key_like(value: &[u8]) -> bool {
         && value.iter().any(u8::is_ascii_digit)
 }
 
-/// Whether what a program connects with has a password or key in it: `Server=…;Password=…`, `host=…
-/// password=…`, or `scheme://user:password@host`.
+/// Whether a connection string contains a password or key: `Server=…;Password=…`,
+/// `host=… password=…`, or `scheme://user:password@host`.
 pub(super) fn holds_password(value: &[u8]) -> bool {
     let text = String::from_utf8_lossy(value);
     let mut parts = text.split([';', '&', '?', ' ']);
@@ -195,8 +191,7 @@ pub(super) fn holds_password(value: &[u8]) -> bool {
     parts.any(is_secret_part) || has_address().unwrap_or(false)
 }
 
-/// Whether a value stands for one that is elsewhere: a variable, or a working directory by the
-/// name that shells give it.
+/// Whether a value is not the secret itself: the name of a variable, or a working directory (`PWD`).
 pub(super) fn is_reference(name: &str, value: &[u8]) -> bool {
     let is_variable = value.strip_prefix(b"$").is_some_and(|rest| {
         let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"_{}".contains(byte);
@@ -207,8 +202,8 @@ pub(super) fn is_reference(name: &str, value: &[u8]) -> bool {
     is_variable || is_path && name.to_ascii_lowercase().ends_with("pwd")
 }
 
-/// Whether a value is words of a language. In its own place it is replaced all the same; looked for
-/// everywhere it would be found in texts that say the same by chance.
+/// Whether a value is ordinary words. It is replaced where it was found, but not learned: other texts
+/// may contain the same words by chance.
 pub(super) fn is_prose(value: &[u8]) -> bool {
     value.iter().enumerate().all(|(at, byte)| match at {
         0 => byte.is_ascii_alphabetic(),
@@ -221,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn judge_every_spelling_of_a_telling_name_is_told() {
+    fn judge_recognizes_every_spelling_of_telling_names() {
         for name in [
             "password",
             "db_password",
@@ -255,10 +250,10 @@ mod tests {
             "accesstoken",
             "x_amz_security_token",
         ] {
-            assert_eq!(judge(name), Some(Telling::Secret), "{name}");
+            assert_eq!(judge(name), Some(SecretWhen::Always), "{name}");
         }
         for name in ["token", "device_token", "sample_token"] {
-            assert_eq!(judge(name), Some(Telling::IfKeyLike), "{name}");
+            assert_eq!(judge(name), Some(SecretWhen::IfKeyLike), "{name}");
         }
         for name in [
             "key",
@@ -272,7 +267,7 @@ mod tests {
             "JSESSIONID",
             "PHPSESSID",
         ] {
-            assert_eq!(judge(name), Some(Telling::InFields), "{name}");
+            assert_eq!(judge(name), Some(SecretWhen::InFields), "{name}");
         }
         for name in [
             "connectionString",
@@ -281,12 +276,12 @@ mod tests {
             "DB-Connection-String",
             "dbconnectionstring",
         ] {
-            assert_eq!(judge(name), Some(Telling::IfHoldsPassword), "{name}");
+            assert_eq!(judge(name), Some(SecretWhen::IfHoldsPassword), "{name}");
         }
     }
 
     #[test]
-    fn judge_what_counts_tokens_or_names_something_else_is_not_told() {
+    fn judge_ignores_token_counts_and_unrelated_names() {
         for name in [
             "max_tokens",
             "prompt_tokens",
@@ -320,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_password_is_told_by_names_and_addresses_within() {
+    fn holds_password_recognizes_names_and_addresses_within() {
         for value in [
             "Server=db;Database=x;User Id=sa;Password=abc;",
             "Server=db;pwd=abc",
@@ -346,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn is_key_like_pieces_of_a_models_text_are_not() {
+    fn is_key_like_rejects_pieces_of_model_text() {
         assert!(is_key_like(b"88f438808c578e541b30e1f10d3de732"));
         for piece in [
             "Hello",

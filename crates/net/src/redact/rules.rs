@@ -47,9 +47,9 @@ impl RedactionRules {
                 return Err(fault(reason));
             }
             let regex = Regex::new(pattern.trim())
-                .map_err(|error| fault(format!("no regular expression: {error}")))?;
+                .map_err(|error| fault(format!("not a regular expression: {error}")))?;
             if regex.is_match(b"") {
-                return Err(fault(format!("`{name}` matches nothing at all")));
+                return Err(fault(format!("`{name}` matches the empty text")));
             }
             rules.push((name.to_owned(), regex));
         }
@@ -61,7 +61,7 @@ impl RedactionRules {
         self.rules.is_empty()
     }
 
-    /// Every match: the rule's name and the range of the secret.
+    /// Finds every match: the rule's name and the range of the secret.
     pub(super) fn find<'r>(
         &'r self,
         bytes: &'r [u8],

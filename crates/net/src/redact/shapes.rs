@@ -1,11 +1,11 @@
-//! Secrets that no prefix gives away, but their shape.
+//! Secrets that are recognized by their shape rather than a prefix.
 
 use super::find::{Found, position};
 use super::kinds::Alphabet;
 
-/// The longest private key that is looked for the end of.
+/// How far the end of a private key is searched for.
 const LONGEST_PRIVATE_KEY: usize = 32 << 10;
-/// The longest part of an address that is looked at for a password.
+/// How much of an address is searched for a password.
 const LONGEST_ADDRESS: usize = 512;
 
 /// Adds whatever has the shape of a secret.
@@ -18,13 +18,13 @@ pub(super) fn find_shapes(bytes: &[u8], found: &mut Vec<Found>) {
     find_discord_tokens(bytes, found);
 }
 
-/// How many bytes from `at` on are in the alphabet.
+/// Counts the bytes from `at` on that are in the alphabet.
 fn run_length(bytes: &[u8], at: usize, alphabet: Alphabet) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     rest.iter().take_while(|byte| alphabet.has(**byte)).count()
 }
 
-/// How many bytes before `at` are in the alphabet, counted up to `most`.
+/// Counts the bytes before `at` that are in the alphabet, up to `most`.
 fn run_length_before(bytes: &[u8], at: usize, alphabet: Alphabet, most: usize) -> usize {
     let before = bytes.get(..at).unwrap_or_default();
     before
@@ -35,7 +35,7 @@ fn run_length_before(bytes: &[u8], at: usize, alphabet: Alphabet, most: usize) -
         .count()
 }
 
-/// Tokens of three parts, each base64 of JSON or of a signature.
+/// Finds tokens of three parts, each base64 of JSON or of a signature.
 fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"eyJ", from) {
@@ -52,7 +52,7 @@ fn find_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// Private keys in armour, whole; one without an end reaches as far as keys do.
+/// Finds whole PEM private keys; one without an end is taken to be `LONGEST_PRIVATE_KEY` long.
 fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"-----BEGIN ", from) {
@@ -72,8 +72,8 @@ fn find_private_keys(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// `scheme://user:password@host`: the password, which may have `/` and `@` in it as nobody should
-/// write them but many do.
+/// Finds the password in `scheme://user:password@host`. It may contain an unescaped `/` or `@`,
+/// which is wrong but common.
 fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"://", from) {
@@ -93,7 +93,7 @@ fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
         let behind = authority.get(colon + 1..).unwrap_or_default();
         let end = match authority.iter().rposition(|byte| *byte == b'@') {
             Some(end) => Some(end),
-            // Digits are a port, and what follows is a path.
+            // Digits are a port, and a path follows.
             None if behind.iter().all(u8::is_ascii_digit) => None,
             None => address.iter().rposition(|byte| *byte == b'@'),
         };
@@ -109,7 +109,7 @@ fn find_passwords_in_addresses(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// `key-` and 32 hex digits, as a word of its own.
+/// Finds `key-` and 32 hex digits, as a whole word.
 fn find_mailgun_keys(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b"key-", from) {
@@ -123,7 +123,7 @@ fn find_mailgun_keys(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// The number of a bot, a colon and 35 characters that begin with `AA`.
+/// Finds the number of a bot, a colon and 35 characters that begin with `AA`.
 fn find_telegram_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     let mut from = 0;
     while let Some(at) = position(bytes, b":AA", from) {
@@ -142,7 +142,7 @@ fn find_telegram_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     }
 }
 
-/// The number of a bot in base64, six characters and a signature, with dots between.
+/// Finds the number of a bot in base64, six characters and a signature, with dots between.
 fn find_discord_tokens(bytes: &[u8], found: &mut Vec<Found>) {
     for dot in memchr::memchr_iter(b'.', bytes) {
         if bytes.get(dot + 7) != Some(&b'.') || run_length(bytes, dot + 1, Alphabet::Word) != 6 {

@@ -1,14 +1,14 @@
 //! Redacts a body that arrives in pieces: keeps the boundaries of the pieces, and finds secrets
 //! that cross them.
 //!
-//! Of an event stream, complete events are released; of any other body, what is so far from the end
-//! that no secret can reach back to it. Nothing is written that has not passed through here.
+//! An event stream is released in complete events; any other body once it is too far from the end
+//! for a secret to reach back to it. Everything that is written passes through here.
 
 use super::compressed::Coding;
 use super::deltas::{self, Lanes};
 use super::{Edit, Redactor, apply, has_escapes};
 
-/// How many bytes of a body other than an event stream are held back: no secret is longer.
+/// How many bytes of a body other than an event stream are held back. No secret is longer.
 const HOLD: usize = 64 << 10;
 /// A JSON body up to this size is held back whole, and searched with its escapes decoded.
 const WHOLE_JSON: usize = 8 << 20;
@@ -24,18 +24,18 @@ pub enum BodyKind {
     Events,
     /// A JSON document: secrets are searched in its strings.
     Json,
-    /// A message a line, of a session that goes on after each answer.
+    /// One message per line, in a session that continues after each answer.
     Lines,
-    /// A JSON document a line.
+    /// One JSON document per line.
     JsonLines,
-    /// Compressed: secrets are looked for in what it holds.
+    /// Compressed: secrets are searched in the decompressed content.
     Compressed(Coding),
-    /// Anything else: secrets are looked for in its bytes.
+    /// Anything else: secrets are searched in its bytes.
     Plain,
 }
 
 impl BodyKind {
-    /// By the coding and the type that the headers declare.
+    /// Returns the kind for the coding and the type that the headers declare.
     pub fn of_headers(coding: &str, declared: &str) -> Self {
         if let Some(coding) = Coding::parse(coding) {
             return Self::Compressed(coding);
@@ -74,13 +74,13 @@ pub struct Window {
     lanes: Lanes,
     /// The offset up to which events were searched for secrets.
     looked: usize,
-    /// The offset up to which the end of the next event was searched.
+    /// The offset up to which the end of the next event was searched for.
     searched: usize,
     edits: Vec<Edit>,
 }
 
 impl Window {
-    /// A window on a body of which nothing has arrived yet.
+    /// Creates an empty window.
     pub fn new(kind: BodyKind) -> Self {
         Self {
             kind,
@@ -96,7 +96,7 @@ impl Window {
 
     /// Adds a piece; its end carries `mark`.
     pub fn add(&mut self, piece: &[u8], mark: u64) {
-        // What is JSON is read as such, whatever its type says.
+        // JSON is treated as such, whatever its type says.
         let begins_json = || matches!(piece.trim_ascii_start().first(), Some(b'{' | b'['));
         if self.kind == BodyKind::Plain && self.is_fresh() && begins_json() {
             self.kind = BodyKind::Json;
@@ -105,12 +105,12 @@ impl Window {
         self.cuts.push((self.raw.len(), mark));
     }
 
-    /// Whether nothing has come yet.
+    /// Whether nothing has arrived yet.
     fn is_fresh(&self) -> bool {
         self.raw.is_empty() && self.released == 0
     }
 
-    /// Whether it is let go event by event.
+    /// Whether the body is released event by event.
     fn has_events(&self) -> bool {
         matches!(
             self.kind,
@@ -118,7 +118,7 @@ impl Window {
         )
     }
 
-    /// Gives what may be written of all that was added.
+    /// Releases what may be written.
     pub fn release_ready(&mut self, redactor: &Redactor) -> Released {
         match self.kind {
             BodyKind::Events | BodyKind::Lines | BodyKind::JsonLines => {
@@ -133,13 +133,13 @@ impl Window {
         }
     }
 
-    /// How many bytes are held back.
+    /// Returns the number of bytes held back.
     pub fn held(&self) -> usize {
         self.raw.len()
     }
 
-    /// Holds back no more than `HOLD` from now on, for want of memory: the body is searched like one of
-    /// which nothing is known. Gives what may be written.
+    /// Saves memory by holding back no more than `HOLD` from now on: the body is searched like one of
+    /// unknown kind. Releases what may be written.
     pub fn loosen(&mut self, redactor: &Redactor) -> Released {
         let mut released = Released::default();
         if self.has_events() {
@@ -167,7 +167,7 @@ impl Window {
     pub fn finish(&mut self, redactor: &Redactor) -> Released {
         if self.has_events() {
             self.look(redactor);
-            // An event without an end is searched all the same.
+            // An incomplete event is searched too.
             self.look_at(redactor, self.raw.len());
             self.lanes.settle(redactor, usize::MAX, &mut self.edits);
             return self.release(self.raw.len());
@@ -216,8 +216,7 @@ impl Window {
             ends.push(from);
         }
         let whole = self.raw.get(self.looked..from).unwrap_or_default();
-        // There is usually nothing in any of them, and one search over all is cheaper than one for
-        // each.
+        // Usually there is nothing to find, and one search over all is cheaper than one for each.
         let is_clean = !has_escapes(whole) && redactor.finds_nothing(whole);
         for end in ends {
             if !is_clean {
@@ -236,13 +235,12 @@ impl Window {
         let event = self.raw.get(from..end).unwrap_or_default();
         let found = redactor.take_edits(event);
         let is_line = self.kind != BodyKind::Events;
-        // What stands there plainly goes first: the rest is looked at with its escapes read.
-        let hidden = match has_escapes(event) {
-            true => {
-                let edited = apply(event, &found);
-                deltas::rewrite_event(redactor, event, &edited, from, is_line)
-            }
-            false => None,
+        // Plain secrets first; then the rest is searched with its escapes decoded.
+        let hidden = if has_escapes(event) {
+            let edited = apply(event, &found);
+            deltas::rewrite_event(redactor, event, &edited, from, is_line)
+        } else {
+            None
         };
         let is_within = |edit: &Edit, whole: &Edit| {
             whole.range.start <= edit.range.start && edit.range.end <= whole.range.end
@@ -265,9 +263,10 @@ impl Window {
             }
             return Released::default();
         }
-        let forced = match self.looked > MOST_EVENTS {
-            true => self.looked - MOST_EVENTS / 2,
-            false => 0,
+        let forced = if self.looked > MOST_EVENTS {
+            self.looked - MOST_EVENTS / 2
+        } else {
+            0
         };
         self.lanes.settle(redactor, forced, &mut self.edits);
         let upto = self.lanes.first_held().unwrap_or(self.looked);
@@ -372,12 +371,12 @@ fn shift(mut edit: Edit, by: usize) -> Edit {
     edit
 }
 
-/// The length of the first line including its end.
+/// Returns the length of the first line including its end.
 fn line_length(bytes: &[u8]) -> Option<usize> {
     Some(memchr::memchr(b'\n', bytes)? + 1)
 }
 
-/// The length of the first event including the blank line that ends it.
+/// Returns the length of the first event including the blank line that ends it.
 fn event_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'\n', b'\r', bytes.get(at..)?) {

@@ -1,7 +1,7 @@
 //! The catalogue on the server.
 //!
-//! Filters are evaluated as `runseal_store::catalog::select` does, each set of runs being sent as
-//! one value. Entries are fetched page by page, so that the server holds nothing between pages.
+//! Filters are evaluated by `runseal_store::catalog::select`; each set of runs is sent as one value.
+//! Entries are fetched page by page, so that the server keeps nothing between pages.
 
 mod read;
 mod write;
@@ -36,7 +36,7 @@ impl PostgresCatalog {
     /// Creates the catalogue in the database at this address, or opens the existing one.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses.
+    /// If the server cannot be reached or refuses.
     pub fn create(address: &str) -> Result<Self, CatalogError> {
         let connection = Connection::open(Arc::new(Address::parse(address)?))?;
         connection.run(|client, _| schema::migrate(client))?;
@@ -46,11 +46,11 @@ impl PostgresCatalog {
     /// Opens an existing catalogue.
     ///
     /// # Errors
-    /// When there is none, or the server cannot be reached or refuses.
+    /// If there is none, or the server cannot be reached or refuses.
     pub fn open(address: &str) -> Result<Self, CatalogError> {
         let connection = Connection::open(Arc::new(Address::parse(address)?))?;
-        let is_there = connection.run(|client, _| schema::has_table(client, "catalog_runs"))?;
-        if !is_there {
+        let exists = connection.run(|client, _| schema::has_table(client, "catalog_runs"))?;
+        if !exists {
             return Err(CatalogError::Missing(connection.place().to_owned()));
         }
         Ok(Self { connection })

@@ -12,11 +12,11 @@ use runseal_store::store::StoreError;
 
 use crate::error::DatabaseError;
 
-/// How many runs a look at the runs in order reads for each one that is asked for, and how many
-/// times as many the next look does.
+/// How many runs are read in order for each one that is requested, and by what factor that grows if
+/// they are not enough.
 const AHEAD: usize = 8;
-/// The most runs that are tried one by one; where it would take more, sets of all that match are built.
-const MOST_TRIED: usize = 4000;
+/// The most runs that are tested one by one; beyond that, the set of all matches is built.
+const MOST_TESTED: usize = 4000;
 
 /// A parameter and its type.
 type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -30,8 +30,8 @@ fn parameters(bound: &[Bound]) -> Vec<Parameter<'_>> {
     parameters.collect()
 }
 
-/// The runs that match a query, in order and up to its limit, and the entries of the first `page` of
-/// them, all as of one moment.
+/// Returns the runs that match a query, in order and up to its limit, and the entries of the first
+/// `page` of them, all from one snapshot.
 pub(super) fn select_runs(
     client: &mut Client,
     query: &Query,
@@ -54,18 +54,18 @@ pub(super) fn select_runs(
     Ok((runs, entries))
 }
 
-/// The matches of a query with a limit, if the first runs in order hold enough of them. A person who
-/// is shown fifty runs of many waits for those fifty, not for a set of all.
+/// Returns the matches of a query with a limit, if there are enough among the first runs in order. So
+/// showing fifty runs of many does not need the set of all matches.
 fn first_matches(
     tables: &mut Tables<'_, '_>,
     query: &Query,
 ) -> Result<Option<Vec<i64>>, DatabaseError> {
-    let asks = query.filter.is_some() || !query.words.is_empty();
-    let Some(limit) = query.limit.filter(|_| asks) else {
+    let is_restricted = query.filter.is_some() || !query.words.is_empty();
+    let Some(limit) = query.limit.filter(|_| is_restricted) else {
         return Ok(None);
     };
     let most = limit.saturating_mul(AHEAD);
-    if most > MOST_TRIED {
+    if most > MOST_TESTED {
         return Ok(None);
     }
     let first = tables.first_in_order(most)?;
@@ -78,8 +78,8 @@ fn first_matches(
 struct Tables<'a, 'b>(&'a mut Transaction<'b>);
 
 impl Tables<'_, '_> {
-    /// Those of a few runs that a query returns. Each is looked up by its key: `OFFSET 0` keeps the
-    /// planner from going through all that match instead.
+    /// Returns those of a few runs that match a query. Each is looked up by its key: `OFFSET 0` keeps the
+    /// planner from reading all matches instead.
     fn numbers_among(&mut self, few: &[i64], query: &SqlText) -> Result<Vec<i64>, DatabaseError> {
         let mut parameters = parameters(&query.bound);
         parameters.push((&few, Type::INT8_ARRAY));
@@ -93,7 +93,7 @@ impl Tables<'_, '_> {
         Ok(row.get(0))
     }
 
-    /// The first runs in the order of results, at most so many.
+    /// Returns the first `most` runs in the order of results.
     fn first_in_order(&mut self, most: usize) -> Result<Vec<i64>, DatabaseError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let query = "SELECT run FROM catalog_runs ORDER BY time DESC, digest LIMIT $1";
@@ -103,7 +103,7 @@ impl Tables<'_, '_> {
     }
 }
 
-/// A query for the runs with all these words.
+/// Returns a query for the runs with all these words.
 fn query_for_words(words: &[String]) -> SqlText {
     // Words contain only letters and digits, so quoting them needs no escapes.
     let asked: Vec<_> = words.iter().map(|word| format!("'{word}':*")).collect();
@@ -149,8 +149,8 @@ impl RunTables for Tables<'_, '_> {
         set: Option<&RunSet>,
         limit: usize,
     ) -> Result<Vec<i64>, DatabaseError> {
-        // Reading all runs in order takes longer than everything else, so ever more are read instead,
-        // until there are enough.
+        // Reading all runs in order takes longer than everything else, so read more and more until there
+        // are enough.
         let mut most = limit.saturating_mul(AHEAD / 2).max(1);
         loop {
             let ordered = self.first_in_order(most)?;
@@ -205,7 +205,7 @@ impl RunTables for FirstRuns<'_, '_, '_> {
     }
 }
 
-/// The entries of these runs, in this order; runs that no longer exist are left out.
+/// Reads the entries of these runs, in this order; runs that no longer exist are left out.
 pub(super) fn entries(client: &mut Client, runs: &[i64]) -> Result<Vec<Entry>, DatabaseError> {
     let mut transaction = client
         .build_transaction()
@@ -285,7 +285,7 @@ pub(super) fn read_entries(
 fn damaged(what: &str) -> StoreError {
     StoreError::Unstorable {
         what: what.to_owned(),
-        reason: "no program of ours writes such a row",
+        reason: "it was not written by runseal",
     }
 }
 

@@ -1,8 +1,7 @@
 //! Writes to the server: a few statements for a whole batch, in one transaction.
 //!
-//! Every write is idempotent, so a batch whose answer was lost is simply sent again. Rows are
-//! always locked in the order of their digests, so that concurrent writers wait for each other
-//! instead of deadlocking.
+//! Every write is idempotent, so a batch whose answer was lost is sent again. Rows are always locked in
+//! the order of their digests, so that concurrent writers wait for each other instead of deadlocking.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,10 +41,10 @@ pub(super) fn add(
         .collect();
     let mut tagged = put_tags(&mut transaction, &tags)?;
     if existing == Existing::Replace {
-        // Their words were written without the tags that they already had.
+        // Their words were written without their existing tags.
         tagged.extend(runs.values());
     }
-    index_again(&mut transaction, &tagged)?;
+    reindex(&mut transaction, &tagged)?;
     transaction.commit()?;
     Ok(Added {
         added: added.len() as u64,
@@ -109,7 +108,7 @@ fn put_runs(
     Ok(new.map(Digest::from_bytes).collect())
 }
 
-/// The words of an entry, separated by blanks, which no word contains.
+/// Returns the words of an entry, separated by blanks, which no word contains.
 fn joined_words(entry: &Entry) -> String {
     let words: Vec<_> = words_of_entry(entry).into_iter().collect();
     words.join(" ")
@@ -163,7 +162,7 @@ fn put_values(
     Ok(())
 }
 
-/// Replaces what was recorded about the places of these entries: its signers may have changed.
+/// Replaces the sightings at the places of these entries: the signers may have changed.
 fn put_sightings(
     transaction: &mut Transaction<'_>,
     entries: &[Entry],
@@ -213,10 +212,7 @@ fn put_tags(
 }
 
 /// Rebuilds the search words of runs whose tags have changed.
-fn index_again(
-    transaction: &mut Transaction<'_>,
-    runs: &BTreeSet<i64>,
-) -> Result<(), DatabaseError> {
+fn reindex(transaction: &mut Transaction<'_>, runs: &BTreeSet<i64>) -> Result<(), DatabaseError> {
     if runs.is_empty() {
         return Ok(());
     }
@@ -260,13 +256,13 @@ pub(super) fn retain(
              WHERE s.digest = r.digest AND s.place = p.place)",
         &[],
     )?;
-    let gone = transaction.execute_typed(
+    let removed = transaction.execute_typed(
         "DELETE FROM catalog_runs r WHERE NOT EXISTS (SELECT 1 FROM catalog_places p
              WHERE p.run = r.run)",
         &[],
     )?;
     transaction.commit()?;
-    Ok(gone)
+    Ok(removed)
 }
 
 pub(super) fn tag(
@@ -278,18 +274,18 @@ pub(super) fn tag(
     let mut transaction = client.transaction()?;
     let runs = runs_of(&mut transaction, digests.iter().copied())?;
     let ids: Vec<i64> = runs.values().copied().collect();
-    let taken: Vec<&str> = remove.iter().map(String::as_str).collect();
+    let removed: Vec<&str> = remove.iter().map(String::as_str).collect();
     let rows = transaction.query_typed(
         "DELETE FROM catalog_tags WHERE run = ANY($1) AND tag = ANY($2) RETURNING run",
-        &[(&ids, Type::INT8_ARRAY), (&taken, Type::TEXT_ARRAY)],
+        &[(&ids, Type::INT8_ARRAY), (&removed, Type::TEXT_ARRAY)],
     )?;
     let mut changed: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
-    let given = ids
+    let added = ids
         .iter()
         .flat_map(|run| add.iter().map(move |tag| (*run, tag.as_str())))
         .collect();
-    changed.extend(put_tags(&mut transaction, &given)?);
-    index_again(&mut transaction, &changed)?;
+    changed.extend(put_tags(&mut transaction, &added)?);
+    reindex(&mut transaction, &changed)?;
     transaction.commit()?;
     Ok(changed.len() as u64)
 }

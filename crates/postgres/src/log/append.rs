@@ -29,14 +29,15 @@ impl PostgresAppender {
     /// Opens a log for appending.
     ///
     /// # Errors
-    /// Like [`PostgresLog::open`], and when the log's hashes do not give its root.
+    /// Like [`PostgresLog::open`], or if the log's hashes do not match its root.
     pub fn open(address: &str) -> Result<Self, LogError> {
         let log = PostgresLog::open(address)?;
         let size = log.size();
         let frontier = log.compute(|nodes| Frontier::read(nodes, size))?;
-        match frontier.root() == log.state.root {
-            true => Ok(Self { log, frontier }),
-            false => Err(LogError::NoLog("its hashes do not give its root")),
+        if frontier.root() == log.state.root {
+            Ok(Self { log, frontier })
+        } else {
+            Err(LogError::NoLog("its hashes do not match its root"))
         }
     }
 }
@@ -71,7 +72,7 @@ impl Appender for PostgresAppender {
 
     fn keep_checkpoint(&mut self, note: &SignedNote) -> Result<(), LogError> {
         let new = Checkpoint::parse(&note.text)
-            .map_err(|_| LogError::NoLog("what was signed is no checkpoint"))?;
+            .map_err(|_| LogError::NoLog("what was signed is not a checkpoint"))?;
         loop {
             self.log.refresh()?;
             let mut note = note.clone();
@@ -108,7 +109,7 @@ impl Appender for PostgresAppender {
     }
 }
 
-/// A transaction that the server ends by itself if this program stops, so that others can go on.
+/// Begins a transaction that the server ends if this program stops, so that others can continue.
 fn begin(client: &mut Client) -> Result<Transaction<'_>, DatabaseError> {
     let mut transaction = client.transaction()?;
     transaction.batch_execute(
@@ -152,8 +153,8 @@ fn append_in(
     Ok((Appended { places, added }, frontier))
 }
 
-/// The right edge of the tree in this state: the one checked before, unless others have appended
-/// since. Then it is read again and must give the root.
+/// Returns the right edge of the tree in this state: the one checked before, unless others have
+/// appended since. Then it is read again and must match the root.
 fn frontier_of(
     transaction: &mut Transaction<'_>,
     id: i64,
@@ -164,11 +165,12 @@ fn frontier_of(
         return Ok(checked.clone());
     }
     let frontier = with_subtrees(transaction, id, |nodes| Frontier::read(nodes, size))?;
-    match frontier.root() == root {
-        true => Ok(frontier),
-        false => Err(Fault::Log(LogError::NoLog(
-            "its hashes do not give its root",
-        ))),
+    if frontier.root() == root {
+        Ok(frontier)
+    } else {
+        Err(Fault::Log(LogError::NoLog(
+            "its hashes do not match its root",
+        )))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Transparency logs on the server, each under its name.
 //!
 //! A log is a row of `logs`: its state, and its newest signed checkpoint. Entries and the hashes of
-//! complete subtrees are rows of their own, which the database does not allow to be changed. A
-//! batch is appended in one transaction, so it counts as a whole or not at all. Entries that exist
-//! already are not appended again; this makes it safe to retry after the connection was lost.
+//! complete subtrees are separate rows, which the database does not allow to be changed. A batch is
+//! appended in one transaction: all of it or nothing. Existing entries are not appended again, which
+//! makes it safe to retry after the connection was lost.
 
 mod append;
 mod subtrees;
@@ -65,7 +65,7 @@ impl PostgresLog {
     /// Creates a new, empty log and returns its place.
     ///
     /// # Errors
-    /// When the database has a log of this name, the name is invalid, or the server refuses.
+    /// If the database has a log with this name, the name is invalid, or the server refuses.
     pub fn init(address: &str, origin: &str) -> Result<String, LogError> {
         check_name(origin)?;
         let (server, name) = split_address(address);
@@ -83,21 +83,20 @@ impl PostgresLog {
                     (&empty_root().as_bytes().as_slice(), Type::BYTEA),
                 ],
             )?;
-            // A try whose answer was lost may have created it; an empty log is as good as a new
-            // one.
+            // A try whose answer was lost may have created it; an empty log is as good as a new one.
             Ok(added == 1 || (tries > 0 && is_empty(client, origin)?))
         })?;
-        match added {
-            true => Ok(format!("{}#{origin}", connection.place())),
-            false => Err(LogError::Exists),
+        if added {
+            Ok(format!("{}#{origin}", connection.place()))
+        } else {
+            Err(LogError::Exists)
         }
     }
 
     /// Opens a log for reading.
     ///
     /// # Errors
-    /// When there is none of this name, there are several and none was named, or the server
-    /// refuses.
+    /// If there is none with this name, there are several but no name was given, or the server refuses.
     pub fn open(address: &str) -> Result<Self, LogError> {
         let (server, name) = split_address(address);
         let connection = connect(server)?;
@@ -106,9 +105,10 @@ impl PostgresLog {
             let found = client.query_typed_one("SELECT to_regclass('logs') IS NOT NULL", &[])?;
             Ok(found.get(0))
         })?;
-        match has_logs {
-            true => Self::of_name(connection, name),
-            false => Err(LogError::NoLog("the database has none")),
+        if has_logs {
+            Self::of_name(connection, name)
+        } else {
+            Err(LogError::NoLog("the database has none"))
         }
     }
 
@@ -122,7 +122,7 @@ impl PostgresLog {
         })?;
         let row = match rows.as_slice() {
             [row] => row,
-            [] => return Err(LogError::NoLog("the database has none of this name")),
+            [] => return Err(LogError::NoLog("the database has none with this name")),
             rows => {
                 let names: Vec<String> = rows.iter().map(|row| row.get(1)).collect();
                 return Err(LogError::Several(names.join(", ")));
@@ -140,8 +140,8 @@ impl PostgresLog {
         })
     }
 
-    /// Updates to what others have appended. State and checkpoint are read together: a checkpoint
-    /// read later could be of a later state.
+    /// Reads what others have appended. State and checkpoint are read together: a checkpoint read later
+    /// could be of a later state.
     fn refresh(&mut self) -> Result<(), LogError> {
         let row = self.run(|client| {
             Ok(client.query_typed_one(
@@ -155,7 +155,7 @@ impl PostgresLog {
         Ok(())
     }
 
-    /// The server's address and the log's name, without a password.
+    /// Returns the server's address and the log's name, without a password.
     pub fn place(&self) -> String {
         format!("{}#{}", self.connection.place(), self.state.origin)
     }
@@ -185,7 +185,7 @@ fn is_empty(client: &mut Client, origin: &str) -> Result<bool, DatabaseError> {
     Ok(row.is_some_and(|row| row.get(0)))
 }
 
-/// A hash in a row. Fails for a column of another length, which was not written by us.
+/// Reads a hash in a row. Fails if its length is wrong, because then it was not written by us.
 fn digest_of(row: &Row, column: usize) -> Result<Digest, LogError> {
     let bytes: [u8; 32] = row
         .get::<_, &[u8]>(column)
@@ -201,10 +201,10 @@ fn number(value: u64) -> Result<i64, LogError> {
 fn parse_note(text: Option<String>) -> Result<Option<SignedNote>, LogError> {
     text.map(|text| SignedNote::parse(&text))
         .transpose()
-        .map_err(|_| LogError::NoLog("its newest checkpoint is no signed note"))
+        .map_err(|_| LogError::NoLog("its newest checkpoint is not a signed note"))
 }
 
-/// The hash of a complete subtree, if it exists.
+/// Reads the hash of a complete subtree, if it exists.
 fn read_hash(
     client: &mut impl GenericClient,
     id: i64,
@@ -341,7 +341,7 @@ impl Log for PostgresLog {
     }
 }
 
-/// The entries of a range, and the nodes that each of them completes.
+/// Reads the entries of a range, and the nodes that each of them completes.
 fn read_page(
     client: &mut Client,
     id: i64,

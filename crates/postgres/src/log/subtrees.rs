@@ -1,8 +1,8 @@
-//! The hashes that a proof or an append needs, read in one query.
+//! Reads the hashes that a proof or an append needs in one query.
 //!
-//! Which hashes a computation needs depends on sizes and positions alone, never on the hashes
-//! themselves. So it runs once to find out, and again with what was read. A round trip for each
-//! hash would cost more than everything else together.
+//! Which hashes a computation needs depends only on sizes and positions, never on the hashes. So it
+//! runs once to find out, and again with the hashes. A round trip for each hash would cost more than
+//! everything else together.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use crate::error::DatabaseError;
 pub(super) enum Fault {
     /// The server or the connection failed; a retry may help.
     Database(DatabaseError),
-    /// The log itself is at fault.
+    /// The log is damaged.
     Log(LogError),
 }
 
@@ -30,11 +30,11 @@ impl<E: Into<DatabaseError>> From<E> for Fault {
     }
 }
 
-/// Complete subtrees by level and index. Until their hashes are known, it records which ones are
-/// requested and returns a meaningless hash.
+/// Complete subtrees by level and index. Until the hashes are known, it records which are requested
+/// and returns a meaningless hash.
 #[derive(Default)]
 pub(super) struct Subtrees {
-    asked: RefCell<BTreeSet<(u32, u64)>>,
+    requested: RefCell<BTreeSet<(u32, u64)>>,
     known: Option<BTreeMap<(u32, u64), Digest>>,
 }
 
@@ -43,7 +43,7 @@ impl Nodes for Subtrees {
 
     fn hash(&self, level: u32, index: u64) -> Result<Digest, LogError> {
         let Some(known) = &self.known else {
-            self.asked.borrow_mut().insert((level, index));
+            self.requested.borrow_mut().insert((level, index));
             return Ok(empty_root());
         };
         let found = known.get(&(level, index)).copied();
@@ -57,9 +57,9 @@ pub(super) fn with_subtrees<T>(
     log_id: i64,
     compute: impl Fn(&Subtrees) -> Result<T, LogError>,
 ) -> Result<T, Fault> {
-    let asking = Subtrees::default();
-    compute(&asking).map_err(Fault::Log)?;
-    let known = read(client, log_id, &asking.asked.into_inner())?;
+    let requested = Subtrees::default();
+    compute(&requested).map_err(Fault::Log)?;
+    let known = read(client, log_id, &requested.requested.into_inner())?;
     let known = Subtrees {
         known: Some(known),
         ..Subtrees::default()
@@ -70,10 +70,10 @@ pub(super) fn with_subtrees<T>(
 fn read(
     client: &mut impl GenericClient,
     log_id: i64,
-    asked: &BTreeSet<(u32, u64)>,
+    requested: &BTreeSet<(u32, u64)>,
 ) -> Result<BTreeMap<(u32, u64), Digest>, Fault> {
     let (mut leaves, mut levels, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    for (level, index) in asked {
+    for (level, index) in requested {
         let place = number(*index).map_err(Fault::Log)?;
         match level {
             0 => leaves.push(place),

@@ -1,4 +1,4 @@
-//! Stores to try things on, of each kind, and the small parts that tests are made of.
+//! Stores of each kind, and helpers for tests.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use runseal_store::store::{
 use runseal_testkit::postgres::{self, Bouncer, Server};
 use tempfile::TempDir;
 
-/// A new store, with what must live as long as it.
+/// A new store, with everything that must live as long as it.
 pub struct Fresh {
     pub place: String,
     pub folder: TempDir,
@@ -21,7 +21,7 @@ pub struct Fresh {
     _bouncer: Option<Bouncer>,
 }
 
-/// Where a store is kept.
+/// The kind of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Sqlite,
@@ -30,7 +30,7 @@ pub enum Kind {
 }
 
 impl Fresh {
-    /// A new store of this kind; none where its server is not installed.
+    /// Creates a new store of this kind; returns `None` if its server is not installed.
     pub fn new(kind: Kind) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let (mut server, mut bouncer) = (None, None);
@@ -59,16 +59,17 @@ impl Fresh {
         })
     }
 
-    /// Opens it, and makes it where it is not there.
+    /// Opens the store, and creates it if necessary.
     pub fn open(&self) -> Box<dyn Store> {
         open(&self.place)
     }
 }
 
 pub fn open(place: &str) -> Box<dyn Store> {
-    match place.starts_with("postgres://") {
-        true => Box::new(PostgresStore::create(place).unwrap()),
-        false => Box::new(SqliteStore::create(place.as_ref()).unwrap()),
+    if place.starts_with("postgres://") {
+        Box::new(PostgresStore::create(place).unwrap())
+    } else {
+        Box::new(SqliteStore::create(place.as_ref()).unwrap())
     }
 }
 
@@ -107,16 +108,17 @@ pub fn post(store: &mut dyn Store, plan: &Plan) -> Result<Posted, StoreError> {
     store.post_job(&plan.job, steps)
 }
 
-/// A successful read of so many bytes.
+/// A successful read of `bytes` bytes.
 pub fn read(step: &ClaimedStep, bytes: u64, is_symbol: bool) -> StepResult {
     let outcome = Outcome::Success {
         content_hash: "00".repeat(32),
         bytes,
         slice: "head(1)".to_owned(),
     };
-    let op = match is_symbol {
-        true => Op::ReadSymbol,
-        false => Op::ReadSection,
+    let op = if is_symbol {
+        Op::ReadSymbol
+    } else {
+        Op::ReadSection
     };
     StepResult {
         step: step.clone(),
@@ -135,7 +137,7 @@ pub fn describe(
     ))
 }
 
-/// Declares tests that run on every kind of store: the same promises for each.
+/// Declares tests that run on every kind of store.
 #[macro_export]
 macro_rules! on_every_store {
     ($($(#[$doc:meta])* fn $name:ident($fresh:ident: &Fresh) $body:block)*) => {

@@ -1,7 +1,6 @@
-//! An artifact that was looked up: its manifest, read once, and what it consists of.
+//! An artifact that was looked up: its manifest, read once, and its content.
 //!
-//! A tag is resolved only once; everything asked of the artifact later concerns the manifest found
-//! then.
+//! A tag is resolved only once; everything later concerns the manifest found then.
 
 use std::io::{self, Read};
 use std::sync::OnceLock;
@@ -22,7 +21,7 @@ use super::repository::{CheckedBlob, Failure, ManifestName, Repository, read_man
 /// Opens the repository that a reference names.
 ///
 /// # Errors
-/// When it does not exist or, for writing, cannot be made.
+/// If it does not exist or, for writing, cannot be created.
 pub fn open_repository(
     reference: &Reference,
     purpose: Purpose,
@@ -44,7 +43,7 @@ pub fn open_repository(
         Purpose::Pull if path.is_file() => {
             let layout = TarLayout::open(path)?.ok_or_else(|| OciError::Malformed {
                 what: path.display().to_string(),
-                why: "it is no OCI layout in a tar".to_owned(),
+                why: "it is not an OCI layout in a tar".to_owned(),
             })?;
             Ok(Box::new(layout))
         }
@@ -52,23 +51,23 @@ pub fn open_repository(
     }
 }
 
-/// What an artifact holds.
+/// The content of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArtifactContent {
     /// A folder.
     Folder,
-    /// One file of this name.
+    /// One file with this name.
     File(SafePath),
 }
 
-/// An artifact of ours.
+/// An artifact with evidence.
 pub struct Artifact {
     repository: Box<dyn Repository>,
     /// The reference, with the digest that it resolved to.
     pub reference: Reference,
     /// The digest of its manifest.
     pub digest: Digest,
-    /// What it holds.
+    /// Its content.
     pub held: ArtifactContent,
     layers: Vec<Descriptor>,
     attached: OnceLock<Result<Vec<Attachment>, String>>,
@@ -78,7 +77,7 @@ impl Artifact {
     /// Looks up the artifact that a reference names.
     ///
     /// # Errors
-    /// When it does not exist, cannot be read, or is not one of ours.
+    /// If it does not exist, cannot be read, or is not evidence.
     pub fn open(reference: &Reference, access: &Access) -> Result<Self, OciError> {
         let repository = open_repository(reference, Purpose::Pull, access)?;
         let name = match (reference.digest, &reference.tag, &reference.home) {
@@ -97,7 +96,7 @@ impl Artifact {
         };
         let (digest, bytes) = read_manifest(&*repository, &name)?;
         let manifest = Manifest::parse(&bytes, &reference.to_string())?;
-        let held = held_by(&manifest, &reference.to_string())?;
+        let held = content_of(&manifest, &reference.to_string())?;
         let malformed = |why| OciError::Malformed {
             what: reference.to_string(),
             why,
@@ -113,7 +112,7 @@ impl Artifact {
         })
     }
 
-    /// The bytes of all layers in sequence, each layer checked against its digest.
+    /// Returns a reader of all layers in sequence, each checked against its digest.
     pub fn stream(&self, failure: &Failure) -> LayersReader<'_> {
         LayersReader {
             artifact: self,
@@ -124,19 +123,19 @@ impl Artifact {
         }
     }
 
-    /// Its layers, in order.
+    /// Returns the layers, in order.
     pub fn layers(&self) -> &[Descriptor] {
         &self.layers
     }
 
-    /// The total size of all layers in bytes.
+    /// Returns the total size of all layers in bytes.
     pub fn size(&self) -> u64 {
         let sizes = self.layers.iter().map(|layer| layer.size);
         sizes.fold(0, u64::saturating_add)
     }
 
-    /// The digest of a single file that is one layer; otherwise that of the manifest, which covers
-    /// all layers.
+    /// Returns the digest of a single file if that is one layer; otherwise that of the manifest, which
+    /// covers all layers.
     pub fn content_digest(&self) -> Digest {
         match (&self.held, self.layers.as_slice()) {
             (ArtifactContent::File(_), [only]) => only.digest,
@@ -144,10 +143,10 @@ impl Artifact {
         }
     }
 
-    /// The signatures and reports that are attached to it.
+    /// Returns the signatures and reports that are attached to it.
     ///
     /// # Errors
-    /// When it cannot be determined what is attached; the text says why.
+    /// If the attachments cannot be determined; the text says why.
     pub fn attached(&self) -> Result<&[Attachment], String> {
         let attached = self.attached.get_or_init(|| {
             read_attached(&*self.repository, self.digest).map_err(|error| error.to_string())
@@ -156,8 +155,8 @@ impl Artifact {
     }
 }
 
-/// What an artifact with this manifest holds.
-fn held_by(manifest: &Manifest, shown: &str) -> Result<ArtifactContent, OciError> {
+/// Determines the content of an artifact from its manifest.
+fn content_of(manifest: &Manifest, shown: &str) -> Result<ArtifactContent, OciError> {
     let refuse = |why: String| OciError::Malformed {
         what: shown.to_owned(),
         why,
@@ -166,9 +165,11 @@ fn held_by(manifest: &Manifest, shown: &str) -> Result<ArtifactContent, OciError
         Some(ARTIFACT) => {}
         Some(other) => {
             let other = other.escape_debug();
-            return Err(refuse(format!("it is of the type `{other}`, not evidence")));
+            return Err(refuse(format!(
+                "it has the type `{other}`, which is not evidence"
+            )));
         }
-        None => return Err(refuse("it does not say what it is".to_owned())),
+        None => return Err(refuse("it has no artifact type".to_owned())),
     }
     let layers = manifest.layers.as_slice();
     match layers {
@@ -176,14 +177,14 @@ fn held_by(manifest: &Manifest, shown: &str) -> Result<ArtifactContent, OciError
             let name = manifest.annotations.get(TITLE);
             let name = name.and_then(|name| SafePath::parse(name).ok());
             let name = name.filter(|name| !name.as_str().contains('/'));
-            let name = name.ok_or_else(|| refuse("its file has no plain name".to_owned()))?;
+            let name = name.ok_or_else(|| refuse("its file has no valid name".to_owned()))?;
             Ok(ArtifactContent::File(name))
         }
         [_, ..] if layers.iter().all(|layer| layer.media_type == TAR_PART) => {
             Ok(ArtifactContent::Folder)
         }
         _ => Err(refuse(
-            "its layers are of kinds that this version does not know".to_owned(),
+            "its layers have types that this version does not know".to_owned(),
         )),
     }
 }
@@ -198,7 +199,7 @@ pub struct LayersReader<'a> {
 }
 
 impl LayersReader<'_> {
-    /// The same reader, which takes pieces from `leftovers` instead of downloading them.
+    /// Takes pieces from `leftovers` instead of downloading them.
     pub fn with_leftovers(mut self, leftovers: Leftovers) -> Self {
         self.leftovers = leftovers;
         self
@@ -222,7 +223,7 @@ impl Read for LayersReader<'_> {
                 return Ok(0);
             };
             let opened = match self.leftovers.open(layer) {
-                Some(here) => Ok(here),
+                Some(leftover) => Ok(leftover),
                 None => self.artifact.repository.open_blob(layer),
             };
             let opened = opened.map_err(|error| self.failure.note(error))?;

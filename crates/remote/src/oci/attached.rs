@@ -1,9 +1,9 @@
-//! Signatures and reports that are attached to an artifact: separate manifests whose subject it is.
+//! Signatures and reports that are attached to an artifact: manifests with the artifact as subject.
 //!
-//! A registry lists what is attached; if it has no such list, clients keep an index under the tag
-//! `sha256-<hex>`. If neither exists, nothing is attached. Anything else (an error, a list of
-//! several pages, a listed manifest that is missing) means that it cannot be determined, which is
-//! an error here: it must never pass for "no signatures".
+//! A registry lists the attachments; if it has no such list, clients keep an index under the tag
+//! `sha256-<hex>`. If neither exists, there are none. Anything else (an error, a list of several
+//! pages, a listed manifest that is missing) means that the attachments are unknown, which is an
+//! error: it must never pass for "no signatures".
 
 use base64ct::{Base64, Encoding};
 use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
@@ -29,13 +29,13 @@ const OTHERS_DSSE: [&str; 2] = [
     "application/vnd.dsse.envelope.v1+json",
 ];
 
-/// The most attached manifests that are read. Stops a list that would take hours.
+/// The most attached manifests that are read. Stops a list that would take hours to read.
 const MAX_ATTACHED: usize = 256;
 
-/// How often an entry is added to the list under a tag, when others keep overwriting it.
+/// How often adding an entry to the list under a tag is attempted while others overwrite it.
 const ATTEMPTS: usize = 5;
 
-/// What is attached.
+/// The kind of an attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttachedKind {
     /// A signature.
@@ -53,14 +53,14 @@ const REPORTS: [(&str, &str); 4] = [
 ];
 
 impl AttachedKind {
-    /// The kind of a report in a file with this ending.
+    /// Returns the kind of a report in a file with this ending.
     pub fn report(ending: &str) -> Option<Self> {
         let mut known = REPORTS.iter();
         let (ending, _) = known.find(|(known, _)| *known == ending)?;
         Some(Self::Report(ending))
     }
 
-    /// What is appended to the artifact's name for the file beside it.
+    /// Returns what is appended to the artifact's name to name the attachment's file.
     pub fn ending(&self) -> String {
         match self {
             Self::Signature(form) => form.ending().to_owned(),
@@ -89,14 +89,14 @@ impl AttachedKind {
 /// An attached signature or report, with its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// What it is.
+    /// The kind.
     pub kind: AttachedKind,
-    /// Its bytes.
+    /// The content.
     pub bytes: Vec<u8>,
 }
 
 impl Attachment {
-    /// The manifest that attaches it to `subject`.
+    /// Returns the manifest that attaches it to `subject`.
     fn manifest(&self, subject: &Descriptor) -> Manifest {
         let (artifact_type, media_type) = match self.kind {
             AttachedKind::Signature(SignatureForm::Dsse) => (DSSE.to_owned(), DSSE),
@@ -116,8 +116,7 @@ impl Attachment {
         let title = format!("run{}", self.kind.ending());
         let layer = Descriptor::of(&media_type, &self.bytes).titled(&title);
         let mut manifest = Manifest::artifact(&artifact_type, vec![layer]);
-        // Leave out the subject's annotations: its tag or title elsewhere must not change this
-        // manifest.
+        // Without the subject's annotations: its tag or title must not change this manifest.
         manifest.subject = Some(Descriptor::new(MANIFEST, subject.digest, subject.size));
         if self.kind == AttachedKind::Signature(SignatureForm::Sigstore) {
             self.describe_bundle(&mut manifest);
@@ -125,7 +124,7 @@ impl Attachment {
         manifest
     }
 
-    /// The media type that a sigstore bundle declares for itself.
+    /// Returns the media type that a sigstore bundle declares for itself.
     fn bundle_type(&self) -> String {
         let document = parse_document(&self.bytes, &ReadOptions::default()).ok();
         let own = document.and_then(|document| {
@@ -145,12 +144,12 @@ impl Attachment {
             Some(_) => "dsse-envelope",
             None => "message-signature",
         };
-        let mut remark = |name: &str, value: &str| {
+        let mut annotate = |name: &str, value: &str| {
             manifest
                 .annotations
                 .insert(name.to_owned(), value.to_owned());
         };
-        remark("dev.sigstore.bundle.content", content);
+        annotate("dev.sigstore.bundle.content", content);
         let payload = envelope.and_then(|envelope| {
             let payload = envelope.get("payload")?.as_str()?;
             Base64::decode_vec(&payload).ok()
@@ -160,7 +159,7 @@ impl Attachment {
             Some(document.root().get("predicateType")?.as_str()?.into_owned())
         });
         if let Some(predicate) = statement {
-            remark("dev.sigstore.bundle.predicateType", &predicate);
+            annotate("dev.sigstore.bundle.predicateType", &predicate);
         }
     }
 }
@@ -168,7 +167,7 @@ impl Attachment {
 /// Attaches something to the manifest `subject`; returns the digest of the new manifest.
 ///
 /// # Errors
-/// When it cannot be stored or cannot be listed.
+/// If it cannot be stored or listed.
 pub fn attach(
     repository: &dyn Repository,
     subject: &Descriptor,
@@ -193,13 +192,13 @@ pub fn attach(
     Ok(entry.digest)
 }
 
-/// The tag for the list of what is attached to `subject`, if the registry keeps no list.
+/// Returns the tag of the list of attachments to `subject`, for registries without such lists.
 fn fallback_tag(subject: Digest) -> String {
     format!("sha256-{subject}")
 }
 
 /// Adds an entry to the list under the tag. The last of several concurrent writers wins, so the
-/// list is read again afterwards.
+/// list is read again after writing.
 fn list_under_tag(
     repository: &dyn Repository,
     subject: Digest,
@@ -221,16 +220,18 @@ fn list_under_tag(
         let descriptor = Descriptor::of(INDEX, &bytes);
         repository.put_manifest(&descriptor, &bytes, Some(&tag))?;
     }
-    match read_tagged_list(repository, &tag)?
+    let index = read_tagged_list(repository, &tag)?;
+    if index
         .manifests
         .iter()
         .any(|known| known.digest == entry.digest)
     {
-        true => Ok(()),
-        false => Err(OciError::Refused {
+        Ok(())
+    } else {
+        Err(OciError::Refused {
             what: tag,
-            why: "others keep changing the list of what is attached".to_owned(),
-        }),
+            why: "others keep changing the list of attachments".to_owned(),
+        })
     }
 }
 
@@ -242,10 +243,10 @@ fn read_tagged_list(repository: &dyn Repository, tag: &str) -> Result<Index, Oci
     }
 }
 
-/// Everything attached to `subject` whose type is known here, ordered by digest.
+/// Reads all attachments to `subject` of known types, ordered by digest.
 ///
 /// # Errors
-/// When it cannot be determined what is attached.
+/// If the attachments cannot be determined.
 pub fn read_attached(
     repository: &dyn Repository,
     subject: Digest,
@@ -256,7 +257,7 @@ pub fn read_attached(
     };
     index.manifests.sort_by_key(|entry| entry.digest);
     index.manifests.dedup_by_key(|entry| entry.digest);
-    // An entry without a type has to be read to learn what it is.
+    // An entry without a type has to be read to learn its type.
     let is_candidate = |entry: &&Descriptor| {
         entry.media_type == MANIFEST
             && entry.artifact_type.as_deref().is_none_or(|kind| {
@@ -267,7 +268,7 @@ pub fn read_attached(
     let candidates: Vec<_> = index.manifests.iter().filter(is_candidate).collect();
     if candidates.len() > MAX_ATTACHED {
         return Err(OciError::Malformed {
-            what: "the list of what is attached".to_owned(),
+            what: "the list of attachments".to_owned(),
             why: format!("it names more than {MAX_ATTACHED} signatures and reports"),
         });
     }
@@ -292,10 +293,9 @@ pub fn read_attached(
     Ok(found)
 }
 
-/// The content of the file beside an artifact that these attachments form; `None` if there is none
-/// of this kind. Envelopes and bundles become lines of one file; of other signatures only the first
-/// is used.
-pub fn file_beside(attached: &[Attachment], kind: &AttachedKind) -> Option<Vec<u8>> {
+/// Joins the attachments of one kind into the content of a file; returns `None` if there are none.
+/// Envelopes and bundles become lines; of other kinds only the first is used.
+pub fn join_attachments(attached: &[Attachment], kind: &AttachedKind) -> Option<Vec<u8>> {
     let mut of_kind = attached.iter().filter(|one| one.kind == *kind);
     let first = of_kind.next()?;
     let others: Vec<_> = of_kind.collect();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn attachments_of_a_layout_are_found_again_for_their_subject_only() {
+    fn attachments_of_layout_are_found_only_for_their_subject() {
         let folder = tempfile::tempdir().unwrap();
         let layout = FolderLayout::open_or_create(&folder.path().join("l")).unwrap();
         let subject = |name: &str| {
@@ -357,14 +357,14 @@ mod tests {
         assert_eq!(found.len(), 3);
         assert!(found.contains(&report) && found.contains(&dsse("{}")));
         assert_eq!(read_attached(&layout, two.digest).unwrap(), []);
-        let lines = file_beside(&found, &dsse("").kind).unwrap();
+        let lines = join_attachments(&found, &dsse("").kind).unwrap();
         assert_eq!(lines.iter().filter(|byte| **byte == b'\n').count(), 2);
-        assert_eq!(file_beside(&found, &report.kind).unwrap(), b"<p>");
-        assert_eq!(file_beside(&[], &report.kind), None);
+        assert_eq!(join_attachments(&found, &report.kind).unwrap(), b"<p>");
+        assert_eq!(join_attachments(&[], &report.kind), None);
     }
 
     #[test]
-    fn attachment_that_is_listed_and_missing_is_an_error_and_not_nothing() {
+    fn attachment_listed_but_missing_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let layout = FolderLayout::open_or_create(&folder.path().join("l")).unwrap();
         let bytes = Manifest::artifact(ARTIFACT, Vec::new()).to_bytes().unwrap();
@@ -376,7 +376,7 @@ mod tests {
             .path()
             .join("l/blobs/sha256")
             .join(blob.digest.to_string());
-        // `{}` is the empty configuration too, but that is never read.
+        // `{}` is also the empty configuration, but that is never read.
         std::fs::remove_file(path).unwrap();
         assert!(read_attached(&layout, subject.digest).is_err());
     }

@@ -2,10 +2,10 @@
 //! service.
 //!
 //! A registry decides where its clients send their passwords, and a registry may lie. So a password
-//! goes to the registry's own host, to a domain that the registry's host lies in
-//! (`registry.gitlab.com` to `gitlab.com`), to Docker Hub's own pair of hosts, and to hosts that
-//! somebody named; to nobody else. In plain text it goes to the registry's own port, where that is
-//! spoken to so, and to other ports of this machine.
+//! goes only to the registry's own host, to a parent domain of it (`registry.gitlab.com` to
+//! `gitlab.com`), from Docker Hub to its token host, and to hosts that the user named. It goes in
+//! plain text only to the registry's own port, if that uses plain HTTP, and to other ports of this
+//! machine.
 
 use ureq::http::Uri;
 
@@ -23,7 +23,7 @@ pub enum Challenge {
         realm: String,
         /// What the token is for.
         service: Option<String>,
-        /// What it allows.
+        /// What the token allows.
         scope: Option<String>,
     },
 }
@@ -110,7 +110,7 @@ pub fn may_have_password(registry: &Uri, host: &Host, realm: &Uri, named: &[Stri
     if crate::http::is_same_origin(registry, realm) {
         return true;
     }
-    // Nobody listens in on this machine, whichever port is spoken to in plain text.
+    // Plain text cannot be intercepted on this machine, whatever the port.
     let is_own_plain = host.is_loopback()
         && registry.scheme_str() == Some("http")
         && realm.scheme_str() == Some("http")
@@ -132,7 +132,7 @@ mod tests {
     use crate::oci::reference::{ArtifactHome, Reference};
 
     #[test]
-    fn challenge_is_read_as_registries_write_it() {
+    fn challenge_of_common_registries_is_parsed() {
         let bearer = |realm: &str, service: &str, scope: &str| {
             let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
             Some(Challenge::Bearer {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn password_goes_to_the_registry_and_to_nobody_it_names() {
+    fn password_goes_to_the_registry_and_not_to_hosts_it_names() {
         let may = |registry: &str, realm: &str| {
             let base: Uri = registry.parse().unwrap();
             let reference = format!("{}/x", base.authority().unwrap());

@@ -1,4 +1,4 @@
-//! Credentials where Docker keeps them: in its configuration file and the helpers named there.
+//! Reads credentials from Docker's configuration file and the helpers named there.
 //!
 //! The file is `$DOCKER_CONFIG/config.json`, else `~/.docker/config.json`. The host's own helper
 //! comes first, then the helper for all hosts, then the entry in the file itself. Nothing is ever
@@ -27,7 +27,7 @@ const TOKEN_USER: &str = "<token>";
 /// Docker Hub's key in configuration files.
 const HUB_KEY: &str = "https://index.docker.io/v1/";
 
-/// What proves who is asking.
+/// A credential for a registry.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credential {
     /// A user name and a password.
@@ -51,7 +51,7 @@ impl fmt::Debug for Credential {
 }
 
 impl Credential {
-    /// The credentials of an `Authorization: Basic` header.
+    /// Returns the value of an `Authorization: Basic` header, if this is a password.
     pub fn to_basic(&self) -> Option<Zeroizing<String>> {
         match self {
             Self::Password { user, password } => {
@@ -64,7 +64,7 @@ impl Credential {
     }
 }
 
-/// The configuration file that Docker would read.
+/// Returns the path of the configuration file that Docker would read.
 pub fn config_path() -> Option<PathBuf> {
     let folder = match std::env::var_os("DOCKER_CONFIG").filter(|folder| !folder.is_empty()) {
         Some(folder) => PathBuf::from(folder),
@@ -73,10 +73,10 @@ pub fn config_path() -> Option<PathBuf> {
     Some(folder.join("config.json"))
 }
 
-/// Finds the credential for a host; `None` where there is none.
+/// Finds the credential for a host; returns `None` if there is none.
 ///
 /// # Errors
-/// When the file or a helper that it names cannot be used.
+/// If the file or a helper that it names cannot be used.
 pub fn find_credential(
     config: Option<&Path>,
     host: &Host,
@@ -95,7 +95,7 @@ pub fn find_credential(
         Err(error) => return Err(refuse(error.to_string())),
     };
     let document = parse_document(&bytes, &ReadOptions::default())
-        .map_err(|error| refuse(format!("no JSON {}", error.position)))?;
+        .map_err(|error| refuse(format!("not JSON {}", error.position)))?;
     let root = document.root();
     let keys = keys_of(host);
     let helper = keys
@@ -121,7 +121,7 @@ pub fn find_credential(
     Ok(None)
 }
 
-/// The names that a host goes by in configuration files.
+/// Returns the names of a host in configuration files.
 fn keys_of(host: &Host) -> Vec<String> {
     let host = host.as_str();
     let mut keys = vec![
@@ -153,14 +153,14 @@ fn parse_entry(entry: Node<'_>) -> Result<Option<Credential>, String> {
         return Ok(Some(Credential::IdentityToken(token)));
     }
     if let Some(encoded) = text("auth") {
-        let broken = || "an `auth` is no base64 of `user:password`".to_owned();
+        let broken = || "an `auth` is not base64 of `user:password`".to_owned();
         let plain = Base64::decode_vec(encoded.trim()).map_err(|_| broken())?;
         let plain = Zeroizing::new(plain);
         let plain = str::from_utf8(&plain).map_err(|_| broken())?;
         let (user, password) = plain.split_once(':').ok_or_else(broken)?;
         return Ok(Some(Credential::Password {
             user: user.to_owned(),
-            // Some tools append a NUL to it.
+            // Some tools append a NUL.
             password: Zeroizing::new(password.trim_end_matches('\0').to_owned()),
         }));
     }
@@ -173,11 +173,11 @@ fn parse_entry(entry: Node<'_>) -> Result<Option<Credential>, String> {
         }))
 }
 
-/// Runs `docker-credential-<name> get`; `None` if the helper has nothing for the host.
+/// Runs `docker-credential-<name> get`; returns `None` if the helper has nothing for the host.
 fn ask_helper(name: &str, key: &str) -> Result<Option<Credential>, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if !name.bytes().all(is_plain) {
-        return Err("the name of a credential helper is no plain word".to_owned());
+        return Err("the name of a credential helper is not a plain word".to_owned());
     }
     let program = format!("docker-credential-{name}");
     let failed = |error: std::io::Error| format!("`{program}` cannot be run: {error}");
@@ -203,7 +203,7 @@ fn ask_helper(name: &str, key: &str) -> Result<Option<Credential>, String> {
         // This is how helpers report that they have nothing for the host.
         return Ok(None);
     }
-    let broken = || format!("`{program}` answered something that is no credential");
+    let broken = || format!("`{program}` did not return a credential");
     let document = parse_document(&answer, &ReadOptions::default()).map_err(|_| broken())?;
     let text = |name: &str| Some(document.root().get(name)?.as_str()?.into_owned());
     let (user, secret) = text("Username")
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn credential_is_found_for_its_host_and_no_other() {
+    fn credential_is_found_only_for_its_host() {
         // The password of the first is `secret`.
         let text = r#"{"auths":{"a.example":{"auth":"dXNlcjpzZWNyZXQ="},
             "https://b.example:5000":{"username":"u","password":"p"},
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn credential_file_broken_is_refused_without_quoting_it() {
+    fn broken_credential_file_is_refused_without_quoting_it() {
         for text in [
             r#"{"auths":{"a.example":{"auth":"c2VjcmV0"}}}"#,
             r#"{"auths":{"a.example":{"auth":"secret!"}}}"#,
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn credential_shown_for_debugging_shows_nothing() {
+    fn debug_output_of_credential_has_no_secret() {
         let shown = format!("{:?}", password("user", "hidden"));
         assert!(!shown.contains("hidden"), "{shown}");
     }

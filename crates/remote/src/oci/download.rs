@@ -1,4 +1,4 @@
-//! A blob as a registry sends it, resumed when a connection breaks off.
+//! Downloads a blob from a registry, and resumes after a broken connection.
 
 use std::io::{self, Read};
 
@@ -8,7 +8,7 @@ use ureq::http::header::RANGE;
 
 use super::OciError;
 use super::manifest::Descriptor;
-use super::registry::{Ask, Registry};
+use super::registry::{Registry, RegistryRequest};
 
 /// How often in a row an interrupted read is resumed without receiving a single byte.
 const READ_ATTEMPTS: u32 = 4;
@@ -17,10 +17,10 @@ const READ_ATTEMPTS: u32 = 4;
 pub(super) struct BlobReader<'a> {
     registry: &'a Registry,
     blob: Descriptor,
-    /// Bytes that were returned so far.
+    /// The number of bytes returned so far.
     at: u64,
     body: Option<Box<dyn Read + Send>>,
-    /// Connections since the last byte arrived.
+    /// The number of connections since the last byte arrived.
     attempts: u32,
 }
 
@@ -41,16 +41,16 @@ impl<'a> BlobReader<'a> {
     fn connect(&mut self) -> Result<(), OciError> {
         let digest = ContentHash::from(self.blob.digest);
         let uri = self.registry.address(&format!("blobs/{digest}"))?;
-        let mut ask = Ask::new(Method::GET, uri);
-        ask.follows = true;
+        let mut request = RegistryRequest::new(Method::GET, uri);
+        request.follows = true;
         if self.at > 0 {
-            ask = ask.header(RANGE, format!("bytes={}-", self.at));
+            request = request.header(RANGE, format!("bytes={}-", self.at));
         }
-        let response = self.registry.send(&ask)?;
+        let response = self.registry.send(&request)?;
         let skipped = match response.status.as_u16() {
             200 => self.at,
             206 if self.at > 0 => 0,
-            // Nothing follows what has arrived: the blob is shorter than declared.
+            // There is no more: the blob is shorter than declared.
             416 if self.at > 0 => {
                 self.body = None;
                 return Ok(());

@@ -14,7 +14,7 @@ use super::layers::PIECE;
 use super::manifest::{Descriptor, FILE};
 use super::repository::Content;
 
-/// The layers that a file becomes.
+/// The layers of a file.
 #[derive(Debug)]
 pub struct FileLayers {
     path: PathBuf,
@@ -26,7 +26,7 @@ impl FileLayers {
     /// Prepares the file at `path`.
     ///
     /// # Errors
-    /// When it is not a regular file, or has a name that other systems read differently.
+    /// If it is not a regular file, or has a name that other systems read differently.
     pub fn of_file(path: &Path) -> Result<Self, OciError> {
         let name = path.file_name().map(|name| name.to_string_lossy());
         let name = SafePath::parse(name.as_deref().unwrap_or_default());
@@ -42,12 +42,12 @@ impl FileLayers {
         })
     }
 
-    /// The file's name.
+    /// Returns the file's name.
     pub fn name(&self) -> &str {
         self.name.as_str()
     }
 
-    /// The file's size.
+    /// Returns the file's size.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -56,7 +56,7 @@ impl FileLayers {
     /// they are known; returns the digest of the whole file.
     ///
     /// # Errors
-    /// When the file cannot be read or changes meanwhile, or `each` fails.
+    /// If the file cannot be read or changes meanwhile, or `each` fails.
     pub fn describe(
         &self,
         mut each: impl FnMut(usize, Descriptor) -> Result<(), OciError>,
@@ -104,7 +104,7 @@ impl FileLayers {
         PIECE.min(self.size - piece * PIECE)
     }
 
-    /// The layer with this index.
+    /// Returns the layer with this index.
     pub fn layer(&self, at: usize) -> FilePiece<'_> {
         FilePiece {
             path: &self.path,
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_is_cut_into_pieces_that_are_its_bytes() {
+    fn layers_of_file_concatenate_to_its_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("big.zip");
         for (size, pieces) in [(0, 1), (5, 1), (PIECE, 1), (PIECE + 3, 2)] {

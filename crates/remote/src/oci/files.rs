@@ -1,10 +1,10 @@
 //! Artifacts as the files of a survey: each is an archive that is read as it arrives, with its
-//! signatures beside it.
+//! signatures next to it.
 //!
-//! Nothing is written to disk. An artifact is looked up once; everything asked of it later concerns
-//! the same manifest. Attached signatures appear beside it under the names that `runseal sign`
-//! uses. If it cannot be determined what is attached, reading a signature fails; that is not the
-//! same as there being none.
+//! Nothing is written to disk. An artifact is looked up once; everything later concerns the same
+//! manifest. Attached signatures appear next to it under the names that `runseal sign` uses. If the
+//! attachments cannot be determined, reading a signature fails, rather than reporting that there is
+//! none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -24,23 +24,23 @@ use runseal_survey::signing::{BESIDE, SignatureForm};
 
 use super::OciError;
 use super::artifact::{Artifact, ArtifactContent};
-use super::attached::{AttachedKind, file_beside};
+use super::attached::{AttachedKind, join_attachments};
 use super::layout::is_layout;
 use super::layout_tar::TarLayout;
 use super::reference::{LAYOUT_SCHEME, Reference, SCHEME};
 use super::registry::Access;
 use super::repository::Failure;
 
-/// Artifacts, by the references that are typed as paths.
+/// Artifacts, by references given as paths.
 #[derive(Default)]
 pub struct OciFiles {
     access: Access,
-    /// Layouts that were named by a plain path.
+    /// Layouts that were given as plain paths.
     named: Mutex<BTreeSet<PathBuf>>,
     opened: Mutex<BTreeMap<PathBuf, Arc<Artifact>>>,
 }
 
-/// Whether a typed path names an artifact: `oci://…`, `oci-layout:…`, or a folder or tar that is a
+/// Whether a path names an artifact: `oci://…`, `oci-layout:…`, or a folder or tar that is a
 /// layout. Opens no socket.
 pub fn is_artifact(path: &Path) -> bool {
     has_scheme(path) || is_layout(path) || is_tar_layout(path)
@@ -54,8 +54,8 @@ pub fn has_scheme(path: &Path) -> bool {
 
 /// Whether a file is a layout in a tar. It is opened as one only if its first entry fits a layout.
 fn is_tar_layout(path: &Path) -> bool {
-    let is_named_so = path.extension().is_some_and(|ending| ending == "tar");
-    let begins_so = || {
+    let has_tar_name = path.extension().is_some_and(|ending| ending == "tar");
+    let begins_as_layout = || {
         let mut head = [0; HEAD];
         let mut file = std::fs::File::open(path).ok()?;
         let filled = fill(&mut file, &mut head).ok()?;
@@ -67,14 +67,14 @@ fn is_tar_layout(path: &Path) -> bool {
             .any(|start| name.starts_with(start))
             .then_some(())
     };
-    is_named_so
+    has_tar_name
         && path.is_file()
-        && begins_so().is_some()
+        && begins_as_layout().is_some()
         && matches!(TarLayout::open(path), Ok(Some(_)))
 }
 
 impl OciFiles {
-    /// Artifacts that are accessed with `access`.
+    /// Creates files for artifacts that are accessed with `access`.
     pub fn new(access: Access) -> Self {
         Self {
             access,
@@ -89,8 +89,8 @@ impl OciFiles {
         named.insert(path.to_owned());
     }
 
-    /// Whether these files are responsible for a path: an artifact with a scheme or declared by
-    /// [`OciFiles::name`], or a signature beside one.
+    /// Whether a path belongs to these files: an artifact with a scheme or declared by
+    /// [`OciFiles::name`], or a signature next to one.
     pub fn holds(&self, path: &Path) -> bool {
         let text = path.as_os_str().as_encoded_bytes();
         let named = self.named.lock().unwrap_or_else(PoisonError::into_inner);
@@ -102,27 +102,28 @@ impl OciFiles {
             })
     }
 
-    /// The artifact at a path.
+    /// Opens the artifact at a path, once.
     ///
     /// # Errors
-    /// When it cannot be looked up.
+    /// If it cannot be looked up.
     pub fn artifact(&self, path: &Path) -> Result<Arc<Artifact>, OciError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(artifact) = opened.get(path) {
             return Ok(Arc::clone(artifact));
         }
         let text = path.to_str().unwrap_or_default();
-        let reference = match text.starts_with(SCHEME) || text.starts_with(LAYOUT_SCHEME) {
-            true => Reference::parse(text)?,
-            false => Reference::of_layout(path),
+        let reference = if text.starts_with(SCHEME) || text.starts_with(LAYOUT_SCHEME) {
+            Reference::parse(text)?
+        } else {
+            Reference::of_layout(path)
         };
         let artifact = Arc::new(Artifact::open(&reference, &self.access)?);
         opened.insert(path.to_owned(), Arc::clone(&artifact));
         Ok(artifact)
     }
 
-    /// The artifact that a path is the signature of, and the signature's form. Considers only
-    /// artifacts that were opened before, because such an ending may also be part of a tag.
+    /// Returns the artifact of a signature's path, and the signature's form. Considers only artifacts
+    /// that were opened before, because such an ending may also be part of a tag.
     fn beside(&self, path: &Path) -> Option<(Arc<Artifact>, SignatureForm)> {
         let text = path.as_os_str().as_encoded_bytes();
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -143,7 +144,7 @@ impl OciFiles {
         let not_found = || SourceError::NotFound { path: shown() };
         let attached = match artifact.attached() {
             Ok(attached) => attached,
-            // Report this only once, for the form that is asked for first.
+            // Report this only once, for the form that is requested first.
             Err(why) if form == BESIDE[0] => {
                 return Err(SourceError::Io {
                     path: shown(),
@@ -153,7 +154,7 @@ impl OciFiles {
             Err(_) => return Err(not_found()),
         };
         let kind = AttachedKind::Signature(form);
-        file_beside(attached, &kind).ok_or_else(not_found)
+        join_attachments(attached, &kind).ok_or_else(not_found)
     }
 
     fn found(&self, path: &Path) -> Result<Arc<Artifact>, SourceError> {
@@ -161,8 +162,8 @@ impl OciFiles {
             .map_err(|error| source_error(path, error))
     }
 
-    /// Reads the artifact as an archive. Reads it again if redacted copies in it withhold pieces of
-    /// files, or if bags need further digests.
+    /// Reads the artifact as an archive, and again if redacted copies in it withhold pieces of files or
+    /// bags need further digests.
     fn scan(&self, path: &Path, read: &mut ReadStream<'_>) -> Result<Option<Archive>, SourceError> {
         let artifact = self.found(path)?;
         let Some(mut archive) = scan_once(&artifact, path, read)? else {
@@ -208,7 +209,7 @@ fn scan_once(
     };
     let mut whole = head[..filled].chain(stream);
     let archive = read(container, &mut whole, &shown);
-    // If reading stopped early at a fault, read on: only the digest at the end shows whether these
+    // If reading stopped early at a fault, continue: only the digest at the end shows whether these
     // were the right bytes.
     let rest = io::copy(&mut whole, &mut io::sink());
     let archive = match rest {
@@ -221,7 +222,7 @@ fn scan_once(
     settle(path, &failure, archive).map(Some)
 }
 
-/// Prefers an error of the transfer to one of the archive, which may just follow from it.
+/// Prefers an error of the transfer to an error of the archive, which may follow from it.
 fn settle<T>(
     path: &Path,
     failure: &Failure,
@@ -232,7 +233,7 @@ fn settle<T>(
         .map_err(|error| source_error(path, error))
 }
 
-/// An error as the readers of files know it.
+/// Converts an error for readers of files.
 fn source_error(path: &Path, error: OciError) -> SourceError {
     let shown = path.display().to_string();
     match error {

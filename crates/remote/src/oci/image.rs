@@ -1,7 +1,7 @@
-//! An OCI image of one static program, which container engines can run.
+//! An OCI image of one static program, for container engines.
 //!
 //! It has one layer with the program at the root, a configuration that makes it the entry point,
-//! and neither time nor history; so the same program always gives the same image.
+//! and neither time nor history, so the same program always gives the same image.
 
 use std::path::Path;
 
@@ -38,7 +38,7 @@ impl Image {
     /// Makes the image of the static program at `path`.
     ///
     /// # Errors
-    /// When it cannot be read, or is not a static Linux program for a known processor.
+    /// If it cannot be read, or is not a static Linux program for a known processor.
     pub fn of_program(path: &Path) -> Result<Self, OciError> {
         let refuse = |why: &str| OciError::Refused {
             what: path.display().to_string(),
@@ -88,7 +88,7 @@ impl Image {
     /// Pushes the image to a registry, or writes it into a layout.
     ///
     /// # Errors
-    /// When it cannot be stored.
+    /// If it cannot be stored.
     pub fn push(&self, reference: &Reference, access: &Access) -> Result<Pushed, OciError> {
         let mut upload = Upload::open(reference, access)?;
         upload.put(&self.manifest.config, &self.config.as_slice())?;
@@ -99,32 +99,37 @@ impl Image {
     }
 }
 
-/// The processor of an ELF file, by its name in images; or why the file cannot be an image.
+/// Returns the processor of an ELF file, by its name in images, or why it cannot become an image.
 fn architecture_of(program: &[u8]) -> Result<&'static str, &'static str> {
-    const NO_PROGRAM: &str = "it is no 64-bit ELF program";
+    const NOT_A_PROGRAM: &str = "it is not a 64-bit ELF program";
     let number = |at: usize, count: usize| -> Result<u64, &'static str> {
-        let bytes = program.get(at..at + count).ok_or(NO_PROGRAM)?;
+        let bytes = program.get(at..at + count).ok_or(NOT_A_PROGRAM)?;
         let bytes = bytes.iter().rev();
         Ok(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
     };
     if program.get(..6) != Some(b"\x7fELF\x02\x01") {
-        return Err(NO_PROGRAM);
+        return Err(NOT_A_PROGRAM);
     }
     let architecture = match number(18, 2)? {
         0x3e => "amd64",
         0xb7 => "arm64",
         0xf3 => "riscv64",
-        _ => return Err("it is for a processor that images have no name for here"),
+        _ => return Err("it is for an unsupported processor"),
     };
-    // A program that names a loader needs files that the image does not have.
-    let table = usize::try_from(number(32, 8)?).map_err(|_| NO_PROGRAM)?;
+    // A program with a loader needs files that the image does not have.
+    let table = usize::try_from(number(32, 8)?).map_err(|_| NOT_A_PROGRAM)?;
     let (size, count) = (number(54, 2)? as usize, number(56, 2)? as usize);
     for at in 0..count {
         let place = size.checked_mul(at).and_then(|at| table.checked_add(at));
-        let kind = number(place.filter(|at| *at < program.len()).ok_or(NO_PROGRAM)?, 4)?;
-        const NAMES_A_LOADER: u64 = 3;
-        if kind == NAMES_A_LOADER {
-            return Err("it is linked dynamically, and the image would hold nothing to load it");
+        let kind = number(
+            place
+                .filter(|at| *at < program.len())
+                .ok_or(NOT_A_PROGRAM)?,
+            4,
+        )?;
+        const INTERPRETER: u64 = 3;
+        if kind == INTERPRETER {
+            return Err("it is linked dynamically, and the image has no loader");
         }
     }
     Ok(architecture)
@@ -149,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn image_of_the_same_program_is_the_same_and_of_no_program_none() {
+    fn image_of_same_program_is_the_same_and_other_files_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("runseal");
         fs::write(&path, elf(0x3e, 1)).unwrap();
@@ -166,8 +171,8 @@ mod tests {
         for (bytes, why) in [
             (elf(0x3e, 3), "linked dynamically"),
             (elf(0x03, 1), "processor"),
-            (b"#!/bin/sh".to_vec(), "no 64-bit ELF"),
-            (elf(0x3e, 1)[..60].to_vec(), "no 64-bit ELF"),
+            (b"#!/bin/sh".to_vec(), "not a 64-bit ELF"),
+            (elf(0x3e, 1)[..60].to_vec(), "not a 64-bit ELF"),
         ] {
             fs::write(&path, bytes).unwrap();
             let refused = Image::of_program(&path).unwrap_err().to_string();

@@ -1,13 +1,13 @@
-//! A folder as layers: pieces of a tar that depends on names and contents alone.
+//! A folder as layers: pieces of a tar that depends only on names and contents.
 //!
 //! Concatenated in order, the layers are a tar with every file and folder, sorted by name. Small
-//! files share a layer. The content of a file of [`PIECE`] bytes or more becomes layers of its own,
+//! files share a layer. The content of a file of [`PIECE`] bytes or more becomes separate layers,
 //! split every [`PIECE`] bytes; its header and padding go to the end of the layer before and the
 //! beginning of the layer after. So a registry keeps a large file once for all runs that contain
 //! it, and an interrupted push sends only the missing pieces, even if the registry cannot resume a
 //! blob.
 //!
-//! Only the list of names is held in memory.
+//! Only the list of names is in memory.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -27,14 +27,14 @@ use super::manifest::{Descriptor, TAR_PART};
 use super::repository::Content;
 use super::tarball::{END, Kind, header, padding};
 
-/// Bytes of a piece of a large file: 128 MiB.
+/// The size of a piece of a large file in bytes: 128 MiB.
 pub const PIECE: u64 = 128 << 20;
 
-/// The most layers that pieces may fill; everything beyond shares one layer. Keeps the manifest
-/// within what registries accept: a terabyte in all.
+/// The most layers for pieces, enough for a terabyte; everything beyond shares one layer. Keeps the
+/// manifest within what registries accept.
 const MAX_PIECES: u64 = 8_192;
 
-/// The length of content from which a second hashing thread pays off.
+/// The least content, in bytes, for which a second hashing thread pays off.
 const LONG: u64 = 8 << 20;
 
 /// Buffers in flight between the two threads.
@@ -54,13 +54,13 @@ enum Part {
     Header(usize),
     /// A part of a file's content: member, offset and length.
     Content(usize, u64, u64),
-    /// So many zeros, which fill a member's last block.
+    /// This many zeros, which fill a member's last block.
     Padding(usize),
     /// The end of the tar.
     End,
 }
 
-/// The layers that a folder becomes.
+/// The layers of a folder.
 #[derive(Debug)]
 pub struct FolderLayers {
     source: DirectorySource,
@@ -70,10 +70,10 @@ pub struct FolderLayers {
 
 impl FolderLayers {
     /// Lists the folder at `path`. Links, pipes and names that other systems read differently are
-    /// refused, so that everybody gets exactly what was pushed.
+    /// refused, so that every system unpacks exactly what was pushed.
     ///
     /// # Errors
-    /// When the folder cannot be listed, or contains something that is refused.
+    /// If the folder cannot be listed, or contains something that is refused.
     pub fn of_folder(path: &Path) -> Result<Self, OciError> {
         let source = DirectorySource::open(path, RootLink::Follow)?;
         let mut members = Vec::new();
@@ -81,7 +81,7 @@ impl FolderLayers {
             let EntryName::Safe(path) = entry.name else {
                 return Err(OciError::Refused {
                     what: entry.name.shown().to_owned(),
-                    why: "its name cannot be pushed: other systems read it differently".to_owned(),
+                    why: "other systems read its name differently".to_owned(),
                 });
             };
             let kind = match entry.kind {
@@ -90,7 +90,7 @@ impl FolderLayers {
                 other => {
                     return Err(OciError::Refused {
                         what: path.to_string(),
-                        why: format!("it is {}, which is not pushed", other.with_article()),
+                        why: format!("it is {}, which cannot be pushed", other.with_article()),
                     });
                 }
             };
@@ -104,7 +104,7 @@ impl FolderLayers {
         })
     }
 
-    /// The total size of all files in bytes.
+    /// Returns the total size of all files in bytes.
     pub fn size(&self) -> u64 {
         let sizes = self.members.iter().map(|member| match member.kind {
             Kind::File(size) | Kind::Program(size) => size,
@@ -117,20 +117,20 @@ impl FolderLayers {
     /// as they are known; returns the digest of every file, to be compared with what was verified.
     ///
     /// # Errors
-    /// When a file cannot be read or changes meanwhile, or `each` fails.
+    /// If a file cannot be read or changes meanwhile, or `each` fails.
     pub fn describe(
         &self,
         mut each: impl FnMut(usize, Descriptor) -> Result<(), OciError>,
     ) -> Result<BTreeMap<String, Digest>, OciError> {
         let mut digests = BTreeMap::new();
-        // Hashes a whole file across its pieces.
+        // The hash of a whole file across its pieces.
         let mut whole = Hasher::new();
         for (at, parts) in self.layers.iter().enumerate() {
             let mut hasher = Hasher::new();
             let mut total = 0;
             for part in parts {
                 let Part::Content(member, offset, size) = *part else {
-                    let bytes = self.made(*part);
+                    let bytes = self.generated(*part);
                     hasher.update(&bytes);
                     total += bytes.len() as u64;
                     continue;
@@ -153,7 +153,7 @@ impl FolderLayers {
         Ok(digests)
     }
 
-    /// Feeds a stretch of a file to two hashers; in parallel if it is long.
+    /// Feeds a section of a file to two hashers; in parallel if it is long.
     fn read_content(
         &self,
         member: &Member,
@@ -203,14 +203,14 @@ impl FolderLayers {
                 }
             }
             drop(full);
-            let gone = |_| io::Error::other("the hashing thread broke down");
+            let gone = |_| io::Error::other("the hashing thread panicked");
             let whole = hashing.join().map_err(gone)?;
             Ok((layer, whole))
         })
     }
 
-    /// The bytes of a part that is not file content.
-    fn made(&self, part: Part) -> Vec<u8> {
+    /// Generates the bytes of a part that is not file content.
+    fn generated(&self, part: Part) -> Vec<u8> {
         match part {
             Part::Header(member) => {
                 let member = &self.members[member];
@@ -222,7 +222,7 @@ impl FolderLayers {
         }
     }
 
-    /// The layer with this index.
+    /// Returns the layer with this index.
     pub fn layer(&self, at: usize) -> FolderLayer<'_> {
         FolderLayer {
             folder: self,
@@ -231,7 +231,7 @@ impl FolderLayers {
     }
 }
 
-/// Feeds so many bytes of a file to two hashers, on this thread.
+/// Feeds `size` bytes of a file to two hashers, on this thread.
 fn hash_both(
     file: &mut impl Read,
     path: &SafePath,
@@ -301,7 +301,7 @@ impl Content for FolderLayer<'_> {
         while let Some(part) = self.parts.get(reader.at) {
             let size = match part {
                 Part::Content(_, _, size) => *size,
-                other => self.folder.made(*other).len() as u64,
+                other => self.folder.generated(*other).len() as u64,
             };
             if skip < size {
                 break;
@@ -324,7 +324,7 @@ struct LayerReader<'a> {
 }
 
 enum PartReader {
-    Made(io::Cursor<Vec<u8>>),
+    Generated(io::Cursor<Vec<u8>>),
     /// A file, the bytes still to be read, and its name.
     File(std::fs::File, u64, String),
 }
@@ -342,10 +342,10 @@ impl LayerReader<'_> {
                 file.seek(SeekFrom::Start(offset + skip))?;
                 PartReader::File(file, size - skip, path.to_string())
             }
-            made => {
-                let mut cursor = io::Cursor::new(folder.made(made));
+            generated => {
+                let mut cursor = io::Cursor::new(folder.generated(generated));
                 cursor.set_position(skip);
-                PartReader::Made(cursor)
+                PartReader::Generated(cursor)
             }
         });
         Ok(())
@@ -364,7 +364,7 @@ impl Read for LayerReader<'_> {
         loop {
             let count = match &mut self.part {
                 None => 0,
-                Some(PartReader::Made(cursor)) => cursor.read(buffer)?,
+                Some(PartReader::Generated(cursor)) => cursor.read(buffer)?,
                 Some(PartReader::File(file, left, path)) => {
                     let most = usize::try_from(*left).unwrap_or(usize::MAX);
                     let most = most.min(buffer.len());
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_read_from_any_offset_are_the_rest_of_the_same_bytes() {
+    fn layer_read_from_any_offset_returns_the_rest() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("b")).unwrap();
         fs::write(folder.path().join("b/x"), "hello").unwrap();
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn large_file_is_pieces_of_its_own_and_all_together_are_one_tar() {
+    fn large_file_gets_separate_pieces_and_layers_form_one_tar() {
         let folder = tempfile::tempdir().unwrap();
         let large = fs::File::create(folder.path().join("large")).unwrap();
         large.set_len(PIECE + 1).unwrap();
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_became_shorter_is_neither_described_nor_read() {
+    fn file_that_shrank_is_neither_described_nor_read() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("a"), "12").unwrap();
         let layers = FolderLayers::of_folder(folder.path()).unwrap();
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_with_a_link_or_an_odd_name_is_refused() {
+    fn folder_with_link_or_unsafe_name_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink("x", folder.path().join("link")).unwrap();
         let refused = FolderLayers::of_folder(folder.path()).unwrap_err();

@@ -1,7 +1,7 @@
 //! A local OCI layout: a folder with `oci-layout`, `index.json` and `blobs/sha256/`.
 //!
 //! A blob gets its name once it is complete and its digest matches, and the index is replaced
-//! atomically, so a killed process leaves nothing half visible. Several processes may write at
+//! atomically, so a killed process leaves nothing half-written visible. Several processes may write at
 //! once: the index is changed under a lock. Attached manifests are in the index without a tag, as
 //! other tools write them. No socket is opened.
 
@@ -27,10 +27,10 @@ pub const MARKER_CONTENT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
 /// The list of manifests.
 pub const INDEX_FILE: &str = "index.json";
 
-/// The most manifests that are opened to see what they are attached to. Stops huge layouts.
+/// The most manifests that are opened to find their subjects. Stops huge layouts.
 const MAX_LOOKED_AT: usize = 10_000;
 
-/// The path of a blob below a layout.
+/// Returns the path of a blob below a layout.
 pub fn blob_name(digest: Digest) -> String {
     format!("blobs/sha256/{digest}")
 }
@@ -50,7 +50,7 @@ impl FolderLayout {
     /// Opens the layout at `folder`.
     ///
     /// # Errors
-    /// When there is none.
+    /// If it does not exist.
     pub fn open(folder: &Path) -> Result<Self, OciError> {
         if !is_layout(folder) {
             return Err(OciError::NoLayout(folder.display().to_string()));
@@ -63,7 +63,7 @@ impl FolderLayout {
     /// Opens the layout at `folder`; creates it if nothing or an empty folder is there.
     ///
     /// # Errors
-    /// When something else is there, or it cannot be created.
+    /// If something else is there, or it cannot be created.
     pub fn open_or_create(folder: &Path) -> Result<Self, OciError> {
         if is_layout(folder) {
             return Self::open(folder);
@@ -80,7 +80,7 @@ impl FolderLayout {
             if !is_ours {
                 return Err(OciError::Refused {
                     what: folder.display().to_string(),
-                    why: "it is a folder with other things in it, and no OCI layout".to_owned(),
+                    why: "it is a folder with other files and not an OCI layout".to_owned(),
                 });
             }
         }
@@ -96,7 +96,7 @@ impl FolderLayout {
         Ok(layout)
     }
 
-    /// Keeps others from changing the index until the returned file is dropped.
+    /// Keeps other processes from changing the index until the returned file is dropped.
     fn lock(&self) -> Result<File, OciError> {
         let path = self.folder.join(MARKER);
         let failed = |source: io::Error| WriteError {
@@ -114,7 +114,8 @@ impl FolderLayout {
         Index::parse(&bytes, INDEX_FILE)
     }
 
-    /// Where a file of the layout is. A link is refused: what it leads to is no part of the layout.
+    /// Returns the path of a file of the layout. A link is refused, because its target is not part of the
+    /// layout.
     fn place_of(&self, name: &str) -> Result<PathBuf, OciError> {
         let place = self.folder.join(name);
         match fs::symlink_metadata(&place) {
@@ -126,7 +127,7 @@ impl FolderLayout {
         }
     }
 
-    /// A small file of the layout; `None` where it is not there.
+    /// Reads a small file of the layout; returns `None` if it does not exist.
     fn read_file(&self, name: &str) -> Result<Option<Vec<u8>>, OciError> {
         match runseal_fs::input::read_file(&self.place_of(name)?, MAX_MANIFEST) {
             Ok(bytes) => Ok(Some(bytes)),
@@ -209,7 +210,7 @@ pub(super) enum CopyError {
     Write(io::Error),
 }
 
-/// Copies in large blocks, and tells which side failed.
+/// Copies in large blocks; the error says which side failed.
 pub(super) fn copy(reader: &mut dyn Read, writer: &mut dyn Write) -> Result<u64, CopyError> {
     let mut buffer = vec![0; runseal_fs::stream::BUFFER];
     let mut total = 0;
@@ -266,7 +267,7 @@ pub(super) fn find_in_index(
     }
 }
 
-/// The manifest that a name of the index stands for, which must have the size that it says there.
+/// Reads the manifest that a name of the index refers to, and checks its size.
 pub(super) fn read_from_index(
     index: &Index,
     name: &ManifestName,
@@ -285,8 +286,8 @@ pub(super) fn read_from_index(
     }
 }
 
-/// What a listed manifest is attached to. One that is listed and missing is an error: it may be the
-/// signature that somebody asks for.
+/// Returns the subject of a listed manifest. A manifest that is listed but missing is an error: it may
+/// be the signature that is wanted.
 fn subject_of(
     manifest: &Descriptor,
     read: ReadManifest<'_>,
@@ -298,13 +299,13 @@ fn subject_of(
     let Some(bytes) = read(manifest.digest)? else {
         return Err(OciError::Malformed {
             what: INDEX_FILE.to_owned(),
-            why: format!("it lists `{shown}`, which is not there"),
+            why: format!("it lists `{shown}`, which is missing"),
         });
     };
     Ok(Manifest::parse(&bytes, &shown)?.subject)
 }
 
-/// Everything in the index that is attached to `subject`, ordered by digest.
+/// Returns everything in the index that is attached to `subject`, ordered by digest.
 pub(super) fn referrers_in_index(
     index: &Index,
     subject: Digest,
@@ -362,12 +363,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn referrers_of_an_index_with_a_missing_manifest_cannot_be_told() {
+    fn referrers_in_index_with_missing_manifest_is_an_error() {
         let index = Index {
             manifests: vec![Descriptor::of(MANIFEST, b"{}")],
         };
         let found = referrers_in_index(&index, Digest::of(b"subject"), &|_| Ok(None));
-        let told = found.err().map(|error| error.to_string());
-        assert!(told.is_some_and(|text| text.contains("which is not there")));
+        let message = found.err().map(|error| error.to_string());
+        assert!(message.is_some_and(|text| text.contains("which is missing")));
     }
 }

@@ -1,8 +1,8 @@
 //! An OCI layout in a single tar file.
 //!
-//! For reading, the position of each blob is located first, and blobs are then read in place.
-//! Writing is a single pass, blobs first and the index last; the file gets its name when it is
-//! complete, and an existing file is never changed. The same artifact gives the same bytes.
+//! For reading, the blobs are located first and then read in place. Writing is a single pass, blobs
+//! first and the index last; the file gets its name when it is complete, and an existing file is
+//! never changed. The same artifact gives the same bytes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -38,10 +38,10 @@ pub struct TarLayout {
 }
 
 impl TarLayout {
-    /// The layout in the tar at `path`; `None` if the file is not a layout in a tar.
+    /// Opens the layout in the tar at `path`; returns `None` if the file is not a layout in a tar.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     pub fn open(path: &Path) -> Result<Option<Self>, OciError> {
         let (file, _) = open_regular(path)?;
         let mut archive = tar::Archive::new(file);
@@ -62,7 +62,7 @@ impl TarLayout {
             if files.insert(name, place).is_some() {
                 return Err(OciError::Malformed {
                     what: path.display().to_string(),
-                    why: "a name stands in it twice".to_owned(),
+                    why: "it has a duplicate name".to_owned(),
                 });
             }
         }
@@ -157,10 +157,10 @@ struct Writing {
 }
 
 impl TarLayoutWriter {
-    /// Begins a tar that will be named `target`, where nothing may exist.
+    /// Begins a tar that will be named `target`, which must not exist.
     ///
     /// # Errors
-    /// When something exists there, or nothing can be written.
+    /// If it exists, or cannot be written.
     pub fn begin(target: &Path) -> Result<Self, OciError> {
         check_place(target, Place::Free)?;
         let failed = |source| WriteError {

@@ -1,9 +1,9 @@
-//! What a killed pull left behind, reused by the next one instead of downloading it again.
+//! Reuses what a killed pull left behind, instead of downloading it again.
 //!
-//! Large files arrive in pieces of known digests. Unfinished files beside the target that no
+//! Large files arrive in pieces of known digests. Unfinished files next to the target that no
 //! process has locked are split into such pieces and hashed, and pieces that the artifact needs are
-//! then read from there. Their location proves nothing: a piece counts by its digest, which is
-//! checked again on use. The files stay open, so it does not matter when their names are deleted.
+//! read from there. Only the digest of a piece counts, which is checked again on use. The files stay
+//! open, so it does not matter when their names are deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -34,8 +34,8 @@ struct Piece {
 }
 
 impl Leftovers {
-    /// Looks for pieces of `wanted` in abandoned staging folders below `folder`. What cannot be
-    /// read is downloaded like everything else.
+    /// Searches for pieces of `wanted` in abandoned staging folders below `folder`. Unreadable files are
+    /// skipped, and their pieces downloaded.
     pub fn find(folder: &Path, wanted: &[Descriptor]) -> Self {
         // Downloading smaller ones is faster than searching for them.
         let full = wanted.iter().filter(|layer| layer.size == PIECE);
@@ -49,9 +49,9 @@ impl Leftovers {
                 .file_name()
                 .as_encoded_bytes()
                 .starts_with(PREFIX.as_bytes());
-            // Another user's may be there to be read for a long time.
+            // Another user's folder may be a trap that takes long to read.
             let own = rustix::process::geteuid().as_raw();
-            let is_ours = |it: fs::Metadata| it.is_dir() && it.uid() == own;
+            let is_ours = |found: fs::Metadata| found.is_dir() && found.uid() == own;
             if is_unfinished && entry.metadata().is_ok_and(is_ours) {
                 found.search(&entry.path(), &wanted);
             }
@@ -78,8 +78,8 @@ impl Leftovers {
                 match entry.file_type() {
                     Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
                     Ok(kind) if kind.is_file() => {
-                        // A file that cannot be read offers no pieces.
-                        let _ = self.cut(&entry.path(), wanted);
+                        // An unreadable file has no usable pieces.
+                        let _ = self.split(&entry.path(), wanted);
                     }
                     _ => {}
                 }
@@ -87,8 +87,8 @@ impl Leftovers {
         }
     }
 
-    /// Hashes the full pieces of a file.
-    fn cut(&mut self, path: &Path, wanted: &BTreeSet<Digest>) -> io::Result<()> {
+    /// Hashes the full pieces of a file and keeps the wanted ones.
+    fn split(&mut self, path: &Path, wanted: &BTreeSet<Digest>) -> io::Result<()> {
         let size = fs::symlink_metadata(path)?.len();
         if size < PIECE {
             return Ok(());
@@ -123,8 +123,8 @@ impl Leftovers {
     /// Opens the piece for a layer, if it was found.
     pub fn open(&self, layer: &Descriptor) -> Option<Box<dyn Read + Send>> {
         let piece = self.pieces.get(&layer.digest)?;
-        let is_it = piece.size == layer.size;
-        is_it.then(|| {
+        let is_same_size = piece.size == layer.size;
+        is_same_size.then(|| {
             Box::new(PieceReader {
                 piece: piece.clone(),
                 at: 0,
@@ -155,7 +155,7 @@ mod tests {
     use crate::oci::manifest::TAR_PART;
 
     #[test]
-    fn pieces_of_a_killed_pull_are_found_by_digest_and_outlive_their_names() {
+    fn pieces_of_killed_pull_are_found_by_digest_and_outlive_their_names() {
         let folder = tempfile::tempdir().unwrap();
         let left = folder.path().join(format!("{PREFIX}dead/artifacts"));
         fs::create_dir_all(&left).unwrap();

@@ -30,7 +30,7 @@ pub const TAR_PART: &str = "application/vnd.runseal.evidence.v1.tar";
 pub const FILE: &str = "application/vnd.runseal.evidence.v1.file";
 /// The annotation that names the file a layer is written to.
 pub const TITLE: &str = "org.opencontainers.image.title";
-/// The annotation that gives an entry of a layout its tag.
+/// The annotation with the tag of an entry in a layout.
 pub const REF_NAME: &str = "org.opencontainers.image.ref.name";
 
 /// The most bytes of a manifest or index: what registries commonly accept. Stops an answer that
@@ -56,12 +56,12 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// A descriptor of bytes in memory.
+    /// Describes bytes in memory.
     pub fn of(media_type: &str, bytes: &[u8]) -> Self {
         Self::new(media_type, Digest::of(bytes), bytes.len() as u64)
     }
 
-    /// A descriptor of content with a known digest and size.
+    /// Describes content with a known digest and size.
     pub fn new(media_type: &str, digest: Digest, size: u64) -> Self {
         Self {
             media_type: media_type.to_owned(),
@@ -72,13 +72,13 @@ impl Descriptor {
         }
     }
 
-    /// The same descriptor with a file name.
+    /// Adds a file name.
     pub fn titled(mut self, title: &str) -> Self {
         self.annotations.insert(TITLE.to_owned(), title.to_owned());
         self
     }
 
-    /// The file name of the content, if it has one.
+    /// Returns the file name of the content, if it has one.
     pub fn title(&self) -> Option<&str> {
         self.annotations.get(TITLE).map(String::as_str)
     }
@@ -148,7 +148,7 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// An artifact of this type with these layers.
+    /// Creates an artifact of this type with these layers.
     pub fn artifact(artifact_type: &str, layers: Vec<Descriptor>) -> Self {
         Self {
             artifact_type: Some(artifact_type.to_owned()),
@@ -159,10 +159,10 @@ impl Manifest {
         }
     }
 
-    /// The bytes to store; their digest names the artifact.
+    /// Returns the bytes to store; their digest names the artifact.
     ///
     /// # Errors
-    /// When a text has no canonical form, or the result is longer than registries accept.
+    /// If a text has no canonical form, or the result is longer than registries accept.
     pub fn to_bytes(&self) -> Result<Vec<u8>, OciError> {
         if self.artifact_type.as_deref() == Some(ARTIFACT) {
             self.check_repeated().map_err(|why| OciError::Unwritable {
@@ -185,12 +185,12 @@ impl Manifest {
         write(&value, "the manifest")
     }
 
-    /// Refuses layers that multiply what is fetched. Only pieces of large files can be alike, and at no layer may
-    /// those so far be more bytes than an archive of the different ones may unpack to. A layer that is only
-    /// announced, and comes last, does not help.
+    /// Refuses layers that repeat too much. Only pieces of large files may be alike, and no prefix of the
+    /// layers may have more bytes than an archive of its distinct layers may unpack to. So a large layer
+    /// that is only announced, and comes last, does not raise the limit.
     ///
     /// # Errors
-    /// When they do; the text says why.
+    /// If it does; the text says why.
     pub fn check_repeated(&self) -> Result<(), String> {
         let mut known = BTreeSet::new();
         let (mut fetched, mut written) = (0_u64, 0_u64);
@@ -206,7 +206,7 @@ impl Manifest {
             }
             if is_multiplied(fetched, written) {
                 return Err(format!(
-                    "it repeats its layers to more than {ARCHIVE_MAX_RATIO} times their size"
+                    "it repeats layers to more than {ARCHIVE_MAX_RATIO} times their size"
                 ));
             }
         }
@@ -216,11 +216,11 @@ impl Manifest {
     /// Parses a manifest.
     ///
     /// # Errors
-    /// When it is not a usable manifest.
+    /// If it is not a usable manifest.
     pub fn parse(bytes: &[u8], shown: &str) -> Result<Self, OciError> {
         parse_json(bytes, shown, |root| {
             let layers = root.get("layers").and_then(|layers| layers.as_array());
-            let layers = layers.ok_or("it has no `layers`; is it an index of images?")?;
+            let layers = layers.ok_or("it has no `layers`; is it an index?")?;
             if layers.len() > MAX_DESCRIPTORS {
                 return Err(format!("it has more than {MAX_DESCRIPTORS} layers"));
             }
@@ -235,7 +235,7 @@ impl Manifest {
     }
 }
 
-/// The kind of artifact: the manifest's own type, or that of its configuration.
+/// Returns the kind of artifact: the manifest's own type, or that of its configuration.
 fn artifact_type_of(root: Node<'_>) -> Option<String> {
     let own = root.get("artifactType").and_then(|own| own.as_str());
     let config = || root.get("config")?.get("mediaType")?.as_str();
@@ -250,10 +250,10 @@ pub struct Index {
 }
 
 impl Index {
-    /// The bytes to store.
+    /// Returns the bytes to store.
     ///
     /// # Errors
-    /// When a text has no canonical form, or the result is longer than registries accept.
+    /// If a text has no canonical form, or the result is longer than registries accept.
     pub fn to_bytes(&self) -> Result<Vec<u8>, OciError> {
         let mut value = Value::object([("mediaType", INDEX)]);
         value.insert("schemaVersion", 2);
@@ -265,7 +265,7 @@ impl Index {
     /// Parses an index.
     ///
     /// # Errors
-    /// When it is not a usable index.
+    /// If it is not a usable index.
     pub fn parse(bytes: &[u8], shown: &str) -> Result<Self, OciError> {
         parse_json(bytes, shown, |root| {
             let manifests = root.get("manifests").and_then(|list| list.as_array());
@@ -286,12 +286,13 @@ fn write(value: &Value, what: &'static str) -> Result<Vec<u8>, OciError> {
         what,
         why: error.to_string(),
     })?;
-    match bytes.len() as u64 > MAX_MANIFEST {
-        true => Err(OciError::Unwritable {
+    if bytes.len() as u64 > MAX_MANIFEST {
+        Err(OciError::Unwritable {
             what,
             why: format!("it would have more than {MAX_MANIFEST} bytes"),
-        }),
-        false => Ok(bytes),
+        })
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -309,7 +310,7 @@ fn parse_json<T>(
         return Err(refuse(format!("it has more than {MAX_MANIFEST} bytes")));
     }
     let document = parse_document(bytes, &ReadOptions::default())
-        .map_err(|error| refuse(format!("no JSON: {error}")))?;
+        .map_err(|error| refuse(format!("not JSON: {error}")))?;
     read(document.root()).map_err(refuse)
 }
 
@@ -318,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn manifest_written_is_read_back_and_has_a_known_digest() {
+    fn manifest_round_trips_and_has_known_digest() {
         let layer = Descriptor::of(TAR_PART, b"x").titled("run.tar");
         let manifest = Manifest::artifact(ARTIFACT, vec![layer]);
         let bytes = manifest.to_bytes().unwrap();
@@ -333,9 +334,9 @@ mod tests {
     }
 
     #[test]
-    fn layers_repeated_beyond_pieces_of_large_files_are_refused() {
+    fn repeated_layers_other_than_pieces_of_large_files_are_refused() {
         let layer = |name: &str, size| Descriptor::new(TAR_PART, Digest::of(name.as_bytes()), size);
-        let told = |layers: Vec<Descriptor>| {
+        let refusal_of = |layers: Vec<Descriptor>| {
             let manifest = Manifest::artifact(ARTIFACT, layers);
             let checked = manifest.check_repeated();
             assert_eq!(manifest.to_bytes().is_ok(), checked.is_ok());
@@ -343,7 +344,7 @@ mod tests {
         };
         let mut small = vec![layer("header", 512)];
         small.extend(vec![layer("zeros", 16 << 20); 2]);
-        assert!(told(small).ends_with("twice"));
+        assert!(refusal_of(small).ends_with("twice"));
         // Two files of zeros, as push divides them.
         let pieces = [
             layer("zeros", PIECE),
@@ -351,22 +352,22 @@ mod tests {
             layer("rest", 5),
         ];
         let honest = [&pieces[..], &[layer("header", 512)], &pieces].concat();
-        assert_eq!(told(honest), "");
-        // What is only announced does not lift the limit.
+        assert_eq!(refusal_of(honest), "");
+        // A layer that is only announced does not raise the limit.
         let mut many = vec![layer("zeros", PIECE); 201];
         many.push(layer("absent", u64::MAX));
-        assert!(told(many).contains("200 times"));
-        assert_eq!(told(vec![layer("zeros", PIECE); 200]), "");
+        assert!(refusal_of(many).contains("200 times"));
+        assert_eq!(refusal_of(vec![layer("zeros", PIECE); 200]), "");
     }
 
     #[test]
-    fn manifest_malformed_is_refused_with_its_reason() {
+    fn malformed_manifest_is_refused_with_its_reason() {
         let refused = |text: &str| {
             Manifest::parse(text.as_bytes(), "m")
                 .unwrap_err()
                 .to_string()
         };
-        assert!(refused("{").contains("no JSON"));
+        assert!(refused("{").contains("not JSON"));
         assert!(refused(r#"{"manifests":[]}"#).contains("no `layers`"));
         let layer = r#"{"config":{"digest":"sha256:1","size":1},"layers":[]}"#;
         assert!(refused(layer).contains("hex digits"));

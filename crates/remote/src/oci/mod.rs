@@ -3,8 +3,8 @@
 //!
 //! A folder becomes the pieces of one tar ([`layers`]) and a manifest without a time, so the same
 //! run always has the same digest. Signatures and reports are attached as referrers ([`attached`]).
-//! What is read is checked against its digest and bounded by its size; what is written becomes
-//! visible with its manifest, which is sent last. Credentials go only to hosts that may have them
+//! What is read is bounded by its size and checked against its digest; what is written becomes
+//! visible with its manifest, which is sent last. Credentials go only to permitted hosts
 //! ([`challenge`], [`credentials`]).
 //!
 //! A local layout is used without opening a socket.
@@ -58,35 +58,35 @@ pub enum OciError {
     /// The pulled files could not be moved into place.
     #[error(transparent)]
     Staging(#[from] StagingError),
-    /// Something that may not be pushed.
+    /// Something cannot be pushed.
     #[error("`{what}`: {why}")]
     Refused {
-        /// What it is.
+        /// The name of the thing.
         what: String,
         /// Why it is refused.
         why: String,
     },
-    /// The tag names another artifact, and tags do not move by themselves.
+    /// The tag names another artifact, and may not be moved.
     #[error("the tag `{tag}` of `{place}` is taken: it names {}", ContentHash::from(*.digest))]
     Taken {
         /// The repository or layout.
         place: String,
         /// The tag.
         tag: String,
-        /// What it names.
+        /// The digest of the manifest that it names.
         digest: Digest,
     },
-    /// Something that does not verify, or of which it cannot be told.
+    /// What was pushed or pulled does not verify, or could not be verified.
     #[error("`{path}` {why}")]
     NotValid {
-        /// What was pushed or pulled.
+        /// Its path.
         path: String,
-        /// What speaks against it.
+        /// The objection to it.
         why: Objection,
     },
-    /// A registry asks for the password to be sent to a foreign host.
+    /// A registry wants the password to be sent to a foreign host.
     #[error(
-        "`{registry}` gives out tokens at `{realm}`, which is not its own host; the password was not sent"
+        "`{registry}` issues tokens at `{realm}`, which is not its own host; the password was not sent"
     )]
     ForeignTokens {
         /// The registry.
@@ -95,20 +95,20 @@ pub enum OciError {
         realm: String,
     },
     /// A file has changed since it was verified.
-    #[error("`{0}` changed while it was pushed")]
+    #[error("`{0}` changed while it was being pushed")]
     Changed(String),
-    /// Something that cannot be written as a manifest.
+    /// A manifest or configuration cannot be written.
     #[error("{what} cannot be written: {why}")]
     Unwritable {
-        /// What it is.
+        /// The document.
         what: &'static str,
-        /// What has no form in a manifest.
+        /// Why not.
         why: String,
     },
-    /// A document or artifact that cannot be used.
+    /// A document or artifact cannot be used.
     #[error("`{what}` cannot be used: {why}")]
     Malformed {
-        /// What it is.
+        /// The document or artifact.
         what: String,
         /// What is wrong with it.
         why: String,
@@ -117,20 +117,20 @@ pub enum OciError {
     #[error("there is no `{0}`")]
     NotFound(String),
     /// There is no OCI layout of this name.
-    #[error("`{0}` is no OCI layout: no folder with `oci-layout` and `index.json` in it")]
+    #[error("`{0}` is not an OCI layout: no folder with `oci-layout` and `index.json` in it")]
     NoLayout(String),
     /// The content has a different digest than was requested.
     #[error(
-        "{what} is not what was asked for: expected {}, got {}",
+        "{what} is not what was requested: expected {}, got {}",
         ContentHash::from(*.expected),
         ContentHash::from(*.actual)
     )]
     OtherContent {
-        /// What it is.
+        /// What was read.
         what: String,
         /// The requested digest.
         expected: Digest,
-        /// The digest of what arrived.
+        /// The digest of the content.
         actual: Digest,
     },
     /// The content is longer or shorter than its descriptor says.
@@ -147,19 +147,19 @@ pub enum OciError {
     #[error(transparent)]
     Remote(#[from] crate::RemoteError),
     /// Reading failed.
-    #[error("reading broke off")]
+    #[error("reading failed")]
     Io(#[source] io::Error),
 }
 
 impl From<io::Error> for OciError {
-    /// An error of ours that passed through the standard library keeps its type.
+    /// Recovers an error of ours that passed through the standard library.
     fn from(error: io::Error) -> Self {
         error.downcast().unwrap_or_else(Self::Io)
     }
 }
 
 impl OciError {
-    /// The code that is shown before the message.
+    /// Returns the code that is shown before the message.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Reference(_) => "REFERENCE",
@@ -179,7 +179,7 @@ impl OciError {
         }
     }
 
-    /// Advice, if there is any.
+    /// Returns advice, if there is any.
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Reference(ReferenceError::Credentials) => {
@@ -198,7 +198,7 @@ impl OciError {
             Self::ForeignTokens { .. } => {
                 Some("if you trust that host, name it in RUNSEAL_TOKEN_HOSTS")
             }
-            Self::Changed(_) => Some("nothing became visible; push it again when it is at rest"),
+            Self::Changed(_) => Some("nothing became visible; push again when nothing changes it"),
             Self::OtherContent { .. } | Self::OtherSize { .. } => {
                 Some("it cannot be trusted; get it from another copy")
             }

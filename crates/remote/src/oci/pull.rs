@@ -1,7 +1,7 @@
-//! Pulls evidence: unpacks it beside its target as it arrives, verifies it there, then renames it.
+//! Pulls evidence: unpacks it next to its target as it arrives, verifies it there, then renames it.
 //!
-//! Until then nothing has the target's name. Signatures are written beside it first, so
-//! the target never exists without them. Memory use does not grow with the artifact: one thread
+//! Until then nothing has the target's name. Signatures are written first, so the target never exists
+//! without them. Memory use does not grow with the artifact: one thread
 //! receives and hashes, the other writes. What a killed pull left behind is reused.
 
 use std::io::{self, Read};
@@ -19,15 +19,15 @@ use runseal_survey::signing::BESIDE;
 
 use super::OciError;
 use super::artifact::{Artifact, ArtifactContent};
-use super::attached::{AttachedKind, file_beside};
+use super::attached::{AttachedKind, join_attachments};
 use super::layout::{CopyError, copy};
 use super::leftovers::Leftovers;
 use super::reference::Reference;
 use super::registry::Access;
 use super::repository::Failure;
 use super::unpack::unpack;
-use crate::beside::WrittenFiles;
 use crate::verified::verify_arrived;
+use crate::written_files::WrittenFiles;
 
 /// Buffers in flight between the two threads.
 const IN_FLIGHT: usize = 8;
@@ -41,7 +41,7 @@ pub struct Pulled {
     pub reference: Reference,
     /// Its local path.
     pub path: PathBuf,
-    /// The files that were written beside it, or why it cannot be determined what is attached.
+    /// The signature files that were written, or why the attachments cannot be determined.
     pub attached: Result<Vec<PathBuf>, String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Pulled {
 /// of the reference. An artifact of a single file becomes a folder with that file.
 ///
 /// # Errors
-/// When it cannot be read or written, does not verify at `level`, or the target exists.
+/// If it cannot be read or written, does not verify at `level`, or the target exists.
 pub fn pull(
     reference: &Reference,
     target: Option<&Path>,
@@ -64,14 +64,14 @@ pub fn pull(
     let leftovers = Leftovers::find(folder_of(target), artifact.layers());
     let staging = Staging::begin_with(folder_of(target), Rights::ReadOnly)?;
     receive(&artifact, leftovers, &staging)?;
-    // A single file has its signatures in the same folder, and is published together with them.
-    let beside = match &artifact.held {
+    // A single file is published in one folder with its signatures.
+    let signed = match &artifact.held {
         ArtifactContent::Folder => target.to_owned(),
         ArtifactContent::File(name) => staging.path().join(name.as_str()),
     };
-    let (files, untold) = match write_attached(&artifact, &beside) {
+    let (files, unknown) = match write_attached(&artifact, &signed) {
         Ok(files) => (files?, None),
-        Err(untold) => (WrittenFiles::default(), Some(untold)),
+        Err(unknown) => (WrittenFiles::default(), Some(unknown)),
     };
     let how = (Place::Free, Rights::ReadOnly);
     staging.publish(target, how, |staged| {
@@ -84,8 +84,8 @@ pub fn pull(
             why,
         })
     })?;
-    let attached = match (untold, &artifact.held) {
-        (Some(untold), _) => Err(untold),
+    let attached = match (unknown, &artifact.held) {
+        (Some(unknown), _) => Err(unknown),
         (None, ArtifactContent::Folder) => Ok(files.keep()),
         (None, ArtifactContent::File(_)) => {
             let files = files.keep();
@@ -125,7 +125,7 @@ fn receive(artifact: &Artifact, leftovers: Leftovers, staging: &Staging) -> Resu
     failure.or(received)
 }
 
-/// Stores what `reader` gives: a folder's tar, or one file.
+/// Stores the content of `reader`: a folder's tar, or one file.
 fn store(mut reader: impl Read, artifact: &Artifact, staging: &Staging) -> Result<(), OciError> {
     match &artifact.held {
         ArtifactContent::Folder => unpack(&mut reader, staging).map(|_| ()),
@@ -142,7 +142,7 @@ fn store(mut reader: impl Read, artifact: &Artifact, staging: &Staging) -> Resul
 
 type Piece = io::Result<Vec<u8>>;
 
-/// Reads to the end and sends the data on. Stops early if the receiver is gone.
+/// Reads to the end and passes on the data. Stops early if the receiver is gone.
 fn send_all(stream: &mut dyn Read, pieces: &SyncSender<Piece>, emptied: &Receiver<Vec<u8>>) {
     loop {
         let mut buffer = emptied.try_recv().unwrap_or_default();
@@ -201,7 +201,7 @@ impl Read for PieceReader {
     }
 }
 
-/// Writes signatures and reports beside `path`. The inner error says why nobody can tell.
+/// Writes signatures next to `path`. The outer error says why the attachments cannot be determined.
 fn write_attached(
     artifact: &Artifact,
     path: &Path,
@@ -209,9 +209,9 @@ fn write_attached(
     let attached = artifact.attached()?;
     let mut written = WrittenFiles::default();
     let mut write_all = || {
-        // Not reports: anybody can attach a page, and nothing in it is checked.
+        // Reports are not written: anyone can attach one, and nothing in it is checked.
         for kind in BESIDE.map(AttachedKind::Signature) {
-            let Some(bytes) = file_beside(attached, &kind) else {
+            let Some(bytes) = join_attachments(attached, &kind) else {
                 continue;
             };
             let mut name = path.as_os_str().to_owned();

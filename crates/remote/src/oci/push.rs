@@ -1,9 +1,9 @@
 //! Pushes evidence: verifies it, sends it blob by blob, and tags it last.
 //!
-//! Only what verifies gets a manifest. Small evidence is verified before anything is sent; large
-//! evidence is verified while it is sent, so a refusal leaves only unreferenced blobs. The digest
-//! of every file that was sent is compared with the one that was verified. Attachments follow the
-//! manifest and the tag comes last, so whoever follows the tag finds everything.
+//! Only evidence that verifies gets a manifest. Small evidence is verified before anything is sent;
+//! large evidence is verified while it is sent, so a refusal leaves only unreferenced blobs. The
+//! digest of every file that was sent is compared with the one that was verified. Attachments follow
+//! the manifest and the tag comes last, so whoever follows the tag finds everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -41,18 +41,18 @@ pub struct Pushed {
     pub digest: Digest,
     /// Its reference, with tag and digest.
     pub reference: Reference,
-    /// Bytes that were sent.
+    /// The bytes sent.
     pub sent: u64,
-    /// Bytes that the repository already had.
+    /// The bytes that the repository already had.
     pub skipped: u64,
     /// The file endings of the attachments.
     pub attached: Vec<String>,
 }
 
-/// Pushes the evidence at `path`, with the signatures that lie beside it and `reports`.
+/// Pushes the evidence at `path`, with the signatures next to it and `reports`.
 ///
 /// # Errors
-/// When it does not verify at `level`, cannot be read, or cannot be stored.
+/// If it does not verify at `level`, cannot be read, or cannot be stored.
 pub fn push(
     path: &Path,
     reference: &Reference,
@@ -61,16 +61,17 @@ pub fn push(
     access: &Access,
 ) -> Result<Pushed, OciError> {
     let attachments = read_attachments(path, reports)?;
-    let evidence = match path.is_dir() {
-        true => EvidenceLayers::Folder(FolderLayers::of_folder(path)?),
-        false => EvidenceLayers::File(FileLayers::of_file(path)?),
+    let evidence = if path.is_dir() {
+        EvidenceLayers::Folder(FolderLayers::of_folder(path)?)
+    } else {
+        EvidenceLayers::File(FileLayers::of_file(path)?)
     };
     let mut early = None;
     if evidence.size() < SMALL {
         early = Some(verify(path, level)?);
     }
     let mut access = access.clone();
-    access.upload_state = access.upload_state.or_else(|| state_beside(path));
+    access.upload_state = access.upload_state.or_else(|| state_path(path));
     let mut upload = Upload::open(reference, &access)?;
     let is_refused = AtomicBool::new(false);
     let (verified, sent) = thread::scope(|scope| {
@@ -87,14 +88,14 @@ pub fn push(
             (None, Some(verifying)) => verifying.finish().unwrap_or_else(|_| {
                 Err(OciError::NotValid {
                     path: path.display().to_string(),
-                    why: Objection::Unchecked("the verification broke down".to_owned()),
+                    why: Objection::Unchecked("the verification panicked".to_owned()),
                 })
             }),
             (None, None) => Ok(BTreeMap::new()),
         };
         (verified, sent)
     });
-    // The reason for the refusal says more than that sending was stopped.
+    // The reason for the refusal says more than the error of the stopped upload.
     let verified = verified?;
     let (layers, sent) = sent?;
     for (name, digest) in &verified {
@@ -114,7 +115,7 @@ pub fn push(
 /// An upload in progress.
 pub(super) struct Upload {
     repository: Box<dyn Repository>,
-    /// What a taken tag may be moved away from.
+    /// The digest from which a taken tag may be moved.
     move_tag: Option<Digest>,
     seen: BTreeSet<Digest>,
     sent: u64,
@@ -146,7 +147,7 @@ impl Upload {
         Ok(())
     }
 
-    /// Fails if the tag names something else than `digest` and may not be moved away from it.
+    /// Fails if the tag names another artifact than `digest` and may not be moved.
     fn check_tag(&self, tag: Option<&str>, digest: Digest) -> Result<(), OciError> {
         let Some(tag) = tag else { return Ok(()) };
         let name = ManifestName::Tag(tag.to_owned());
@@ -178,7 +179,7 @@ impl Upload {
             && wanted != descriptor.digest
         {
             return Err(OciError::OtherContent {
-                what: "what is to be pushed".to_owned(),
+                what: "the artifact to push".to_owned(),
                 expected: wanted,
                 actual: descriptor.digest,
             });
@@ -203,7 +204,7 @@ impl Upload {
             attach(repository, &descriptor, attachment)?;
             pushed.attached.push(attachment.kind.ending());
         }
-        // No registry can compare and replace in one step; so it is asked as late as possible.
+        // No registry can compare and replace in one step, so check as late as possible.
         self.check_tag(tag.as_deref(), descriptor.digest)?;
         if let Some(tag) = tag {
             repository.put_manifest(&descriptor, &bytes, Some(&tag))?;
@@ -214,7 +215,7 @@ impl Upload {
     }
 }
 
-/// What is pushed, divided into layers.
+/// The evidence to push, divided into layers.
 enum EvidenceLayers {
     Folder(FolderLayers),
     File(FileLayers),
@@ -258,7 +259,7 @@ impl EvidenceLayers {
     }
 }
 
-/// Collects what the survey judged.
+/// Collects the files that the survey judged.
 #[derive(Default)]
 struct Contents(Mutex<Vec<UnitContent>>);
 
@@ -276,9 +277,8 @@ impl Observer for Contents {
     }
 }
 
-/// Verifies what is to be pushed; returns the digest of every file of a folder as it was judged, or
-/// that of a single document under the empty name. An archive has none: it is judged by its
-/// entries.
+/// Verifies the evidence; returns the digest of every file of a folder as it was judged, or that of a
+/// single document under the empty name. An archive has none, because it is judged by its entries.
 fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciError> {
     let contents = Contents::default();
     let options = VerifyOptions {
@@ -307,13 +307,14 @@ fn verify(path: &Path, level: Level) -> Result<BTreeMap<String, Digest>, OciErro
         let files = content.files.into_iter().chain(content.others);
         known.extend(files.filter_map(|file| Some((file.path, file.sha256?))));
     }
-    match known.is_empty() && path.is_dir() {
-        true => Err(OciError::Changed(path.display().to_string())),
-        false => Ok(known),
+    if known.is_empty() && path.is_dir() {
+        Err(OciError::Changed(path.display().to_string()))
+    } else {
+        Ok(known)
     }
 }
 
-/// The signatures beside what is pushed, and the reports that were named.
+/// Reads the signatures next to `path`, and the reports.
 fn read_attachments(path: &Path, reports: &[PathBuf]) -> Result<Vec<Attachment>, OciError> {
     let mut attachments = Vec::new();
     for form in BESIDE {
@@ -338,8 +339,8 @@ fn read_attachments(path: &Path, reports: &[PathBuf]) -> Result<Vec<Attachment>,
     Ok(attachments)
 }
 
-/// The file in which a push of `path` records its progress.
-fn state_beside(path: &Path) -> Option<PathBuf> {
+/// Returns the path of the file in which a push of `path` records its progress.
+fn state_path(path: &Path) -> Option<PathBuf> {
     let whole = path.canonicalize().ok()?;
     let name = whole.file_name()?.to_string_lossy().into_owned();
     let state = format!(".runseal-upload-{name}.json");

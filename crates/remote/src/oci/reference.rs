@@ -1,4 +1,4 @@
-//! What users type to name an artifact: `host[:port]/name[:tag][@sha256:…]` on a registry,
+//! References to artifacts: `host[:port]/name[:tag][@sha256:…]` on a registry,
 //! `oci-layout:PATH[:tag][@sha256:…]` in a local folder or tar.
 //!
 //! A reference always names its host: there is no default registry, so a mistyped name never goes
@@ -11,7 +11,7 @@ use runseal_core::digest::{ContentHash, Digest};
 
 use crate::error::shown_address;
 
-/// What a reference to a registry may begin with.
+/// The optional scheme of a reference to a registry.
 pub const SCHEME: &str = "oci://";
 
 /// The scheme of a reference to a local layout.
@@ -27,21 +27,21 @@ pub enum ReferenceError {
     #[error("`{0}` names no registry")]
     NoHost(String),
     /// The host is invalid.
-    #[error("`{0}` is no host with an optional port")]
+    #[error("`{0}` is not a host with an optional port")]
     Host(String),
     /// The name breaks the registries' rules.
     #[error(
-        "`{0}` is no name of a repository: lower-case letters, digits and `.`, `_`, `-`, `/` between them"
+        "`{0}` is not the name of a repository: lower-case letters, digits and `.`, `_`, `-`, `/` between them"
     )]
     Name(String),
     /// The tag breaks the registries' rules.
-    #[error("`{0}` is no tag: letters, digits, `_`, `.` and `-`, at most 128")]
+    #[error("`{0}` is not a tag: letters, digits, `_`, `.` and `-`, at most 128")]
     Tag(String),
     /// What follows `@` is not a digest.
-    #[error("`{0}` is no digest: `sha256:` and 64 lower-case hex digits")]
+    #[error("`{0}` is not a digest: `sha256:` and 64 lower-case hex digits")]
     Digest(String),
-    /// Something stands before the host that may be a password; it is not repeated.
-    #[error("a reference holds no name and no password")]
+    /// What precedes the host may be a password, so it is not shown.
+    #[error("a reference must not contain a name or password")]
     Credentials,
     /// Nothing follows `oci-layout:`.
     #[error("`oci-layout:` names no folder")]
@@ -53,12 +53,12 @@ pub enum ReferenceError {
 pub struct Host(String);
 
 impl Host {
-    /// The host with its port, as it was typed.
+    /// Returns the host with its port.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name without the port.
+    /// Returns the name without the port.
     pub fn name(&self) -> &str {
         match self.0.strip_prefix('[') {
             Some(rest) => rest.split(']').next().unwrap_or(rest),
@@ -66,7 +66,7 @@ impl Host {
         }
     }
 
-    /// Whether it is this machine, where plain HTTP cannot be intercepted on the network.
+    /// Whether the host is this machine, where plain HTTP cannot be intercepted on the network.
     pub fn is_loopback(&self) -> bool {
         let name = self.name();
         name == "localhost"
@@ -82,7 +82,7 @@ impl fmt::Display for Host {
     }
 }
 
-/// Where an artifact is.
+/// The place of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ArtifactHome {
     /// A repository on a registry.
@@ -96,14 +96,14 @@ pub enum ArtifactHome {
     Layout(PathBuf),
 }
 
-/// A reference: a place, and which artifact there.
+/// A reference to an artifact at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Where it is.
+    /// The place of the artifact.
     pub home: ArtifactHome,
     /// Its tag, if given.
     pub tag: Option<String>,
-    /// The digest of its manifest, if given; no other manifest is accepted then.
+    /// The digest of its manifest, if given. Then no other manifest is accepted.
     pub digest: Option<Digest>,
 }
 
@@ -111,7 +111,7 @@ impl Reference {
     /// Parses a typed reference.
     ///
     /// # Errors
-    /// When it is not a reference.
+    /// If it is not a reference.
     pub fn parse(text: &str) -> Result<Self, ReferenceError> {
         if let Some(rest) = text.strip_prefix(LAYOUT_SCHEME) {
             return Self::parse_layout(rest);
@@ -157,7 +157,7 @@ impl Reference {
         })
     }
 
-    /// The layout at a path, without a tag or digest.
+    /// Refers to the layout at a path, without a tag or digest.
     pub fn of_layout(path: &Path) -> Self {
         Self {
             home: ArtifactHome::Layout(path.to_owned()),
@@ -166,7 +166,7 @@ impl Reference {
         }
     }
 
-    /// The last part of the name: the default name of a pulled folder.
+    /// Returns the last part of the name, which is the default name of a pulled folder.
     pub fn short_name(&self) -> String {
         match &self.home {
             ArtifactHome::Registry { name, .. } => {
@@ -181,7 +181,7 @@ impl Reference {
         }
     }
 
-    /// The same reference pinned to one artifact, whatever its tag refers to later.
+    /// Pins the reference to one artifact, whatever its tag refers to later.
     pub fn pinned_to(&self, digest: Digest) -> Self {
         Self {
             digest: Some(digest),
@@ -217,7 +217,7 @@ fn split_digest(text: &str) -> Result<(&str, Option<Digest>), ReferenceError> {
     }
 }
 
-/// Parses a host: a name with a dot or a port, `localhost`, or an IP address. This is what tells a
+/// Parses a host: a name with a dot or a port, `localhost`, or an IP address. This distinguishes a
 /// host from the first part of a repository's name.
 fn parse_host(text: &str) -> Result<Host, ReferenceError> {
     if text.is_empty() {
@@ -282,23 +282,25 @@ fn check_name(name: &str) -> Result<(), ReferenceError> {
         let mut separators = separators;
         ends_well && separators.all(is_separator)
     };
-    match name.len() <= 255 && name.split('/').all(is_part) {
-        true => Ok(()),
-        false => Err(ReferenceError::Name(name.to_owned())),
+    if name.len() <= 255 && name.split('/').all(is_part) {
+        Ok(())
+    } else {
+        Err(ReferenceError::Name(name.to_owned()))
     }
 }
 
 fn parse_tag(tag: &str) -> Result<String, ReferenceError> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let bytes = tag.as_bytes();
-    let holds = (1..=128).contains(&bytes.len())
+    let is_valid = (1..=128).contains(&bytes.len())
         && is_word(bytes[0])
         && bytes
             .iter()
             .all(|byte| is_word(*byte) || matches!(byte, b'.' | b'-'));
-    match holds {
-        true => Ok(tag.to_owned()),
-        false => Err(ReferenceError::Tag(tag.to_owned())),
+    if is_valid {
+        Ok(tag.to_owned())
+    } else {
+        Err(ReferenceError::Tag(tag.to_owned()))
     }
 }
 
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn reference_malformed_is_refused_with_its_reason() {
+    fn malformed_reference_is_refused_with_its_reason() {
         use ReferenceError as E;
         let refused = |text: &str| Reference::parse(text).unwrap_err();
         assert!(matches!(refused("run:v1"), E::NoHost(_)));
@@ -359,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn host_of_this_machine_is_told_from_others() {
+    fn is_loopback_distinguishes_this_machine_from_others() {
         let host = |text: &str| parse_host(text).unwrap();
         for own in ["localhost", "localhost:5000", "127.0.0.1:1", "[::1]:5000"] {
             assert!(host(own).is_loopback(), "{own}");

@@ -2,8 +2,8 @@
 //!
 //! Requests are authenticated only when the registry demands it, and only to its own origin: if it
 //! redirects a download or names another host for an upload, the request goes there without
-//! credentials. Plain HTTP is used for this machine, and for hosts that the user named for it. Of a
-//! registry's error only the code is shown, because the text may repeat the request.
+//! credentials. Plain HTTP is used for this machine, and for hosts that the user named for it. Only
+//! the code of a registry's error is shown, because the text may repeat the request.
 
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use super::repository::{Content, ManifestName, Referrers, Repository, SubjectLis
 use crate::RemoteError;
 use crate::http::{Http, Redirects, RepeatableBody, Request, Response, resolve};
 
-/// The most bytes of an error's text or a token answer.
+/// The most bytes of an error's text or a token response.
 pub(super) const MAX_ANSWER: u64 = 1 << 20;
 
 /// Settings for accessing registries.
@@ -41,13 +41,13 @@ pub struct Access {
     pub config: Option<PathBuf>,
     /// The file in which a push records its progress.
     pub upload_state: Option<PathBuf>,
-    /// What a tag that a push finds taken may be moved away from.
+    /// The digest from which a push may move a taken tag.
     pub move_tag: Option<Digest>,
 }
 
 impl Access {
-    /// The settings in the environment: Docker's configuration, and the comma-separated host lists
-    /// `RUNSEAL_PLAIN_HTTP` and `RUNSEAL_TOKEN_HOSTS`.
+    /// Reads the settings in the environment: Docker's configuration, and the comma-separated host
+    /// lists `RUNSEAL_PLAIN_HTTP` and `RUNSEAL_TOKEN_HOSTS`.
     pub fn from_environment() -> Self {
         let list = |name: &str| -> Vec<String> {
             let text = std::env::var(name).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Access {
     }
 }
 
-/// What is done in a repository; decides what a token must allow.
+/// What a repository is used for, which a token must allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Reading only.
@@ -94,10 +94,10 @@ impl std::fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// The repository with this name. Sends nothing yet.
+    /// Creates a repository. Sends nothing yet.
     ///
     /// # Errors
-    /// When the host does not form a valid address.
+    /// If the host does not form a valid address.
     pub fn new(
         host: &Host,
         name: &str,
@@ -111,14 +111,15 @@ impl Registry {
                 .iter()
                 .any(|plain| plain == host.as_str());
         let scheme = if is_plain { "http" } else { "https" };
-        let address = match is_docker_hub(host.as_str()) {
-            true => "registry-1.docker.io",
-            false => host.as_str(),
+        let address = if is_docker_hub(host.as_str()) {
+            "registry-1.docker.io"
+        } else {
+            host.as_str()
         };
         let base = format!("{scheme}://{address}").parse();
         let base = base.map_err(|_| RemoteError::Address {
             address: host.to_string(),
-            problem: "it is no host",
+            problem: "it is not a host",
         })?;
         Ok(Self {
             http: Http::new(),
@@ -131,26 +132,26 @@ impl Registry {
         })
     }
 
-    /// An address below this repository.
+    /// Returns an address below this repository.
     pub(super) fn address(&self, rest: &str) -> Result<Uri, OciError> {
         let text = format!("/v2/{}/{rest}", self.name);
         let address = resolve(&self.base, &text);
-        address.ok_or_else(|| self.protocol("an address of it cannot be written"))
+        address.ok_or_else(|| self.protocol("one of its addresses is not valid"))
     }
 
-    /// The address at which an upload continues.
+    /// Returns the address at which an upload continues.
     pub(super) fn location(&self, response: &Response) -> Result<Uri, OciError> {
         let location = response.text_header("location");
         let next = location.and_then(|location| resolve(&response.uri, location));
-        let next = next.ok_or_else(|| self.protocol("an upload has no address to go on at"))?;
+        let next = next.ok_or_else(|| self.protocol("an upload has no address to continue at"))?;
         self.check_location(next)
     }
 
-    /// Refuses a redirect from HTTPS to plain HTTP.
+    /// Checks that an upload does not move from HTTPS to plain HTTP.
     pub(super) fn check_location(&self, location: Uri) -> Result<Uri, OciError> {
         match (self.base.scheme_str(), location.scheme_str()) {
             (Some("https"), Some("http")) => {
-                Err(self.protocol("an upload is to go on without TLS"))
+                Err(self.protocol("an upload would continue without TLS"))
             }
             _ => Ok(location),
         }
@@ -165,7 +166,7 @@ impl Registry {
     }
 
     /// Sends a request; if the registry demands authentication, authenticates and sends it again.
-    pub(super) fn send(&self, request: &Ask<'_>) -> Result<Response, OciError> {
+    pub(super) fn send(&self, request: &RegistryRequest<'_>) -> Result<Response, OciError> {
         let mut response = self.send_with(request)?;
         // An earlier token may have expired: try a second time with a new one.
         for attempt in 0..2 {
@@ -182,22 +183,22 @@ impl Registry {
         Ok(response)
     }
 
-    fn send_with(&self, ask: &Ask<'_>) -> Result<Response, OciError> {
-        let mut request = Request::new(ask.method.clone(), ask.uri.clone());
-        for (name, value) in &ask.headers {
+    fn send_with(&self, spec: &RegistryRequest<'_>) -> Result<Response, OciError> {
+        let mut request = Request::new(spec.method.clone(), spec.uri.clone());
+        for (name, value) in &spec.headers {
             request = request.header(name.clone(), self.header_value(value)?);
         }
-        if ask.follows {
+        if spec.follows {
             request = request.redirects(Redirects::Follow);
         }
-        if ask.is_once {
+        if spec.is_once {
             request = request.once();
         }
-        if let Some(body) = ask.body {
+        if let Some(body) = spec.body {
             request = request.body(body);
         }
-        // If an upload continues on another host, that host must not get the credentials.
-        if crate::http::is_same_origin(&self.base, &ask.uri) {
+        // An upload that continues on another host must not send the credentials there.
+        if crate::http::is_same_origin(&self.base, &spec.uri) {
             let known = self
                 .authorization
                 .lock()
@@ -211,10 +212,10 @@ impl Registry {
 
     pub(super) fn header_value(&self, text: &str) -> Result<HeaderValue, OciError> {
         let value = HeaderValue::from_str(text);
-        value.map_err(|_| self.protocol("a header of it cannot be written"))
+        value.map_err(|_| self.protocol("a header for it is not valid"))
     }
 
-    /// The error for a response that is not a success.
+    /// Returns the error for a response that is not a success.
     pub(super) fn refusal(&self, response: Response, what: &str) -> OciError {
         let status = response.status;
         let host = self.host.to_string();
@@ -241,7 +242,7 @@ impl Registry {
     }
 }
 
-/// The codes in a registry's error: upper-case words.
+/// Returns the codes in a registry's error: upper-case words.
 fn error_codes(text: &[u8]) -> Vec<String> {
     let Ok(document) = parse_document(text, &ReadOptions::default()) else {
         return Vec::new();
@@ -287,7 +288,7 @@ impl RepeatableBody for Bytes {
 }
 
 /// A request to the registry, before authentication.
-pub(super) struct Ask<'a> {
+pub(super) struct RegistryRequest<'a> {
     pub(super) method: Method,
     pub(super) uri: Uri,
     pub(super) headers: Vec<(HeaderName, String)>,
@@ -296,7 +297,7 @@ pub(super) struct Ask<'a> {
     pub(super) is_once: bool,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> RegistryRequest<'a> {
     pub(super) fn new(method: Method, uri: Uri) -> Self {
         Self {
             method,
@@ -327,9 +328,9 @@ impl Repository for Registry {
     fn has_blob(&self, blob: &Descriptor) -> Result<bool, OciError> {
         let digest = ContentHash::from(blob.digest);
         let uri = self.address(&format!("blobs/{digest}"))?;
-        let mut ask = Ask::new(Method::HEAD, uri);
-        ask.follows = true;
-        let response = self.send(&ask)?;
+        let mut request = RegistryRequest::new(Method::HEAD, uri);
+        request.follows = true;
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             200 => Ok(response
                 .declared_length()
@@ -353,8 +354,9 @@ impl Repository for Registry {
             other => other.to_string(),
         };
         let uri = self.address(&format!("manifests/{name}"))?;
-        let ask = Ask::new(Method::GET, uri).header(ACCEPT, format!("{MANIFEST}, {INDEX}"));
-        let response = self.send(&ask)?;
+        let request =
+            RegistryRequest::new(Method::GET, uri).header(ACCEPT, format!("{MANIFEST}, {INDEX}"));
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             200 => {
                 let bytes = response.into_bytes(MAX_MANIFEST);
@@ -374,10 +376,10 @@ impl Repository for Registry {
         let digest = ContentHash::from(manifest.digest).to_string();
         let uri = self.address(&format!("manifests/{}", tag.unwrap_or(&digest)))?;
         let body = Bytes(Zeroizing::new(bytes.to_vec()));
-        let ask = Ask::new(Method::PUT, uri)
+        let request = RegistryRequest::new(Method::PUT, uri)
             .header(CONTENT_TYPE, manifest.media_type.as_str())
             .body(&body);
-        let response = self.send(&ask)?;
+        let response = self.send(&request)?;
         if !response.status.is_success() {
             return Err(self.refusal(response, "manifest"));
         }
@@ -391,26 +393,26 @@ impl Repository for Registry {
     fn list_referrers(&self, subject: Digest) -> Result<Referrers, OciError> {
         let digest = ContentHash::from(subject);
         let uri = self.address(&format!("referrers/{digest}"))?;
-        let ask = Ask::new(Method::GET, uri).header(ACCEPT, INDEX);
-        let response = self.send(&ask)?;
+        let request = RegistryRequest::new(Method::GET, uri).header(ACCEPT, INDEX);
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             200 if response.text_header("link").is_some() => {
-                // There is another page, and half a list would pass for a whole one.
-                Err(self.protocol("what is attached fills more than one page"))
+                // There is another page, and part of a list must not pass for all of it.
+                Err(self.protocol("the list of attachments has more than one page"))
             }
             200 => {
                 let bytes = response.into_bytes(MAX_MANIFEST);
                 let bytes = bytes.map_err(RemoteError::from)?;
-                Index::parse(&bytes, "the list of what is attached").map(Referrers::Listed)
+                Index::parse(&bytes, "the list of attachments").map(Referrers::Listed)
             }
             404 => Ok(Referrers::Unsupported),
-            _ => Err(self.refusal(response, "what is attached")),
+            _ => Err(self.refusal(response, "attachments")),
         }
     }
 }
 
 impl Registry {
-    /// Fails if the registry reports a digest other than ours: it stored something else.
+    /// Fails if the registry reports another digest than ours, because it stored something else.
     pub(super) fn check_digest(
         &self,
         response: &Response,
@@ -421,7 +423,7 @@ impl Registry {
                 Err(RemoteError::Corrupt {
                     place: self.shown(),
                     problem: format!(
-                        "it says that what it stored is not {}",
+                        "it reports that it stored something else than {}",
                         ContentHash::from(expected)
                     ),
                 }
@@ -437,7 +439,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answer_of_a_registry_gives_its_codes_and_nothing_else() {
+    fn error_codes_are_all_that_is_taken_from_an_error() {
         let text = br#"{"errors":[{"code":"DENIED","message":"Bearer secret"},{"code":"secret"}]}"#;
         assert_eq!(error_codes(text), ["DENIED"]);
         assert!(error_codes(b"<html>").is_empty());

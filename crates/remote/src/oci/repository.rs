@@ -17,7 +17,7 @@ pub trait Content: Sync {
     /// Opens the bytes from `offset` on.
     ///
     /// # Errors
-    /// When they can no longer be read.
+    /// If they can no longer be read.
     fn open_at(&self, offset: u64) -> io::Result<Box<dyn Read + Send + '_>>;
 }
 
@@ -31,7 +31,7 @@ impl Content for &[u8] {
 /// How a manifest is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ManifestName {
-    /// By the tag that points to it now.
+    /// By a tag.
     Tag(String),
     /// By its digest.
     Digest(Digest),
@@ -49,7 +49,7 @@ impl fmt::Display for ManifestName {
     }
 }
 
-/// The result of asking what is attached to a manifest.
+/// The attachments of a manifest, as a place reports them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Referrers {
     /// Everything that is attached.
@@ -61,45 +61,45 @@ pub enum Referrers {
 /// Who lists a new manifest among those attached to its subject.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubjectListing {
-    /// The place does so by itself.
+    /// The place.
     ByThePlace,
-    /// The client that pushed it has to.
+    /// The client that pushed it.
     ByTheClient,
 }
 
 /// A place that keeps artifacts under one name.
 pub trait Repository: Send + Sync {
-    /// The place's name for messages.
+    /// Returns the place's name for messages.
     fn shown(&self) -> String;
 
     /// Whether a blob exists.
     ///
     /// # Errors
-    /// When this cannot be determined.
+    /// If this cannot be determined.
     fn has_blob(&self, blob: &Descriptor) -> Result<bool, OciError>;
 
     /// Stores a blob.
     ///
     /// # Errors
-    /// When it cannot be stored, or `content` is not what `blob` says.
+    /// If it cannot be stored, or `content` differs from what `blob` says.
     fn put_blob(&self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError>;
 
     /// Opens a blob as the place returns it, unchecked.
     ///
     /// # Errors
-    /// When it does not exist or cannot be read.
+    /// If it does not exist or cannot be read.
     fn open_blob(&self, blob: &Descriptor) -> Result<Box<dyn Read + Send + '_>, OciError>;
 
-    /// A manifest or index as the place returns it, unchecked; `None` if it does not exist.
+    /// Returns a manifest or index, unchecked; `None` if it does not exist.
     ///
     /// # Errors
-    /// When this cannot be determined, or it has more than [`MAX_MANIFEST`] bytes.
+    /// If this cannot be determined, or it has more than [`MAX_MANIFEST`] bytes.
     fn get_manifest(&self, name: &ManifestName) -> Result<Option<Vec<u8>>, OciError>;
 
     /// Stores a manifest or index, under a tag if one is given.
     ///
     /// # Errors
-    /// When it cannot be stored.
+    /// If it cannot be stored.
     fn put_manifest(
         &self,
         manifest: &Descriptor,
@@ -107,25 +107,25 @@ pub trait Repository: Send + Sync {
         tag: Option<&str>,
     ) -> Result<SubjectListing, OciError>;
 
-    /// Lists what is attached to a manifest.
+    /// Lists the attachments of a manifest.
     ///
     /// # Errors
-    /// When this cannot be determined.
+    /// If this cannot be determined.
     fn list_referrers(&self, subject: Digest) -> Result<Referrers, OciError>;
 
     /// Completes writing. Most places have nothing left to do.
     ///
     /// # Errors
-    /// When what was written cannot be made visible.
+    /// If what was written cannot be made visible.
     fn finish(self: Box<Self>) -> Result<(), OciError> {
         Ok(())
     }
 }
 
-/// Reads a manifest, and checks its digest if it was named by that.
+/// Reads a manifest, and checks its digest if it is named by digest.
 ///
 /// # Errors
-/// When it does not exist, or has another digest.
+/// If it does not exist, or has another digest.
 pub fn read_manifest(
     repository: &dyn Repository,
     name: &ManifestName,
@@ -147,7 +147,7 @@ pub fn read_manifest(
 /// Reads a whole small blob and checks it.
 ///
 /// # Errors
-/// When its descriptor declares more than `limit` bytes, or the blob differs from the descriptor.
+/// If its descriptor declares more than `limit` bytes, or the blob differs from the descriptor.
 pub fn read_blob(
     repository: &dyn Repository,
     blob: &Descriptor,
@@ -168,12 +168,12 @@ pub fn read_blob(
     Ok(bytes)
 }
 
-/// Where a reader deposits its typed error, which the standard library's I/O error would hide.
+/// Keeps the typed error of a reader, which the standard library's I/O error would hide.
 #[derive(Debug, Clone, Default)]
 pub struct Failure(Arc<Mutex<Option<OciError>>>);
 
 impl Failure {
-    /// Keeps the error if it is the first; returns an I/O error to report in its place.
+    /// Keeps the error if it is the first; returns an I/O error to report instead.
     pub fn note(&self, error: OciError) -> io::Error {
         let message = error.to_string();
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +181,7 @@ impl Failure {
         io::Error::other(message)
     }
 
-    /// The error that was noted, if any; else `result`.
+    /// Returns the noted error, if any; else `result`.
     ///
     /// # Errors
     /// The noted error, or that of `result`.
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn blob_is_read_only_where_size_and_digest_are_as_described() {
+    fn blob_with_other_size_or_digest_than_described_is_refused() {
         let blob = Descriptor::of(FILE, b"hello");
         assert_eq!(read(b"hello", &blob).unwrap(), b"hello");
         let short = read(b"hell", &blob).unwrap_err();

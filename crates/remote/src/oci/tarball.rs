@@ -1,10 +1,10 @@
-//! Writes the blocks of a tar that depends on names and contents alone.
+//! Writes the blocks of a tar that depends only on names and contents.
 //!
-//! Owner, group and time are zero; a file is readable by everybody and writable by nobody, as
-//! sealing leaves it. The format is GNU's, in which every common unpacker reads names of any length
-//! and files of any size alike (docs/archives.md).
+//! Owner, group and time are zero; files are readable by everyone and writable by no one, as sealed
+//! files are. The format is GNU's, in which all common unpackers agree on names of any length and
+//! files of any size (docs/archives.md).
 
-/// Everything in a tar comes in blocks of this size.
+/// The size of a tar's blocks in bytes.
 pub const BLOCK: u64 = 512;
 
 /// The end of a tar: two zero blocks.
@@ -25,7 +25,7 @@ pub enum Kind {
     Folder,
 }
 
-/// The blocks before an entry's content.
+/// Returns the blocks before an entry's content.
 pub fn header(name: &str, kind: Kind) -> Vec<u8> {
     let mut blocks = Vec::with_capacity(BLOCK as usize);
     let name = match kind {
@@ -50,7 +50,7 @@ pub fn header(name: &str, kind: Kind) -> Vec<u8> {
     blocks
 }
 
-/// The number of bytes that fill the last block after content of this size.
+/// Returns the number of bytes that fill the last block after content of this size.
 pub fn padding(size: u64) -> usize {
     let beyond = size % BLOCK;
     if beyond == 0 {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tar_written_is_read_by_us_and_by_another_reader_alike() {
+    fn tar_is_read_the_same_by_us_and_another_reader() {
         let long = format!("{}/file", "d".repeat(120));
         let mut bytes = header("folder", Kind::Folder);
         for (name, text) in [("folder/a", "1"), (long.as_str(), "22")] {

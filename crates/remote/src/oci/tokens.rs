@@ -22,7 +22,7 @@ impl Registry {
         let mut challenges = headers.filter_map(|header| Challenge::parse(header.to_str().ok()?));
         challenges
             .next()
-            .ok_or_else(|| self.protocol("it wants to know who asks and does not say how"))
+            .ok_or_else(|| self.protocol("it demands authentication but does not say how"))
     }
 
     /// Obtains what the registry demands, for all further requests.
@@ -62,10 +62,10 @@ impl Registry {
     ) -> Result<Zeroizing<String>, OciError> {
         let address: Uri = realm
             .parse()
-            .map_err(|_| self.protocol("the place where it gives out tokens is no address"))?;
+            .map_err(|_| self.protocol("the address of its token service is not valid"))?;
         let is_plain = self.base.scheme_str() == Some("http");
         if address.scheme_str() != Some("https") && !is_plain {
-            return Err(self.protocol("it gives out tokens without TLS"));
+            return Err(self.protocol("its token service does not use TLS"));
         }
         if credential.is_some()
             && !may_have_password(&self.base, &self.host, &address, &self.access.token_hosts)
@@ -79,8 +79,8 @@ impl Registry {
             Purpose::Pull => format!("repository:{}:pull", self.name),
             Purpose::Push => format!("repository:{}:pull,push", self.name),
         };
-        // For a push, ask for both rights at once: a registry that first asks only for pull would
-        // ask again.
+        // For a push, request both rights at once: a registry that first demands only pull would demand
+        // more later.
         let scope = match (self.purpose, scope) {
             (Purpose::Pull, Some(scope)) => scope,
             _ => &wanted,
@@ -103,7 +103,8 @@ impl Registry {
         } else {
             let joint = if realm.contains('?') { '&' } else { '?' };
             let address = format!("{realm}{joint}{}", encode_query(&query)).parse();
-            let address = address.map_err(|_| self.protocol("it gives out tokens nowhere"))?;
+            let address = address
+                .map_err(|_| self.protocol("the address of its token service is not valid"))?;
             let mut request = Request::new(Method::GET, address);
             if let Some(basic) = credential.and_then(Credential::to_basic) {
                 request = request.credential(AUTHORIZATION, self.header_value(&basic)?);
@@ -116,7 +117,7 @@ impl Registry {
         }
         let bytes = response.into_bytes(MAX_ANSWER).map_err(RemoteError::from)?;
         let bytes = Zeroizing::new(bytes);
-        let broken = || self.protocol("what should be a token is none");
+        let broken = || self.protocol("its token service did not return a token");
         let document = parse_document(&bytes, &ReadOptions::default()).map_err(|_| broken())?;
         let token = ["token", "access_token"]
             .iter()

@@ -1,8 +1,8 @@
 //! Writes the files of a tar, as it arrives, into a staging folder.
 //!
 //! Only files and folders with plain relative names are written, each name once, and nothing
-//! through a link. Times and owners are not taken over. What was written is verified before it gets
-//! its name (`fs/staging.rs`).
+//! through a link. Times and owners are ignored. The result is verified before it gets its name
+//! (`fs/staging.rs`).
 
 use std::io::{self, Read, Write};
 
@@ -17,7 +17,7 @@ use super::OciError;
 /// Unpacks `reader` to its end; returns the number of bytes in files.
 ///
 /// # Errors
-/// When reading or writing fails, or an entry may not be written.
+/// If reading or writing fails, or an entry may not be written.
 pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError> {
     let mut archive = tar::Archive::new(&mut *reader);
     let mut buffer = vec![0; BUFFER];
@@ -31,9 +31,9 @@ pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError>
             why: why.to_owned(),
         };
         if count as u64 >= MAX_ENTRIES {
-            return Err(refuse("the artifact holds too many files"));
+            return Err(refuse("the artifact has too many files"));
         }
-        let text = str::from_utf8(&name).map_err(|_| refuse("its name is no UTF-8"))?;
+        let text = str::from_utf8(&name).map_err(|_| refuse("its name is not UTF-8"))?;
         let text = text.strip_suffix('/').unwrap_or(text);
         let path = SafePath::parse(text).map_err(|fault| refuse(&fault.to_string()))?;
         match entry.header().entry_type() {
@@ -60,8 +60,8 @@ pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError>
             _ => return Err(refuse("only files and folders are unpacked")),
         }
     }
-    // Read to its end: the digest of the last layer is compared there, and what follows the files is
-    // what other readers may take for more of them.
+    // Read to the end: the digest of the last layer is checked there, and other readers may take data
+    // after the files for further files.
     loop {
         match reader.read(&mut buffer) {
             Ok(0) => return Ok(total),
@@ -69,7 +69,7 @@ pub fn unpack(reader: &mut dyn Read, staging: &Staging) -> Result<u64, OciError>
             Ok(_) => {
                 return Err(OciError::Malformed {
                     what: "the artifact".to_owned(),
-                    why: "data stands behind the end of its files".to_owned(),
+                    why: "there is data after the end of its files".to_owned(),
                 });
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn tar_unpacked_has_its_files_and_nothing_outside() {
+    fn unpack_writes_files_and_nothing_outside_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let good = tar_of(&[("a", Kind::Folder, ""), ("a/b", Kind::File(2), "hi")]);
         assert_eq!(unpack_into(&good, folder.path()).unwrap(), 2);

@@ -1,7 +1,7 @@
 //! Sends a blob: a small one in one request, a large one in chunks, so that an interrupted upload
 //! can be resumed.
 //!
-//! The address at which an upload continues is recorded beside what is pushed, in a file that only
+//! The address at which an upload continues is recorded next to what is pushed, in a file that only
 //! its owner can read, because whoever knows the address can write there. The next push asks the
 //! registry how much arrived and sends the rest. If the registry has forgotten the upload, it
 //! starts over. A complete blob is named by its digest, which the registry computes itself.
@@ -18,7 +18,7 @@ use ureq::http::{Method, Uri};
 
 use super::OciError;
 use super::manifest::Descriptor;
-use super::registry::{Ask, Registry};
+use super::registry::{Registry, RegistryRequest};
 use super::repository::{Content, Repository as _};
 use crate::RemoteError;
 use crate::http::{RepeatableBody, Response};
@@ -29,7 +29,7 @@ const PIECE: u64 = 32 << 20;
 /// The largest chunk that a registry may ask for.
 const LARGEST_PIECE: u64 = 1 << 30;
 
-/// How often an upload without progress is restarted or queried.
+/// How often an upload without progress is attempted.
 const ATTEMPTS: u32 = 5;
 
 /// The most bytes of the file that records where an upload continues.
@@ -66,16 +66,17 @@ enum AttemptError {
 
 impl From<OciError> for AttemptError {
     fn from(error: OciError) -> Self {
-        let is_passing = match &error {
+        let is_temporary = match &error {
             OciError::Remote(RemoteError::Http(error)) => {
                 !matches!(error, crate::http::HttpError::Body { .. })
             }
             OciError::Remote(RemoteError::Refused { status, .. }) => *status >= 500,
             _ => false,
         };
-        match is_passing {
-            true => Self::Interrupted(error),
-            false => Self::Fatal(error),
+        if is_temporary {
+            Self::Interrupted(error)
+        } else {
+            Self::Fatal(error)
         }
     }
 }
@@ -111,7 +112,7 @@ impl Registry {
                 }
                 Err(AttemptError::Fatal(error)) => {
                     self.forget_location();
-                    return Err(named_change(error));
+                    return Err(extract_change(error));
                 }
                 Err(AttemptError::Interrupted(error)) => error,
                 Err(AttemptError::Forgotten(error)) => {
@@ -120,12 +121,11 @@ impl Registry {
                     error
                 }
             };
-            // The blob may be complete after all: another client sent it, or only the answer was
-            // lost.
+            // The blob may be complete: another client may have sent it, or only the answer was lost.
             let has_moved = upload.as_ref().is_some_and(|now| now.offset > before);
             attempts = if has_moved { 1 } else { attempts + 1 };
             if attempts >= ATTEMPTS {
-                return Err(named_change(error));
+                return Err(extract_change(error));
             }
             if attempts > 1 && self.has_blob(blob)? {
                 self.forget_location();
@@ -137,7 +137,7 @@ impl Registry {
     /// Starts an upload.
     fn begin(&self) -> Result<Upload, AttemptError> {
         let uri = self.address("blobs/uploads/")?;
-        let response = self.send(&Ask::new(Method::POST, uri))?;
+        let response = self.send(&RegistryRequest::new(Method::POST, uri))?;
         if response.status.as_u16() != 202 {
             return Err(self.refusal(response, "upload").into());
         }
@@ -145,7 +145,7 @@ impl Registry {
         let least = least.and_then(|least| least.parse().ok()).unwrap_or(0);
         if least > LARGEST_PIECE {
             return Err(AttemptError::Fatal(
-                self.protocol("it asks for pieces of more than a gigabyte"),
+                self.protocol("it demands chunks of more than a gigabyte"),
             ));
         }
         Ok(Upload {
@@ -162,22 +162,23 @@ impl Registry {
         piece: u64,
         blob: &Descriptor,
     ) -> Result<Upload, AttemptError> {
-        let response = self.send(&Ask::new(Method::GET, location.clone()))?;
+        let response = self.send(&RegistryRequest::new(Method::GET, location.clone()))?;
         let offset = match response.status.as_u16() {
             204 | 200 => end_of_range(&response).unwrap_or(0),
-            // Includes uploads whose state no longer fits their address: they cannot be resumed.
+            // Also if the state of the upload no longer fits its address: it cannot be resumed.
             400 | 404 | 405 | 410 | 416 => {
                 return Err(AttemptError::Forgotten(self.refusal(response, "upload")));
             }
             _ => return Err(self.refusal(response, "upload").into()),
         };
         if offset > blob.size {
-            let error = self.protocol("it has more of an upload than was sent");
+            let error = self.protocol("it has more bytes of an upload than were sent");
             return Err(AttemptError::Forgotten(error));
         }
-        let location = match response.headers.contains_key("location") {
-            true => self.location(&response)?,
-            false => location,
+        let location = if response.headers.contains_key("location") {
+            self.location(&response)?
+        } else {
+            location
         };
         Ok(Upload {
             location,
@@ -202,24 +203,24 @@ impl Registry {
         let location = upload.location.to_string();
         let joint = if location.contains('?') { '&' } else { '?' };
         let uri = format!("{location}{joint}digest={digest}").parse();
-        let uri = uri.map_err(|_| self.protocol("an upload cannot be closed at its address"))?;
+        let uri = uri.map_err(|_| self.protocol("the address of an upload is not valid"))?;
         let body = BlobRange {
             content,
             offset: 0,
             length: if is_small { blob.size } else { 0 },
         };
-        let mut ask = Ask::new(Method::PUT, uri)
+        let mut request = RegistryRequest::new(Method::PUT, uri)
             .header(CONTENT_TYPE, "application/octet-stream")
             .body(&body);
-        ask.is_once = true;
-        let response = self.send(&ask)?;
+        request.is_once = true;
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             201 | 204 => Ok(self.check_digest(&response, blob.digest)?),
             404 => Err(AttemptError::Forgotten(self.refusal(response, "upload"))),
             400 => Err(AttemptError::Fatal(OciError::Remote(
                 RemoteError::Corrupt {
                     place: format!("{} {digest}", self.shown()),
-                    problem: "the registry got other bytes than were described".to_owned(),
+                    problem: "the registry received other bytes than were described".to_owned(),
                 },
             ))),
             _ => Err(self.refusal(response, &digest.to_string()).into()),
@@ -238,16 +239,16 @@ impl Registry {
             length: upload.piece.min(blob.size - upload.offset),
         };
         let last = upload.offset + body.length - 1;
-        let mut ask = Ask::new(Method::PATCH, upload.location.clone())
+        let mut request = RegistryRequest::new(Method::PATCH, upload.location.clone())
             .header(CONTENT_TYPE, "application/octet-stream")
             .header(CONTENT_RANGE, format!("{}-{last}", upload.offset))
             .body(&body);
-        ask.is_once = true;
-        let response = self.send(&ask)?;
+        request.is_once = true;
+        let response = self.send(&request)?;
         match response.status.as_u16() {
             202 | 201 | 204 => {}
             404 => return Err(AttemptError::Forgotten(self.refusal(response, "upload"))),
-            // One byte has arrived, and the registry cannot say so: `0-0` is its answer for none, too.
+            // One byte has arrived, but the registry cannot say so: `0-0` also means none.
             416 if upload.offset == 0 => {
                 return Err(AttemptError::Forgotten(self.refusal(response, "upload")));
             }
@@ -256,7 +257,7 @@ impl Registry {
         }
         let arrived = end_of_range(&response).unwrap_or(last + 1);
         if arrived <= upload.offset || arrived > last + 1 {
-            let error = self.protocol("it counts other bytes than were sent");
+            let error = self.protocol("it reports other bytes than were sent");
             return Err(AttemptError::Fatal(error));
         }
         upload.offset = arrived;
@@ -264,7 +265,7 @@ impl Registry {
         Ok(())
     }
 
-    /// The recorded address of an upload of this blob.
+    /// Reads the recorded address of an upload of this blob.
     fn noted_location(&self, blob: &Descriptor) -> Option<Uri> {
         let path = self.access.upload_state.as_deref()?;
         let bytes = read_file(path, MAX_STATE).ok()?;
@@ -277,7 +278,7 @@ impl Registry {
     }
 
     /// Records where an upload continues. If that fails, the upload cannot be resumed, but the push
-    /// goes on.
+    /// continues.
     fn note_location(&self, blob: &Descriptor, location: &Uri) {
         let Some(path) = self.access.upload_state.as_deref() else {
             return;
@@ -301,20 +302,20 @@ impl Registry {
     }
 }
 
-/// How many bytes have arrived, according to `Range: 0-<last>`.
+/// Returns how many bytes have arrived, according to `Range: 0-<last>`.
 fn end_of_range(response: &Response) -> Option<u64> {
     let range = response.text_header("range")?;
     let range = range.strip_prefix("bytes=").unwrap_or(range);
     let (_, last) = range.split_once('-')?;
-    // An empty upload has the range `0-0` too. If it is one byte, the upload is begun again.
+    // An empty upload also has the range `0-0`. If it is one byte, the upload starts over.
     match last.parse::<u64>().ok()? {
         0 => Some(0),
         last => last.checked_add(1),
     }
 }
 
-/// Extracts the error for a file that changed during the upload.
-fn named_change(error: OciError) -> OciError {
+/// Extracts the error for a file that changed during the upload, if that was the cause.
+fn extract_change(error: OciError) -> OciError {
     if let OciError::Remote(RemoteError::Http(crate::http::HttpError::Body { source, .. })) = &error
         && let Some(OciError::Changed(path)) = source
             .get_ref()

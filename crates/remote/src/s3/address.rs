@@ -46,7 +46,7 @@ impl S3Address {
     /// Parses an address.
     ///
     /// # Errors
-    /// When it is not one.
+    /// If it is not one.
     pub fn parse(text: &str) -> Result<Self, RemoteError> {
         let refuse = |problem| RemoteError::Address {
             address: shown_address(text).escape_debug().to_string(),
@@ -57,23 +57,23 @@ impl S3Address {
         };
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-._".contains(c);
-        // Some servers accept longer and odder names than S3 does, but none accepts these.
+        // Some servers accept longer and other names than S3 does, but none accepts these.
         if bucket.is_empty() || !bucket.chars().all(is_name) {
             return Err(refuse(
-                "the bucket's name is missing or has letters it cannot have",
+                "the bucket's name is missing or has invalid characters",
             ));
         }
         let (key, pin) = take_pin(key).map_err(refuse)?;
         let key = key.trim_end_matches('/');
         if key.len() > MAX_KEY {
-            return Err(refuse("the key is longer than object storage takes"));
+            return Err(refuse("the key is longer than object storage accepts"));
         }
         let is_bad = |part: &str| matches!(part, "" | "." | "..");
         if !key.is_empty() && key.split('/').any(is_bad) {
             return Err(refuse("the key has an empty, `.` or `..` segment"));
         }
         if key.chars().any(char::is_control) {
-            return Err(refuse("the key holds a control character"));
+            return Err(refuse("the key contains a control character"));
         }
         Ok(Self {
             bucket: bucket.to_owned(),
@@ -82,7 +82,7 @@ impl S3Address {
         })
     }
 
-    /// The same address without its pin, as a cache key.
+    /// Returns the address without its pin, as a cache key.
     pub(crate) fn unpinned(&self) -> Self {
         Self {
             pin: None,
@@ -90,7 +90,7 @@ impl S3Address {
         }
     }
 
-    /// The address of something in this folder.
+    /// Returns the address of something in this folder.
     pub(crate) fn child(&self, name: &str) -> Self {
         Self {
             bucket: self.bucket.clone(),
@@ -99,7 +99,7 @@ impl S3Address {
         }
     }
 
-    /// The folder that contains this, and its name there; `None` for the bucket itself.
+    /// Returns the folder around this address, and the name in it; `None` for the bucket itself.
     pub(crate) fn parent(&self) -> Option<(Self, &str)> {
         if self.key.is_empty() {
             return None;
@@ -114,7 +114,7 @@ impl S3Address {
     }
 }
 
-/// What separates a run's key from its digest.
+/// Separates a run's key from its digest.
 const PIN: &str = "@sha256:";
 
 /// Splits the digest from a key. It follows the run's name, before any path inside the run.
@@ -123,7 +123,7 @@ fn take_pin(key: &str) -> Result<(String, Option<Pin>), &'static str> {
         return Ok((key.to_owned(), None));
     };
     let (digest, rest) = rest.split_at_checked(64).unwrap_or((rest, ""));
-    let digest = Digest::parse_hex(digest).map_err(|_| "what follows `@` is no digest")?;
+    let digest = Digest::parse_hex(digest).map_err(|_| "what follows `@` is not a digest")?;
     let whole = format!("{run}{rest}");
     // A key that only begins with the run's name, such as its signature's, is not part of the run.
     let is_of_run = rest.is_empty() || rest.starts_with('/');
@@ -131,7 +131,7 @@ fn take_pin(key: &str) -> Result<(String, Option<Pin>), &'static str> {
     Ok((whole, pin))
 }
 
-/// The key of `name` in a folder.
+/// Returns the key of `name` in a folder.
 pub(crate) fn join(folder: &str, name: &str) -> String {
     match folder {
         "" => name.to_owned(),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_read_and_shown_is_the_same() {
+    fn address_round_trips() {
         let digest = "0".repeat(64);
         for text in [
             "s3://bucket",
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn address_that_is_none_is_refused() {
+    fn invalid_address_is_refused() {
         for text in [
             "s3:/bucket",
             "s3://",

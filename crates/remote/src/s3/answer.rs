@@ -16,7 +16,7 @@ const MAX_CODE: usize = 64;
 /// Parses an answer and calls `see` with its root element.
 ///
 /// # Errors
-/// When it is not XML, or `see` returns `None`.
+/// If it is not XML, or `see` returns `None`.
 pub(super) fn read_xml<T>(
     response: Response,
     see: impl FnOnce(Node<'_, '_>) -> Option<T>,
@@ -28,11 +28,11 @@ pub(super) fn read_xml<T>(
     let found = document.and_then(|document| see(document.root_element()));
     found.ok_or_else(|| RemoteError::Protocol {
         host,
-        problem: "the XML it sent is not that of object storage".to_owned(),
+        problem: "its XML is not that of object storage".to_owned(),
     })
 }
 
-/// The children of this name.
+/// Returns the children with this name.
 pub(super) fn children<'a, 'input: 'a>(
     node: Node<'a, 'input>,
     name: &'static str,
@@ -41,7 +41,7 @@ pub(super) fn children<'a, 'input: 'a>(
         .filter(move |child| child.tag_name().name() == name)
 }
 
-/// The text of the first child of this name.
+/// Returns the text of the first child with this name.
 pub(super) fn child_text<'a, 'input: 'a>(
     node: Node<'a, 'input>,
     name: &'static str,
@@ -56,7 +56,7 @@ pub(super) struct Asked<'a> {
     pub place: String,
 }
 
-/// The error that a response stands for. Reads the body.
+/// Returns the error for a response that is not a success. Reads the body.
 pub(super) fn refusal(response: Response, asked: &Asked<'_>) -> RemoteError {
     let host = host(&response.uri);
     let status = response.status;
@@ -75,7 +75,7 @@ pub(super) fn refusal(response: Response, asked: &Asked<'_>) -> RemoteError {
     refusal_of(status, code, host, asked)
 }
 
-/// The error for a code, which even a successful response may contain.
+/// Returns the error for a code, which even a successful response may contain.
 pub(super) fn refusal_of(
     status: StatusCode,
     code: Option<String>,
@@ -83,7 +83,7 @@ pub(super) fn refusal_of(
     asked: &Asked<'_>,
 ) -> RemoteError {
     let place = || asked.place.clone();
-    let words = status.canonical_reason().unwrap_or("without a word");
+    let words = status.canonical_reason().unwrap_or("no reason given");
     let answer = code.clone().unwrap_or_else(|| words.to_owned());
     match code.as_deref().unwrap_or_default() {
         "InvalidAccessKeyId"
@@ -133,7 +133,7 @@ fn is_full(code: &str) -> bool {
     words.iter().any(|word| code.contains(word))
 }
 
-/// The code in an XML error.
+/// Returns the code in an XML error.
 pub(super) fn code_of(text: &str) -> Option<String> {
     let document = Document::parse(text).ok()?;
     let root = document.root_element();
@@ -144,7 +144,7 @@ pub(super) fn code_of(text: &str) -> Option<String> {
     (!code.is_empty()).then_some(code)
 }
 
-/// The letters and digits of a code, so that nothing else from an answer gets into a message.
+/// Keeps only the plain characters of a code, so that nothing else gets into a message.
 fn clean(text: &str) -> String {
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     text.chars().filter(is_plain).take(MAX_CODE).collect()
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_become_the_errors_that_people_can_act_on() {
+    fn refusal_of_known_code_is_the_matching_error() {
         let asked = Asked {
             bucket: "b",
             place: "s3://b/k".to_owned(),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn code_is_all_that_is_taken_of_an_error() {
+    fn code_of_takes_only_the_code_of_an_error() {
         let text = "<Error><Code>Signature<!-- -->DoesNotMatch</Code><StringToSign>secret\
                     </StringToSign></Error>";
         assert_eq!(code_of(text).as_deref(), Some("Signature"));

@@ -18,7 +18,7 @@ use crate::error::RemoteError;
 use crate::http::{Http, RepeatableBody, Request, Response, host};
 use crate::place::{Retention, RetentionMode};
 
-/// How often a write is repeated that conflicts with another write of the same key.
+/// How often a write is attempted if it conflicts with another write of the same key.
 pub(super) const CONFLICTS: u32 = 8;
 /// The pause before each repetition.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
@@ -66,10 +66,10 @@ pub(super) struct Details<'a> {
 }
 
 impl Bucket {
-    /// The bucket with this name, on the server and with the keys that the environment gives.
+    /// Opens a bucket with the server and keys from the environment.
     ///
     /// # Errors
-    /// When the settings in the environment are not usable.
+    /// If the settings in the environment are not usable.
     pub fn open(http: &Http, name: &str) -> Result<Self, RemoteError> {
         let settings = Settings::find()?;
         let bad = |problem| RemoteError::Address {
@@ -79,13 +79,15 @@ impl Bucket {
         let (origin, path) = match &settings.endpoint {
             Some(endpoint) => {
                 let origin = endpoint.trim_end_matches('/');
-                let uri: Uri = origin.parse().map_err(|_| bad("it is no URL"))?;
-                let has_user = uri.authority().is_some_and(|it| it.as_str().contains('@'));
+                let uri: Uri = origin.parse().map_err(|_| bad("it is not a URL"))?;
+                let has_user = uri
+                    .authority()
+                    .is_some_and(|part| part.as_str().contains('@'));
                 if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
-                    return Err(bad("it is no http:// or https:// URL"));
+                    return Err(bad("it is not an http:// or https:// URL"));
                 }
                 if has_user || uri.query().is_some() {
-                    return Err(bad("it holds more than scheme, host, port and path"));
+                    return Err(bad("it has more than scheme, host, port and path"));
                 }
                 let above = uri.path().trim_end_matches('/');
                 let scheme = uri.scheme_str().unwrap_or_default();
@@ -93,19 +95,21 @@ impl Bucket {
                 (origin, format!("{above}/{}", encode(name, false)))
             }
             None => {
-                let ending = match settings.region.starts_with("cn-") {
-                    true => "amazonaws.com.cn",
-                    false => "amazonaws.com",
+                let ending = if settings.region.starts_with("cn-") {
+                    "amazonaws.com.cn"
+                } else {
+                    "amazonaws.com"
                 };
                 let server = format!("s3.{}.{ending}", settings.region);
                 // The server's wildcard certificate does not cover a bucket name with a dot.
-                match name.contains('.') {
-                    true => (format!("https://{server}"), format!("/{name}")),
-                    false => (format!("https://{name}.{server}"), String::new()),
+                if name.contains('.') {
+                    (format!("https://{server}"), format!("/{name}"))
+                } else {
+                    (format!("https://{name}.{server}"), String::new())
                 }
             }
         };
-        let uri: Uri = origin.parse().map_err(|_| bad("it is no URL"))?;
+        let uri: Uri = origin.parse().map_err(|_| bad("it is not a URL"))?;
         Ok(Self {
             http: http.clone(),
             settings,
@@ -116,12 +120,12 @@ impl Bucket {
         })
     }
 
-    /// The server.
+    /// Returns the server.
     pub(super) fn host(&self) -> &str {
         &self.host
     }
 
-    /// The address of a key, for messages.
+    /// Returns the address of a key, for messages.
     pub(super) fn shown(&self, key: &str) -> String {
         let address = S3Address {
             bucket: self.name.clone(),
@@ -151,9 +155,10 @@ impl Bucket {
         };
         let mut query: Vec<_> = details.query.iter().collect();
         query.sort_unstable();
-        let target = match query.is_empty() {
-            true => format!("{}{path}", self.origin),
-            false => format!("{}{path}?{}", self.origin, query_text(&query)),
+        let target = if query.is_empty() {
+            format!("{}{path}", self.origin)
+        } else {
+            format!("{}{path}?{}", self.origin, query_text(&query))
         };
         let uri: Uri = target.parse().map_err(|_| RemoteError::Address {
             address: self.shown(key),
@@ -200,11 +205,11 @@ impl Bucket {
         Ok(response)
     }
 
-    /// A header value; the error does not quote the text if it is invalid.
+    /// Makes a header value; the error does not quote the text.
     fn value(&self, text: &str) -> Result<HeaderValue, RemoteError> {
         HeaderValue::from_str(text).map_err(|_| RemoteError::Credentials {
             path: "the environment".to_owned(),
-            problem: "a value holds characters that no header can have".to_owned(),
+            problem: "a value has characters that a header cannot have".to_owned(),
         })
     }
 
@@ -216,13 +221,14 @@ impl Bucket {
         details: &Details<'_>,
     ) -> Result<Response, RemoteError> {
         let response = self.send(method, key, details)?;
-        match response.status.is_success() {
-            true => Ok(response),
-            false => Err(refusal(response, &self.asked(key))),
+        if response.status.is_success() {
+            Ok(response)
+        } else {
+            Err(refusal(response, &self.asked(key)))
         }
     }
 
-    /// The object from a byte offset on; `None` if it does not exist.
+    /// Requests an object from a byte offset on; returns `None` if it does not exist.
     pub(super) fn get(&self, key: &str, from: u64) -> Result<Option<Response>, RemoteError> {
         let mut details = Details::default();
         if from > 0 {
@@ -234,7 +240,7 @@ impl Bucket {
             StatusCode::PARTIAL_CONTENT if from > 0 => Ok(Some(response)),
             StatusCode::OK | StatusCode::PARTIAL_CONTENT => Err(RemoteError::Protocol {
                 host: self.host.clone(),
-                problem: "it sent another range than was asked for".to_owned(),
+                problem: "it sent another range than was requested".to_owned(),
             }),
             _ => match refusal(response, &self.asked(key)) {
                 RemoteError::NotFound { .. } => Ok(None),
@@ -243,7 +249,7 @@ impl Bucket {
         }
     }
 
-    /// The metadata of an object; `None` if it does not exist.
+    /// Requests the metadata of an object; returns `None` if it does not exist.
     pub(super) fn head(&self, key: &str) -> Result<Option<ObjectFacts>, RemoteError> {
         let details = Details {
             headers: vec![("x-amz-checksum-mode", "ENABLED".to_owned())],
@@ -254,7 +260,7 @@ impl Bucket {
             return Ok(None);
         }
         if !response.status.is_success() {
-            // The answer to HEAD has no body, so ask again in a way that has one.
+            // A response to HEAD has no body, so request one that explains the error.
             return Err(match self.explain(key) {
                 Err(error) => error,
                 Ok(()) => refusal(response, &self.asked(key)),
@@ -262,16 +268,16 @@ impl Bucket {
         }
         let bytes = response.declared_length();
         let tag = response.text_header("etag").map(str::to_owned);
-        // The checksum of a multipart object is computed from its parts', and not all servers say
-        // so.
-        let came_whole = tag.as_ref().is_some_and(|tag| !tag.contains('-'));
+        // The checksum of a multipart object is computed from those of its parts, but not all servers
+        // say so.
+        let is_single_part = tag.as_ref().is_some_and(|tag| !tag.contains('-'));
         let checksum = response.text_header("x-amz-checksum-sha256");
-        let checksum = checksum.filter(|_| came_whole);
+        let checksum = checksum.filter(|_| is_single_part);
         let retained = response.text_header("x-amz-object-lock-retain-until-date");
         Ok(Some(ObjectFacts {
             bytes: bytes.ok_or_else(|| RemoteError::Protocol {
                 host: self.host.clone(),
-                problem: "it says nothing of an object's size".to_owned(),
+                problem: "it does not declare an object's size".to_owned(),
             })?,
             sha256: checksum.and_then(parse_checksum),
             retained_until: retained.map(str::to_owned),
@@ -338,7 +344,7 @@ impl Bucket {
         Err(RemoteError::Refused {
             host: self.host.clone(),
             status: StatusCode::CONFLICT.as_u16(),
-            answer: "others write the same key over and over".to_owned(),
+            answer: "others keep writing the same key".to_owned(),
         })
     }
 
@@ -381,12 +387,12 @@ fn now(host: &str) -> Result<Moment, RemoteError> {
     let text = seconds.and_then(format_utc_seconds);
     let text = text.ok_or_else(|| RemoteError::Protocol {
         host: host.to_owned(),
-        problem: "this machine's clock has no time that a request can be signed with".to_owned(),
+        problem: "this machine's clock has no valid time to sign a request with".to_owned(),
     })?;
     Ok(Moment::from_iso(&text))
 }
 
-/// The headers that lock a new object.
+/// Returns the headers that lock a new object.
 pub(super) fn retention_headers(
     retention: Option<&Retention>,
 ) -> impl Iterator<Item = (&'static str, String)> {
@@ -408,12 +414,12 @@ const fn mode_name(mode: RetentionMode) -> &'static str {
     }
 }
 
-/// A digest in the form of a checksum header.
+/// Returns a digest in the form of a checksum header.
 pub(super) fn checksum(digest: Digest) -> String {
     Base64::encode_string(digest.as_bytes())
 }
 
-/// The digest in a checksum header; `None` if it was computed from parts.
+/// Reads the digest in a checksum header; returns `None` if it was computed from parts.
 pub(super) fn parse_checksum(text: &str) -> Option<Digest> {
     let mut bytes = [0; 32];
     let decoded = Base64::decode(text, &mut bytes).ok()?;

@@ -1,4 +1,4 @@
-//! What is kept of a folder or file of this machine.
+//! Lists what is stored of a local folder or file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,16 +11,16 @@ use runseal_survey::signing::{BESIDE, SignatureForm, path_beside};
 
 use crate::error::RemoteError;
 
-/// Bytes that a file of signatures may have: as many as those who verify read of one.
+/// The most bytes of a signature file: as many as verification reads.
 pub(super) const MAX_SIGNATURE_FILE_BYTES: u64 = 16 << 20;
 
-/// Why something is not kept.
+/// Why something is not stored.
 pub(super) enum Refused {
     Unread(SourceError),
     Entry(String),
 }
 
-/// The signatures beside a path of this machine.
+/// Reads the signatures next to a local path.
 pub(super) fn signatures_beside(path: &Path) -> Result<Vec<(SignatureForm, Vec<u8>)>, RemoteError> {
     let mut found = Vec::new();
     for form in BESIDE {
@@ -34,13 +34,13 @@ pub(super) fn signatures_beside(path: &Path) -> Result<Vec<(SignatureForm, Vec<u
     Ok(found)
 }
 
-/// The files of a run, and its folders that hold nothing.
+/// The files of a run, and its empty folders.
 pub(super) struct Listed {
     pub files: Vec<SafePath>,
     pub empty_folders: Vec<SafePath>,
 }
 
-/// What is kept of the folder or file at a path; of a file also the signatures beside it.
+/// Lists what is stored of the folder or file at a path; for a file, also the signatures next to it.
 pub(super) fn list_any(path: &Path) -> Result<Listed, Refused> {
     if path.is_dir() {
         let source = DirectorySource::open(path, RootLink::Follow).map_err(Refused::Unread)?;
@@ -52,8 +52,9 @@ pub(super) fn list_any(path: &Path) -> Result<Listed, Refused> {
     let mut files = Vec::new();
     for file in std::iter::once(path).chain(beside.map(PathBuf::as_path)) {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let name = SafePath::parse(&name)
-            .map_err(|fault| Refused::Entry(format!("the name `{name}` is refused: {fault}")))?;
+        let name = SafePath::parse(&name).map_err(|fault| {
+            Refused::Entry(format!("the name `{name}` is not allowed: {fault}"))
+        })?;
         files.push(name);
     }
     files.sort_unstable();
@@ -73,12 +74,12 @@ fn list_run(source: &DirectorySource) -> Result<Listed, Refused> {
             (EntryName::Safe(path), EntryKind::Directory) => folders.push(path),
             (EntryName::Safe(_), kind) => {
                 return Err(Refused::Entry(format!(
-                    "`{shown}` is {}, and only files are kept",
+                    "`{shown}` is {}, and only files are stored",
                     kind.with_article()
                 )));
             }
             (EntryName::Unsafe(_), _) => {
-                return Err(Refused::Entry(format!("the name `{shown}` is refused")));
+                return Err(Refused::Entry(format!("the name `{shown}` is not allowed")));
             }
         }
     }
@@ -86,8 +87,7 @@ fn list_run(source: &DirectorySource) -> Result<Listed, Refused> {
         let rest = path.as_str().strip_prefix(folder.as_str());
         rest.is_some_and(|rest| rest.starts_with('/'))
     };
-    // In the order of names, what is in a folder follows right behind it, but for names such as
-    // `a-b` between `a` and `a/b`.
+    // Sorted names such as `a-b` may come between `a` and `a/b`, so search for `a/`.
     files.sort_unstable();
     folders.sort_unstable();
     let empty = folders.iter().filter(|folder| {

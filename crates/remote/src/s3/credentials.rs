@@ -1,7 +1,7 @@
 //! Keys and settings for object storage, from the usual places: the environment, then the shared
 //! files of the profile `AWS_PROFILE`.
 //!
-//! Nothing here prints a secret, and secrets are erased from memory with their owner.
+//! Nothing here prints a secret, and secrets are erased from memory on drop.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -56,7 +56,7 @@ impl Credentials {
 /// Which server to use, and with which credentials.
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    /// `None` if none were found; requests are not signed then.
+    /// `None` if none were found; then requests are not signed.
     pub credentials: Option<Credentials>,
     /// The region to sign for.
     pub region: String,
@@ -65,10 +65,10 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// The settings in the environment and the shared files.
+    /// Reads the settings in the environment and the shared files.
     ///
     /// # Errors
-    /// When an existing file cannot be used.
+    /// If an existing file cannot be used.
     pub(super) fn find() -> Result<Self, RemoteError> {
         Self::from_sources(&|name| env::var(name).ok().filter(|value| !value.is_empty()))
     }
@@ -134,7 +134,7 @@ impl Settings {
 struct Section(BTreeMap<String, Zeroizing<String>>);
 
 impl Section {
-    /// Reads the section `name`; `None` if the file or section does not exist.
+    /// Reads the section `name`; returns `None` if the file or section does not exist.
     fn read(path: Option<PathBuf>, name: &str) -> Result<Option<Self>, RemoteError> {
         let Some(path) = path else { return Ok(None) };
         let unusable = |problem: String| RemoteError::Credentials {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_come_from_the_environment_before_the_profile() {
+    fn settings_prefer_the_environment_to_the_profile() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("credentials");
         let text = "[default]\naws_access_key_id=A\naws_secret_access_key = B\n\
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_printed_for_debugging_say_nothing() {
+    fn debug_output_of_credentials_has_no_secret() {
         let credentials = Credentials::new("key", "secret", Some("token"));
         assert_eq!(format!("{credentials:?}"), "Credentials(…)");
     }

@@ -1,7 +1,7 @@
 //! Object storage as files: runs appear as folders, other objects as themselves.
 //!
 //! What a path refers to is determined once and cached: a run's manifest, or the listing of a
-//! folder that was searched. How runs are stored is not visible in the folder that contains them.
+//! folder. The objects in which runs are stored are hidden.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -30,12 +30,12 @@ use crate::manifest::RunManifest;
 
 /// The most runs whose manifests are cached.
 const KEPT_RUNS: usize = 64;
-/// Parallel requests per verifying thread.
-const CONNECTIONS_A_THREAD: usize = 8;
+/// The number of parallel requests per verifying thread.
+const CONNECTIONS_PER_THREAD: usize = 8;
 /// The most parallel requests for one run.
 const MAX_CONNECTIONS: usize = 32;
 
-/// Object storage, with the keys that the environment has for it.
+/// Object storage, with the keys from the environment.
 #[derive(Debug, Default)]
 pub struct S3Files {
     http: Http,
@@ -94,7 +94,7 @@ impl S3Files {
         Ok(bucket)
     }
 
-    /// The run at an address, if there is one.
+    /// Finds the run at an address, if there is one.
     fn run_at(&self, address: &S3Address) -> Result<Option<Arc<Run>>, RemoteError> {
         let Some((folder, name)) = address.parent() else {
             return Ok(None);
@@ -130,13 +130,13 @@ impl S3Files {
         }
     }
 
-    /// The run that an address names or lies in, searching from the address upwards.
+    /// Finds the run that an address names or is in, searching from the address upwards.
     fn run_around(&self, address: &S3Address) -> Result<Option<PlaceInRun>, RemoteError> {
         let mut around = vec![address.clone()];
         while let Some((above, _)) = around.last().and_then(S3Address::parent) {
             around.push(above);
         }
-        // Most requests concern files of a run that is cached already.
+        // Most requests concern files of a run that is already cached.
         let is_kept = |at: &&S3Address| {
             let kept = lock(&self.runs);
             matches!(kept.found.get(&at.unpinned()), Some(Some(_)))
@@ -160,7 +160,7 @@ impl S3Files {
         Ok(None)
     }
 
-    /// What an address refers to.
+    /// Determines what an address refers to.
     fn find(&self, path: &Path) -> Result<(S3Address, Node), RemoteError> {
         let address = S3Address::parse(&path.to_string_lossy())?;
         let missing = || RemoteError::NotFound {
@@ -188,13 +188,14 @@ impl S3Files {
         if let Some(facts) = bucket.head(&address.key)? {
             return Ok((address, Node::Object(bucket, facts)));
         }
-        match bucket.has_below(&address.key)? {
-            true => Ok((address, Node::Folder(bucket))),
-            false => Err(missing()),
+        if bucket.has_below(&address.key)? {
+            Ok((address, Node::Folder(bucket)))
+        } else {
+            Err(missing())
         }
     }
 
-    /// The names in a folder that is not a run: runs, folders and objects.
+    /// Lists the names in a folder that is not a run: runs, folders and objects.
     fn listing(&self, address: &S3Address) -> Result<Arc<Listing>, RemoteError> {
         let address = address.unpinned();
         if let Some(listing) = lock(&self.listings).get(&address) {
@@ -409,7 +410,7 @@ impl Files for S3Files {
     }
 }
 
-/// How many requests to make in parallel; more than threads, because waiting takes no processor.
+/// Returns the number of parallel requests: more than threads, because waiting takes no processor.
 fn connections(threads: Option<usize>) -> usize {
-    (threads.unwrap_or_else(processors) * CONNECTIONS_A_THREAD).min(MAX_CONNECTIONS)
+    (threads.unwrap_or_else(processors) * CONNECTIONS_PER_THREAD).min(MAX_CONNECTIONS)
 }

@@ -9,7 +9,7 @@ use crate::error::RemoteError;
 /// Something directly below a prefix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Listed {
-    /// An object, by its key after the prefix, with its size.
+    /// An object: its key after the prefix, and its size.
     Object(String, u64),
     /// A common prefix of further keys, up to the next slash.
     Folder(String),
@@ -24,7 +24,7 @@ impl Bucket {
     /// Calls `see` with everything directly below `folder`, page by page.
     ///
     /// # Errors
-    /// When it cannot be listed.
+    /// If it cannot be listed.
     pub(super) fn list(
         &self,
         folder: &str,

@@ -1,14 +1,14 @@
 //! Run bundles in object storage: `s3://BUCKET/PREFIX/NAME`.
 //!
-//! A prefix is laid out so that every content is stored once and runs appear atomically:
+//! Below a prefix, every content is stored once and runs appear atomically:
 //!
 //! - `PREFIX/sha256/ab/abcd…` is the content with this digest, written once and never replaced;
 //! - `PREFIX/NAME.intoto.jsonl` and the like are signatures of the run `NAME`;
 //! - `PREFIX/runs/NAME.manifest.json` lists the files of the run `NAME`. It is written last, so a
 //!   run is either absent or complete.
 //!
-//! Read as a folder, `s3://BUCKET/PREFIX` contains a folder for every run, and whatever plain
-//! objects there are: signatures beside runs, and bundles or archives from other tools.
+//! Read as a folder, `s3://BUCKET/PREFIX` contains a folder for every run, and all plain objects:
+//! signatures next to runs, and bundles or archives from other tools.
 
 mod address;
 mod answer;

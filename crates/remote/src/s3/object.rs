@@ -1,4 +1,4 @@
-//! A plain object as a seekable file, read by ranges.
+//! A plain object as a seekable file that is read by ranges.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -13,15 +13,15 @@ use crate::blobs::into_io;
 use crate::error::RemoteError;
 use crate::http::Http;
 
-/// Bytes that are requested after a seek.
+/// The bytes requested after a seek.
 const FIRST_BLOCK: u64 = 128 << 10;
-/// Bytes that are requested at once during sequential reading.
+/// The most bytes requested at once during sequential reading.
 const LARGEST_BLOCK: u64 = 4 << 20;
 
-/// Replaces an object that held `earlier`, or creates it if that is `None`.
+/// Replaces an object with the content `earlier`, or creates it if that is `None`.
 ///
 /// # Errors
-/// When it cannot be written, or the object has changed since.
+/// If it cannot be written, or the object has other content.
 pub fn replace_object(
     address: &str,
     bytes: &[u8],
@@ -89,7 +89,7 @@ impl<'a> ObjectFile<'a> {
         }
     }
 
-    /// Why the last read failed, if the server was the reason.
+    /// Returns why the last read failed, if the server was the reason.
     pub(super) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
@@ -98,7 +98,7 @@ impl<'a> ObjectFile<'a> {
         self.size
     }
 
-    /// The buffered bytes at the current position.
+    /// Returns the buffered bytes at the current position.
     fn ready(&self) -> &[u8] {
         let offset = self.at.checked_sub(self.block_start);
         let offset = offset.and_then(|offset| usize::try_from(offset).ok());
@@ -108,10 +108,11 @@ impl<'a> ObjectFile<'a> {
     }
 
     fn fetch(&mut self) -> Result<(), RemoteError> {
-        let goes_on = self.at == self.block_start + self.block.len() as u64;
-        self.next_block = match goes_on {
-            true => (self.next_block * 2).min(LARGEST_BLOCK),
-            false => FIRST_BLOCK,
+        let is_sequential = self.at == self.block_start + self.block.len() as u64;
+        self.next_block = if is_sequential {
+            (self.next_block * 2).min(LARGEST_BLOCK)
+        } else {
+            FIRST_BLOCK
         };
         let end = self.size.min(self.at + self.next_block);
         let mut headers = vec![("range", format!("bytes={}-{}", self.at, end - 1))];
@@ -129,18 +130,17 @@ impl<'a> ObjectFile<'a> {
         };
         match response.status {
             StatusCode::PARTIAL_CONTENT => {}
-            // A server without range support sends the whole object, which is fine if all of it was
-            // requested.
+            // A server without range support sends the whole object, which is fine if all was requested.
             StatusCode::OK if self.at == 0 && end == self.size => {}
             StatusCode::PRECONDITION_FAILED => {
-                return Err(corrupt("it was replaced while it was read"));
+                return Err(corrupt("it was replaced while it was being read"));
             }
             _ => return Err(refusal(response, &self.bucket.asked(&self.key))),
         }
         let length = end - self.at;
         let bytes = response.into_bytes(length)?;
         if bytes.len() as u64 != length {
-            return Err(corrupt("a range of it is shorter than its size says"));
+            return Err(corrupt("a range of it is shorter than requested"));
         }
         self.block = bytes;
         self.block_start = self.at;

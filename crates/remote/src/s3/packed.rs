@@ -14,7 +14,7 @@ use runseal_survey::name_fault;
 
 use super::object::ObjectFile;
 
-/// Reads an object as an archive, by ranges; `None` if it is not one.
+/// Reads an object as an archive, by ranges; returns `None` if it is not one.
 pub(super) fn read_object(
     path: &Path,
     file: &mut ObjectFile<'_>,
@@ -56,7 +56,7 @@ pub(super) fn read_object(
     Ok(Some(archive))
 }
 
-/// Reads a file of a run as an archive, from beginning to end; `None` if it is not one.
+/// Reads a file of a run as an archive, from beginning to end; returns `None` if it is not one.
 pub(super) fn read_arriving<'a>(
     shown: &str,
     open: impl Fn() -> Result<Box<dyn Read + Send + 'a>, SourceError>,
@@ -75,7 +75,7 @@ pub(super) fn read_arriving<'a>(
         read_stream(container, open()?, shown, &mut pieces)?;
         archive.add_pieces(pieces.into_found());
     }
-    // Its end has passed by; a name that promises nothing is let pass with it.
+    // The end of the file is no longer available, so the name is checked without it.
     if let Some(fault) = name_fault(Path::new(shown), container, &[]) {
         archive.add_fault(fault);
     }

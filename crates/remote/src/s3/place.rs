@@ -25,7 +25,7 @@ use crate::manifest::{Blob, MAX_MANIFEST_BYTES, RunManifest};
 use crate::parallel;
 use crate::place::{Pushed, PutOptions, RemoteRun, RunPlace};
 
-/// How many files are sent in parallel.
+/// The number of files sent in parallel.
 const FILES_AT_ONCE: usize = 16;
 /// The folder of manifests, below a prefix.
 pub(super) const RUNS: &str = "runs";
@@ -42,16 +42,16 @@ pub struct S3Place {
 }
 
 impl S3Place {
-    /// The place at an address such as `s3://bucket/prefix/run_1`.
+    /// Opens the place at an address such as `s3://bucket/prefix/run_1`.
     ///
     /// # Errors
-    /// When this is not the address of a run, or the settings in the environment are not usable.
+    /// If this is not the address of a run, or the settings in the environment are not usable.
     pub fn open(address: &str) -> Result<Self, RemoteError> {
         let address = S3Address::parse(address)?;
         if address.key.is_empty() {
             return Err(RemoteError::Address {
                 address: address.to_string(),
-                problem: "it names a bucket and no run in it",
+                problem: "it names a bucket but no run",
             });
         }
         let bucket = Bucket::open(&Http::new(), &address.bucket)?;
@@ -61,13 +61,13 @@ impl S3Place {
         })
     }
 
-    /// The last part of the run's name.
+    /// Returns the last part of the run's name.
     pub fn run_name(&self) -> &str {
         let key = &self.address.key;
         key.rsplit_once('/').map_or(key, |(_, name)| name)
     }
 
-    /// The address, pinned to a digest.
+    /// Returns the address, pinned to a digest.
     pub fn pinned(&self, digest: Digest) -> String {
         let pin = Pin::of(&self.address.key, ContentHash::from(digest));
         let address = S3Address {
@@ -84,18 +84,18 @@ impl S3Place {
             .map_or("", |(prefix, _)| prefix)
     }
 
-    /// Asks the server for something, to learn whether it can be asked at all.
+    /// Sends a request, to learn whether the server can be used.
     ///
     /// # Errors
-    /// When it cannot be reached, does not know the credentials, or has no such bucket.
+    /// If it cannot be reached, does not accept the credentials, or has no such bucket.
     pub fn ask(address: &str) -> Result<(), RemoteError> {
         let address = S3Address::parse(address)?;
         let bucket = Bucket::open(&Http::new(), &address.bucket)?;
         unless_forbidden(read_manifest(&bucket, &address.key)).map(drop)
     }
 
-    /// Where signatures of this form are.
-    fn beside(&self, form: SignatureForm) -> S3Address {
+    /// Returns the address of the run's signatures of this form.
+    fn signature_address(&self, form: SignatureForm) -> S3Address {
         S3Address {
             bucket: self.address.bucket.clone(),
             key: format!("{}{}", self.address.key, form.ending()),
@@ -103,56 +103,56 @@ impl S3Place {
         }
     }
 
-    /// The signatures beside the run.
+    /// Reads the signatures of the run.
     ///
     /// # Errors
-    /// When it cannot be told whether there are any.
-    pub(super) fn read_beside(&self) -> Result<Vec<(SignatureForm, Vec<u8>)>, RemoteError> {
+    /// If they cannot be determined.
+    pub(super) fn read_signatures(&self) -> Result<Vec<(SignatureForm, Vec<u8>)>, RemoteError> {
         let mut found = Vec::new();
         for form in BESIDE {
-            if let Some(response) = self.bucket.get(&self.beside(form).key, 0)? {
+            if let Some(response) = self.bucket.get(&self.signature_address(form).key, 0)? {
                 found.push((form, response.into_bytes(MAX_SIGNATURE_FILE_BYTES)?));
             }
         }
         Ok(found)
     }
 
-    /// Writes the signatures beside a folder to beside its run. Those that are there already are never
-    /// lost: what is written begins with them.
-    fn write_beside(&self, folder: &Path) -> Result<Vec<&'static str>, RemoteError> {
+    /// Stores the signatures next to a folder with its run. Stored signatures are never lost: what is
+    /// written begins with them.
+    fn write_signatures(&self, folder: &Path) -> Result<Vec<&'static str>, RemoteError> {
         let mut written = Vec::new();
         for (form, bytes) in signatures_beside(folder)? {
-            let address = self.beside(form);
-            let there = match unless_forbidden(self.bucket.get(&address.key, 0))? {
+            let address = self.signature_address(form);
+            let stored = match unless_forbidden(self.bucket.get(&address.key, 0))? {
                 Some(response) => Some(response.into_bytes(MAX_SIGNATURE_FILE_BYTES)?),
                 None => None,
             };
-            match there.as_deref() {
-                Some(there) if there == bytes => {}
-                Some(there) if !bytes.starts_with(there) => {
+            match stored.as_deref() {
+                Some(stored) if stored == bytes => {}
+                Some(stored) if !bytes.starts_with(stored) => {
                     return Err(RemoteError::Taken {
                         place: address.to_string(),
                     });
                 }
-                there => replace_object(&address.to_string(), &bytes, there)?,
+                stored => replace_object(&address.to_string(), &bytes, stored)?,
             }
             written.push(form.ending());
         }
         Ok(written)
     }
 
-    /// Fails where another run has this name, before anything of this one is sent.
+    /// Fails if another run has this name, before anything of this one is sent.
     fn check_free(&self, folder: &Path, listed: &Listed) -> Result<(), RemoteError> {
         let found = unless_forbidden(read_manifest(&self.bucket, &self.address.key))?;
-        let Some((there, _)) = found else {
+        let Some((stored, _)) = found else {
             return Ok(());
         };
         let taken = || RemoteError::Taken {
             place: self.address.to_string(),
         };
-        let has_names = there.files.len() == listed.files.len()
-            && there.empty_folders.iter().eq(&listed.empty_folders);
-        if !has_names {
+        let has_same_names = stored.files.len() == listed.files.len()
+            && stored.empty_folders.iter().eq(&listed.empty_folders);
+        if !has_same_names {
             return Err(taken());
         }
         parallel::for_each(&listed.files, FILES_AT_ONCE, |path| {
@@ -161,7 +161,7 @@ impl S3Place {
                 path: place.display().to_string(),
                 source,
             };
-            let blob = there.files.get(path).ok_or_else(taken)?;
+            let blob = stored.files.get(path).ok_or_else(taken)?;
             let (file, bytes) = open_regular(&place)
                 .map_err(|error| unread(&place.display().to_string(), error))?;
             if bytes != blob.bytes || digest_all(file).map_err(local)?.0 != blob.sha256 {
@@ -197,13 +197,13 @@ impl S3Place {
     }
 }
 
-/// The key of the manifest of the run at `key`.
+/// Returns the key of the manifest of the run at `key`.
 pub(super) fn manifest_key(key: &str) -> String {
     let (prefix, name) = key.rsplit_once('/').unwrap_or(("", key));
     join(prefix, &format!("{RUNS}/{name}{MANIFEST}"))
 }
 
-/// The manifest of the run at `key`, with its digest; `None` if there is none.
+/// Reads the manifest of the run at `key`, with its digest; returns `None` if there is none.
 pub(super) fn read_manifest(
     bucket: &Bucket,
     key: &str,
@@ -242,10 +242,7 @@ impl RunPlace for S3Place {
             },
         })?;
         let is_folder = path.is_dir();
-        let folder = match is_folder {
-            true => path,
-            false => folder_of(path),
-        };
+        let folder = if is_folder { path } else { folder_of(path) };
         self.check_free(folder, &listed)?;
         let Listed {
             files,
@@ -270,9 +267,10 @@ impl RunPlace for S3Place {
             empty_folders: empty_folders.into_iter().collect(),
         };
         // Before the manifest: whoever finds the run finds its signatures.
-        let attached = match is_folder {
-            true => self.write_beside(path)?,
-            false => Vec::new(),
+        let attached = if is_folder {
+            self.write_signatures(path)?
+        } else {
+            Vec::new()
         };
         let digest = self.publish(&manifest, options)?;
         Ok(Pushed {
@@ -302,9 +300,10 @@ impl RunPlace for S3Place {
     }
 }
 
-/// What those who may write and not read are told is left to the writing itself.
-fn unless_forbidden<T>(asked: Result<Option<T>, RemoteError>) -> Result<Option<T>, RemoteError> {
-    match asked {
+/// Treats what may not be read as absent: someone who may write but not read learns of conflicts when
+/// writing.
+fn unless_forbidden<T>(found: Result<Option<T>, RemoteError>) -> Result<Option<T>, RemoteError> {
+    match found {
         Err(RemoteError::Forbidden { .. }) => Ok(None),
         other => other,
     }

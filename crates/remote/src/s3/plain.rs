@@ -1,4 +1,4 @@
-//! A folder of plain objects, as other tools write it: every key below a prefix is a file.
+//! A folder of plain objects from other tools: every key below a prefix is a file.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -23,7 +23,7 @@ use crate::parallel;
 pub(super) struct PlainFolder {
     bucket: Arc<Bucket>,
     key: String,
-    /// The entries, by their keys below the folder's.
+    /// The entries, by their keys relative to the folder's.
     entries: BTreeMap<String, EntryKind>,
     connections: usize,
 }
@@ -56,7 +56,7 @@ impl PlainFolder {
             if entries.len() as u64 > MAX_ENTRIES {
                 return Err(RemoteError::Corrupt {
                     place: bucket.shown(key),
-                    problem: format!("it holds more than {MAX_ENTRIES} objects"),
+                    problem: format!("it has more than {MAX_ENTRIES} objects"),
                 });
             }
         }
@@ -108,12 +108,13 @@ impl Source for PlainFolder {
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
         let file = self.file(path)?;
         let size = file.size();
-        match size > limit {
-            true => Err(SourceError::TooLarge {
+        if size > limit {
+            Err(SourceError::TooLarge {
                 path: path.to_string(),
                 limit,
-            }),
-            false => read_bounded(file, path.as_str(), size, limit),
+            })
+        } else {
+            read_bounded(file, path.as_str(), size, limit)
         }
     }
 

@@ -1,4 +1,4 @@
-//! Pulls a run: brought into a folder beside its place, verified there, then renamed.
+//! Pulls a run: fetches it next to its target, verifies it there, then renames it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,48 +7,48 @@ use runseal_core::verify::Level;
 use runseal_survey::signing::path_beside;
 
 use super::place::S3Place;
-use crate::beside::WrittenFiles;
 use crate::error::RemoteError;
 use crate::landing::land;
 use crate::place::RunPlace;
 use crate::verified::verify_arrived;
+use crate::written_files::WrittenFiles;
 
-/// What was pulled.
+/// The result of a pull.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
     /// The digest of its manifest.
     pub digest: Digest,
-    /// Where it came from, by digest.
+    /// Its address, pinned to its digest.
     pub reference: String,
-    /// Where it is now.
+    /// Its local path.
     pub path: PathBuf,
-    /// The signatures that were written beside it; or why nobody can tell whether there are any.
+    /// The signature files that were written, or why the signatures cannot be determined.
     pub attached: Result<Vec<PathBuf>, String>,
 }
 
-/// Pulls the run at `address` into a new folder at `target`, or where nobody says, at the last part
-/// of its name.
+/// Pulls the run at `address` into a new folder at `target`, by default named after the last part of
+/// the address.
 ///
 /// # Errors
-/// When it cannot be read or written, does not verify at `level`, or something is in the way.
+/// If it cannot be read or written, does not verify at `level`, or the target exists.
 pub fn pull(address: &str, target: Option<&Path>, level: Level) -> Result<Pulled, RemoteError> {
     let place = S3Place::open(address)?;
     let run = place.get_run()?;
     let target = target.map_or_else(|| PathBuf::from(place.run_name()), Path::to_owned);
     let mut written = WrittenFiles::default();
-    let mut untold = None;
+    let mut unknown = None;
     land(&run, &target, |staged| {
         verify_arrived(staged, &target, None, level).map_err(|why| RemoteError::NotValid {
             path: target.display().to_string(),
             why,
         })?;
-        match place.read_beside() {
+        match place.read_signatures() {
             Ok(signatures) => {
                 for (form, bytes) in signatures {
                     written.write(path_beside(&target, form), &bytes)?;
                 }
             }
-            Err(error @ RemoteError::Forbidden { .. }) => untold = Some(error.to_string()),
+            Err(error @ RemoteError::Forbidden { .. }) => unknown = Some(error.to_string()),
             Err(error) => return Err(error),
         }
         Ok(())
@@ -58,6 +58,6 @@ pub fn pull(address: &str, target: Option<&Path>, level: Level) -> Result<Pulled
         digest: run.digest,
         reference: place.pinned(run.digest),
         path: target,
-        attached: untold.map_or(Ok(files), Err),
+        attached: unknown.map_or(Ok(files), Err),
     })
 }

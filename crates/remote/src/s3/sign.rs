@@ -1,7 +1,7 @@
 //! Signs requests as object storage demands: AWS Signature Version 4, in headers.
 //!
 //! The signature covers the method, the path, the query, the host, every `x-amz-` header and the
-//! digest of the body, so nobody in between can turn it into a different request.
+//! digest of the body, so nothing in between can change the request.
 
 use std::fmt::Write as _;
 
@@ -49,7 +49,7 @@ impl Moment {
     }
 }
 
-/// The value of `Authorization` for a request.
+/// Computes the value of `Authorization` for a request.
 pub(super) fn authorization(
     request: &Signable<'_>,
     credentials: &Credentials,
@@ -104,7 +104,7 @@ fn keyed_hash(key: &[u8], text: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A query with names and values encoded, in the order given.
+/// Encodes the names and values of a query, in the given order.
 pub(super) fn query_text(query: &[&(String, String)]) -> String {
     let pairs: Vec<_> = query
         .iter()
@@ -113,7 +113,7 @@ pub(super) fn query_text(query: &[&(String, String)]) -> String {
     pairs.join("&")
 }
 
-/// Percent-encodes everything that is not unreserved; slashes stay where `keeps_slashes`.
+/// Percent-encodes everything except unreserved characters and, with `keeps_slashes`, slashes.
 pub(super) fn encode(text: &str, keeps_slashes: bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -136,7 +136,7 @@ mod tests {
 
     /// The documented example of a request for an object, with its documented signature.
     #[test]
-    fn authorization_of_the_documented_request_is_the_documented_one() {
+    fn authorization_of_documented_request_is_the_documented_one() {
         let credentials = Credentials::new(
             "AKIAIOSFODNN7EXAMPLE",
             "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",

@@ -1,7 +1,7 @@
 //! Stores contents under their digests, each once.
 //!
 //! Small contents are sent in one request. Large ones are sent in parts, several in parallel; parts
-//! that an earlier attempt has sent are found on the server and not sent again. Everything is
+//! that the server has from an earlier attempt are not sent again. Everything is
 //! hashed here before it is sent, and the server checks every request's body against its digest.
 
 use std::fmt::Write as _;
@@ -30,17 +30,16 @@ use crate::manifest::Blob;
 use crate::parallel;
 use crate::place::Retention;
 
-/// Up to this size, a file is read into memory and sent without asking first whether it exists.
+/// A file up to this size is read into memory and sent without asking first whether it exists.
 const SMALL: u64 = 256 << 10;
-/// From this size on, a file is sent in parts of this size, or larger ones if there would be too
-/// many.
+/// A file above this size is sent in parts of this size, or larger ones if there would be too many.
 const PART: u64 = 16 << 20;
 /// The most parts that an object may have.
 const MAX_PARTS: u64 = 10_000;
 /// How many parts of one file are sent in parallel.
 const PARTS_AT_ONCE: usize = 4;
 
-/// The key of a content below a prefix.
+/// Returns the key of a content below a prefix.
 pub(super) fn blob_key(prefix: &str, sha256: Digest) -> String {
     let hex = sha256.to_string();
     join(prefix, &format!("sha256/{}/{hex}", sha256.hex_prefix(2)))
@@ -51,12 +50,12 @@ pub(super) struct BlobWriter<'a> {
     pub bucket: &'a Bucket,
     pub prefix: &'a str,
     pub retention: Option<&'a Retention>,
-    /// Bytes that were sent.
+    /// The bytes sent.
     pub sent: AtomicU64,
 }
 
 impl BlobWriter<'_> {
-    /// Makes sure that the content of a file is stored.
+    /// Stores the content of a file, unless it is already stored.
     pub(super) fn put_file(&self, path: &Path) -> Result<Blob, RemoteError> {
         let (file, bytes) = open_regular(path).map_err(|error| unread(path, error))?;
         if bytes <= SMALL {
@@ -65,23 +64,22 @@ impl BlobWriter<'_> {
         let (sha256, bytes) = digest_all(file).map_err(local(path))?;
         let blob = Blob { sha256, bytes };
         let key = blob_key(self.prefix, sha256);
-        if self.is_there(&key, blob)? {
+        if self.is_stored(&key, blob)? {
             return Ok(blob);
         }
-        let written = match bytes > PART {
-            true => self.put_parts(&key, blob, path)?,
-            false => {
-                let body = FileSection {
-                    path,
-                    from: 0,
-                    length: bytes,
-                };
-                let written = self.bucket.put_new(&key, (&body, sha256), self.retention)?;
-                if written == PutOutcome::Created {
-                    self.sent.fetch_add(bytes, Ordering::Relaxed);
-                }
-                written
+        let written = if bytes > PART {
+            self.put_parts(&key, blob, path)?
+        } else {
+            let body = FileSection {
+                path,
+                from: 0,
+                length: bytes,
+            };
+            let written = self.bucket.put_new(&key, (&body, sha256), self.retention)?;
+            if written == PutOutcome::Created {
+                self.sent.fetch_add(bytes, Ordering::Relaxed);
             }
+            written
         };
         if written == PutOutcome::Existed {
             self.check(&key, blob)?;
@@ -94,7 +92,7 @@ impl BlobWriter<'_> {
         let read = file.take(SMALL + 1).read_to_end(&mut content);
         read.map_err(local(path))?;
         if content.len() as u64 > SMALL {
-            let grown = io::Error::other("it grew while it was read");
+            let grown = io::Error::other("it grew while it was being read");
             return Err(local(path)(grown));
         }
         let blob = Blob {
@@ -116,7 +114,7 @@ impl BlobWriter<'_> {
     }
 
     /// Whether the content is stored. Fails if something else has its key.
-    fn is_there(&self, key: &str, blob: Blob) -> Result<bool, RemoteError> {
+    fn is_stored(&self, key: &str, blob: Blob) -> Result<bool, RemoteError> {
         let Some(facts) = self.bucket.head(key)? else {
             return Ok(false);
         };
@@ -130,7 +128,7 @@ impl BlobWriter<'_> {
         if facts.sha256.is_some_and(|sha256| sha256 != blob.sha256) {
             return Err(RemoteError::Corrupt {
                 place: place(),
-                problem: "the server keeps another checksum for it".to_owned(),
+                problem: "the server has another checksum for it".to_owned(),
             });
         }
         if let Some(retention) = self.retention {
@@ -139,13 +137,14 @@ impl BlobWriter<'_> {
         Ok(true)
     }
 
-    /// Like `is_there`, but fails if the content is missing.
+    /// Like `is_stored`, but fails if the content is missing.
     fn check(&self, key: &str, blob: Blob) -> Result<(), RemoteError> {
-        match self.is_there(key, blob)? {
-            true => Ok(()),
-            false => Err(RemoteError::NotFound {
+        if self.is_stored(key, blob)? {
+            Ok(())
+        } else {
+            Err(RemoteError::NotFound {
                 place: self.bucket.shown(key),
-            }),
+            })
         }
     }
 
@@ -153,10 +152,10 @@ impl BlobWriter<'_> {
     fn put_parts(&self, key: &str, blob: Blob, path: &Path) -> Result<PutOutcome, RemoteError> {
         let size = PART.max(blob.bytes.div_ceil(MAX_PARTS).next_multiple_of(1 << 20));
         let upload = self.find_upload(key)?;
-        let (id, there) = match upload {
+        let (id, stored) = match upload {
             Some(id) => {
-                let there = self.list_parts(key, &id)?;
-                (id, there)
+                let stored = self.list_parts(key, &id)?;
+                (id, stored)
             }
             None => (self.begin_upload(key)?, Vec::new()),
         };
@@ -170,7 +169,7 @@ impl BlobWriter<'_> {
                 from,
                 length: size.min(blob.bytes - from),
             };
-            let before = there.iter().find(|part| part.number == *number);
+            let before = stored.iter().find(|part| part.number == *number);
             let part = self.put_part(key, &id, *number, &section, before)?;
             parts
                 .lock()
@@ -185,7 +184,7 @@ impl BlobWriter<'_> {
         Ok(written)
     }
 
-    /// An unfinished upload of this key, whose parts need not be sent again.
+    /// Finds an unfinished upload of this key, whose parts need not be sent again.
     fn find_upload(&self, key: &str) -> Result<Option<String>, RemoteError> {
         let details = Details {
             query: vec![
@@ -198,7 +197,7 @@ impl BlobWriter<'_> {
         read_xml(response, |root| {
             let uploads = children(root, "Upload");
             let of_key = uploads.filter(|upload| child_text(*upload, "Key") == Some(key));
-            // Any would do, but every attempt has to choose the same one: the latest.
+            // Every attempt has to choose the same one: the latest.
             let found = of_key.filter_map(|upload| {
                 let begun = child_text(upload, "Initiated").unwrap_or_default();
                 Some((begun.to_owned(), child_text(upload, "UploadId")?.to_owned()))
@@ -264,7 +263,7 @@ impl BlobWriter<'_> {
             .sums(before.is_some())
             .map_err(local(section.path))?;
         if let Some(before) = before
-            && before.is(&sums)
+            && before.matches(&sums)
         {
             return Ok(Part {
                 sha256: Some(sums.sha256),
@@ -287,13 +286,13 @@ impl BlobWriter<'_> {
             number,
             tag: tag.ok_or_else(|| RemoteError::Protocol {
                 host: self.bucket.host().to_owned(),
-                problem: "it names no tag for a part".to_owned(),
+                problem: "it returned no tag for a part".to_owned(),
             })?,
             sha256: Some(sums.sha256),
         })
     }
 
-    /// Joins the parts to one object, unless its key exists by now.
+    /// Joins the parts into one object, unless its key exists by now.
     fn complete(&self, key: &str, id: &str, parts: &[Part]) -> Result<PutOutcome, RemoteError> {
         let mut text = "<CompleteMultipartUpload>".to_owned();
         for part in parts {
@@ -346,14 +345,13 @@ impl BlobWriter<'_> {
         }
     }
 
-    /// Aborts an upload whose object exists already.
+    /// Aborts an upload whose object already exists.
     fn abort(&self, key: &str, id: &str) {
         let details = Details {
             query: vec![("uploadId".to_owned(), id.to_owned())],
             ..Details::default()
         };
-        // If this fails, the parts only take up space, until a lifecycle rule of the bucket deletes
-        // them.
+        // If this fails, the parts take up space until a lifecycle rule of the bucket deletes them.
         let _ = self.bucket.send(Method::DELETE, key, &details);
     }
 }
@@ -369,7 +367,7 @@ struct Part {
 impl Part {
     /// Whether this part has these digests. Some servers report only an ETag, usually the MD5; if
     /// it is something else, the part is sent again.
-    fn is(&self, sums: &Sums) -> bool {
+    fn matches(&self, sums: &Sums) -> bool {
         match self.sha256 {
             Some(sha256) => sha256 == sums.sha256,
             None => sums.md5.as_deref() == Some(self.tag.trim_matches('"')),
@@ -383,7 +381,7 @@ struct Sums {
     md5: Option<String>,
 }
 
-/// A section of a file, read every time that it is sent.
+/// A section of a file, read each time it is sent.
 struct FileSection<'a> {
     path: &'a Path,
     from: u64,

@@ -8,7 +8,7 @@ impl Window {
     }
 }
 
-/// Everything that is released for pieces of `size` bytes, and where the pieces end in it.
+/// Redacts a body in pieces of `size` bytes; returns everything released, and the ends of the pieces.
 fn redact(kind: BodyKind, body: &str, size: usize) -> (String, Vec<u64>) {
     let redactor = Redactor::new(RedactionRules::default()).unwrap();
     let mut window = Window::new(kind);
@@ -27,7 +27,7 @@ fn redact(kind: BodyKind, body: &str, size: usize) -> (String, Vec<u64>) {
 const SECRET: &str = "sk-ant-api03-abcdefghij0123456789";
 
 #[test]
-fn window_pieces_of_any_size_hide_no_secret_and_lose_no_border() {
+fn window_pieces_of_any_size_hide_no_secret_and_keep_boundaries() {
     let body =
         format!("data: {{\"a\":\"{SECRET}\"}}\n\ndata: {{\"b\":\"{SECRET}\"}}\r\n\r\ndata: x");
     for kind in [BodyKind::Events, BodyKind::Plain] {
@@ -43,7 +43,7 @@ fn window_pieces_of_any_size_hide_no_secret_and_lose_no_border() {
 }
 
 #[test]
-fn window_without_secrets_gives_every_byte_and_border_back() {
+fn window_without_secrets_releases_every_byte_and_boundary() {
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"Grüße\"}}]}\n\ndata: [DONE]\n\n";
     for size in (1..body.len()).step_by(3) {
         let redactor = Redactor::new(RedactionRules::default()).unwrap();
@@ -64,7 +64,7 @@ fn window_without_secrets_gives_every_byte_and_border_back() {
 }
 
 #[test]
-fn window_secret_said_piece_by_piece_is_taken_out_of_every_event() {
+fn window_secret_spread_over_events_is_removed_from_each() {
     for size in [1, 2, 3, 5] {
         let letters: Vec<char> = format!("the key is {SECRET} and that is all")
             .chars()
@@ -97,7 +97,7 @@ fn window_secret_said_piece_by_piece_is_taken_out_of_every_event() {
 }
 
 #[test]
-fn window_holds_a_bounded_part_of_a_stream_however_long_it_is() {
+fn window_holds_bounded_part_of_long_stream() {
     let redactor = Redactor::new(RedactionRules::default()).unwrap();
     let event = |index: usize, text: &str| {
         format!(
@@ -133,7 +133,7 @@ fn window_holds_a_bounded_part_of_a_stream_however_long_it_is() {
 const MOST_HELD_EVENTS: usize = MOST_EVENTS + MOST_EVENTS / 2;
 
 #[test]
-fn window_secret_among_words_is_found_wherever_the_pieces_end() {
+fn window_secret_among_words_is_found_at_any_piece_size() {
     for (said, secret) in [
         ("say Bearer abcdefghijklmnop0123456789 now", "abcdefghij"),
         ("my password : hunter2222 is old", "hunter2222"),
@@ -180,7 +180,7 @@ fn window_secret_among_words_is_found_wherever_the_pieces_end() {
 }
 
 #[test]
-fn window_large_plain_body_is_let_go_before_its_end() {
+fn window_large_plain_body_is_released_before_its_end() {
     let redactor = Redactor::new(RedactionRules::default()).unwrap();
     let mut window = Window::new(BodyKind::Plain);
     let mut out = Vec::new();
@@ -206,7 +206,7 @@ fn escape(text: &str) -> String {
 }
 
 #[test]
-fn window_secret_behind_escapes_is_found_beside_a_plain_one_and_whatever_the_type() {
+fn window_escaped_secret_next_to_plain_one_is_found_in_every_kind() {
     let hidden = "sk-ant-api03-zyxwvutsrq9876543210";
     let both = format!("{{\"d\":\"{SECRET}\",\"c\":\"{}\"}}", escape(hidden));
     for (kind, body) in [
@@ -233,7 +233,7 @@ fn window_secret_behind_escapes_is_found_beside_a_plain_one_and_whatever_the_typ
 }
 
 #[test]
-fn window_compressed_body_is_looked_into() {
+fn window_compressed_body_is_searched() {
     use std::io::{Read, Write};
     let compress = |text: &str| {
         let mut out = flate2::write::GzEncoder::new(Vec::new(), Default::default());
@@ -259,7 +259,7 @@ fn window_compressed_body_is_looked_into() {
 }
 
 #[test]
-fn window_quoted_value_said_piece_by_piece_is_held_to_its_closing_quote() {
+fn window_quoted_value_in_pieces_is_held_until_its_closing_quote() {
     let said = "{\\\"password\\\": \\\"my pa55 word, long\\\"} and more words";
     let mut body = String::new();
     for piece in said

@@ -1,4 +1,4 @@
-//! Files that are written beside something that is not there yet.
+//! Files that are written before what they belong to.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use runseal_fs::atomic::{Readers, WriteError, folder_of, write_new};
 use runseal_fs::input::read_file;
 use runseal_fs::staging::StagingError;
 
-/// Files that were written; gone when dropped.
+/// Files that were written; they are deleted on drop unless kept.
 #[derive(Debug, Default)]
 pub(crate) struct WrittenFiles(Vec<PathBuf>);
 
 impl WrittenFiles {
-    /// Writes one, unless what an interrupted pull left is the same. Nothing else is replaced.
+    /// Writes a file, unless an interrupted pull left the same one. Any other existing file is an error.
     pub(crate) fn write(&mut self, place: PathBuf, bytes: &[u8]) -> Result<(), StagingError> {
         match read_file(&place, bytes.len() as u64) {
-            Ok(there) if there == bytes => return Ok(()),
+            Ok(existing) if existing == bytes => return Ok(()),
             Err(SourceError::NotFound { .. }) => {}
             _ => return Err(StagingError::Exists(place)),
         }
@@ -29,7 +29,7 @@ impl WrittenFiles {
         Ok(())
     }
 
-    /// Lets them stay.
+    /// Keeps the files and returns their paths.
     pub(crate) fn keep(mut self) -> Vec<PathBuf> {
         std::mem::take(&mut self.0)
     }
@@ -38,7 +38,7 @@ impl WrittenFiles {
 impl Drop for WrittenFiles {
     fn drop(&mut self) {
         for path in &self.0 {
-            // What stays is beside nothing and in nobody's way.
+            // A file that cannot be deleted does no harm.
             let _ = fs::remove_file(path);
         }
     }
