@@ -1,7 +1,7 @@
 //! The checks that compare the manifest with the files: 4, 5, 6 and 10.
 //!
-//! An artifact whose declared path is not its one place, or that is a link, was never opened;
-//! check 10 names it and the others leave it alone.
+//! An artifact whose declared path is not the only allowed one, or that is a link, was never
+//! opened; check 10 reports it and the others skip it.
 
 use super::facts::{ArtifactFact, ContentFact, EntryFact, FolderFact};
 use super::manifest::{Artifact, Manifest, Text};
@@ -145,7 +145,7 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
             EntryFact::Unknown => {
                 findings.add(
                     path.clone(),
-                    "it cannot be looked into, so it may hold a link",
+                    "it cannot be looked into, so it may contain a link",
                 );
             }
             _ => {}
