@@ -5,7 +5,7 @@
 //! finding of that bundle's rules; it is a finding here only outside of any bundle.
 
 use crate::formats::Format;
-use crate::formats::definition::{FormatDefinition, Proves, infos};
+use crate::formats::definition::{FormatDefinition, ProofScope, infos};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// What is wrong with an archive or one of its entries.
@@ -164,8 +164,8 @@ impl FormatDefinition for ArchiveFormat {
         Format::Archive
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That any unpacker gets the same files out of it."],
             does_not: &["Anything about what the files in it say."],
         }

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope,
+    ReadName, infos,
 };
 use crate::digest::Digest;
 use crate::formats::Format;
@@ -417,8 +417,8 @@ impl FormatDefinition for ChecksumsFormat {
         Format::Checksums
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That each listed file has the sum that the list gives for it."],
             does_not: &[
                 "That the list is the one that was made with the files: it is not sealed, and without a \
@@ -432,7 +432,7 @@ impl FormatDefinition for ChecksumsFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         LISTS.contains(&name)
     }
 

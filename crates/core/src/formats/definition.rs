@@ -14,7 +14,7 @@ use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
 /// What a valid unit proves, and what it does not, in sentences for whoever has to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Proves {
+pub struct ProofScope {
     /// What it shows.
     pub shows: &'static [&'static str],
     /// What it does not show.
@@ -179,7 +179,7 @@ pub struct FolderNames {
 impl FolderNames {
     /// Notes a name, if some format recognizes it.
     pub fn note(&mut self, name: &[u8], kind: EntryKind) {
-        let is_mark = |name: &str| REGISTRY.iter().any(|format| format.goes_by(name));
+        let is_mark = |name: &str| REGISTRY.iter().any(|format| format.recognizes_name(name));
         if let Ok(name) = str::from_utf8(name)
             && is_mark(name)
         {
@@ -216,7 +216,7 @@ pub trait FormatDefinition: Sync {
     fn format(&self) -> Format;
 
     /// What a valid unit of this format proves, and what it does not.
-    fn proves(&self) -> Proves;
+    fn proves(&self) -> ProofScope;
 
     /// The descriptors of its rules, in the order in which they are listed.
     fn rules(&self) -> Vec<&'static RuleInfo>;
@@ -232,7 +232,7 @@ pub trait FormatDefinition: Sync {
     }
 
     /// Whether a name in a folder counts for or against the folder being of this format.
-    fn goes_by(&self, _name: &str) -> bool {
+    fn recognizes_name(&self, _name: &str) -> bool {
         false
     }
 
@@ -255,7 +255,7 @@ pub trait FormatDefinition: Sync {
     }
 
     /// Judges a parsed document that may have files next to it.
-    fn judge_beside(
+    fn judge_with_files(
         &self,
         document: &Document<'_>,
         level: Level,
@@ -289,7 +289,7 @@ pub trait FormatDefinition: Sync {
 
     /// Names that only a finished folder of this format has together, in which nothing else is
     /// allowed. Empty if its folders may contain other files, or if the format is not a folder.
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -400,7 +400,7 @@ pub fn judge_parsed(
 ) -> Option<Result<Judgement, JsonError>> {
     let definition = definition(format);
     let of_document = match (parsed, beside) {
-        (Ok(document), Some(beside)) => definition.judge_beside(document, level, beside),
+        (Ok(document), Some(beside)) => definition.judge_with_files(document, level, beside),
         (Ok(document), None) => definition.judge_document(document, level),
         (Err(_), _) => None,
     };
@@ -419,7 +419,7 @@ pub struct DocumentFormat {
     /// The format that this defines.
     pub format: Format,
     /// What a valid document proves, and what it does not.
-    pub proves: Proves,
+    pub proves: ProofScope,
     /// The descriptors of its rules.
     pub rules: fn() -> Vec<&'static RuleInfo>,
     /// Members that only its documents have.
@@ -437,7 +437,7 @@ impl FormatDefinition for DocumentFormat {
         self.format
     }
 
-    fn proves(&self) -> Proves {
+    fn proves(&self) -> ProofScope {
         self.proves
     }
 

@@ -106,7 +106,7 @@ pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Clai
 /// but only the names of a finished one forbid writing into it.
 pub fn is_sealed_folder(has: impl Fn(&str) -> bool) -> bool {
     REGISTRY.iter().any(|definition| {
-        let names = definition.sealed_by();
+        let names = definition.sealed_names();
         !names.is_empty() && names.iter().all(|name| has(name))
     })
 }

@@ -5,8 +5,8 @@
 //! looked up in the engine's folder, compiled or parsed elsewhere is passed in as facts.
 
 use super::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope,
+    ReadName, infos,
 };
 use super::run_bundle::facts::Doc;
 use super::run_bundle::has_trace;
@@ -352,8 +352,8 @@ impl FormatDefinition for EngineFormat {
         Format::Engine
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That its contracts are complete and consistent."],
             does_not: &["That the program does what its contracts say."],
         }
@@ -363,7 +363,7 @@ impl FormatDefinition for EngineFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, MANIFEST | "MANIFEST" | "SEALING")
     }
 

@@ -4,7 +4,9 @@
 //! skipped.
 
 use crate::canon::JsonError;
-use crate::formats::definition::{FormatDefinition, Identity, Judgement, Outcome, Proves, infos};
+use crate::formats::definition::{
+    FormatDefinition, Identity, Judgement, Outcome, ProofScope, infos,
+};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -393,8 +395,8 @@ impl FormatDefinition for LedgerFormat {
         Format::Ledger
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That its lines are complete, and chained if they have a chain."],
             does_not: &["That no line was left off the end."],
         }
@@ -416,11 +418,10 @@ impl FormatDefinition for LedgerFormat {
         let lines = parse_lines(bytes);
         let view = LedgerView { lines: &lines };
         let report = verify_ledger(&view, level);
-        let caveat = match has_chain(&view) {
-            true => "only the pack of that run covers its last line",
-            false => {
-                "no chain covers its lines: a line that no pack repeats could have been changed"
-            }
+        let caveat = if has_chain(&view) {
+            "only the pack of that run covers its last line"
+        } else {
+            "no chain covers its lines: a line that no pack repeats could have been changed"
         };
         let run_id = |line: &Line<'_>| {
             let root = line.entry.as_ref().ok()?.root();

@@ -3,7 +3,7 @@
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, ProofScope, infos};
 use std::collections::BTreeMap;
 
 use crate::canon::{JsonPath, Kind, Node};
@@ -489,7 +489,7 @@ fn check_declared(view: &PatchView<'_>, findings: &mut Findings) {
 /// The definition of the patch set format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Patch,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That each content is the one its hash names, at a safe path."],
         does_not: &["Where it came from, or that it was ever applied."],
     },

@@ -289,19 +289,22 @@ pub fn find_policy_faults(run: Node<'_>) -> Vec<String> {
         return vec!["`policy.name` is not strict, default or dev".to_owned()];
     };
     let is_custom = policy.get("custom").and_then(|node| node.as_bool()) == Some(true);
-    let named = match is_custom {
-        false => profile.to_policy(),
-        true => match Policy::parse(policy) {
+    let named = if is_custom {
+        match Policy::parse(policy) {
             Ok(policy) => policy,
             Err(fault) => return vec![format!("`policy` is custom, but {fault}")],
-        },
+        }
+    } else {
+        profile.to_policy()
     };
     let given = canonical_bytes(policy, Dialect::Kernel).ok();
     let named = canonical_bytes(&named.to_value(), Dialect::Kernel).ok();
-    match given == named {
-        true => Vec::new(),
-        false if is_custom => vec!["`policy` is custom, but not resolved in full".to_owned()],
-        false => vec![format!("`policy` is not the profile {}", profile.name)],
+    if given == named {
+        Vec::new()
+    } else if is_custom {
+        vec!["`policy` is custom, but not resolved in full".to_owned()]
+    } else {
+        vec![format!("`policy` is not the profile {}", profile.name)]
     }
 }
 

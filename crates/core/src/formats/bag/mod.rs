@@ -16,8 +16,8 @@ mod rules_lists;
 pub mod tags;
 
 use super::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope,
+    ReadName, infos,
 };
 use crate::formats::Format;
 use crate::source::{Source, SourceError};
@@ -42,8 +42,8 @@ impl FormatDefinition for BagFormat {
         Format::Bag
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That the payload is complete, and each file is the one that the manifests list.",
             ],
@@ -58,7 +58,7 @@ impl FormatDefinition for BagFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, BAGIT | PAYLOAD) || is_payload_manifest(name)
     }
 

@@ -14,7 +14,7 @@ mod walk;
 use crate::canon::{Kind, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Outcome, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Outcome, ProofScope, infos};
 use crate::limits::BUNDLE_MAX_STEPS;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
@@ -270,7 +270,7 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
 /// The definition of the context bundle format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::ContextBundle,
-    proves: Proves {
+    proves: ProofScope {
         shows: &[
             "That its ids, counts and hashes are those of its content, and its tree hangs together.",
         ],

@@ -4,7 +4,7 @@
 
 mod contents;
 
-use crate::formats::definition::{DocumentFormat, Identity, Outcome, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Outcome, ProofScope, infos};
 use std::borrow::Cow;
 
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
@@ -407,7 +407,7 @@ fn check_hash(view: &EvidenceView<'_>, findings: &mut Findings) {
 /// The definition of the evidence format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Evidence,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That its status follows from the results that it lists."],
         does_not: &["That it happened: it is its maker's word."],
     },

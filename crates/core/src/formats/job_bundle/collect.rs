@@ -77,20 +77,19 @@ impl<'s> CollectedJob<'s> {
             let files = if with_help { folder.artifacts() } else { 0 };
             source.together(files, &|count| folder.read_artifacts(source, count));
         };
-        match is_short {
+        if is_short {
             // Starting a thread would take longer than reading the manifest.
-            true => {
-                stream();
-                read(true);
-            }
+            stream();
+            read(true);
+        } else {
             // The thread that read the manifest continues with the artifacts.
-            false => source.do_both(
+            source.do_both(
                 &mut || {
                     stream();
                     read(false);
                 },
                 &mut || read(true),
-            ),
+            );
         }
         let (manifest, facts) = folder.into_inner().unwrap_or_default().into_facts();
         Self {

@@ -20,7 +20,7 @@ pub mod slice;
 
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Judgement, Judging, Proves, ReadName, infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Judgement, Judging, ProofScope, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
 use crate::formats::pack::has_traces;
@@ -49,8 +49,8 @@ impl FormatDefinition for JobBundleFormat {
         Format::JobBundle
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That these are the texts that the job's plan refers to, byte for byte.",
                 "That nothing was added or left out: the ids and hashes cover every file.",
@@ -74,7 +74,7 @@ impl FormatDefinition for JobBundleFormat {
         &MEMBERS
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, "bundle.json" | "artifacts")
     }
 
@@ -85,7 +85,7 @@ impl FormatDefinition for JobBundleFormat {
         }
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &["bundle.json", "artifacts"]
     }
 

@@ -22,7 +22,9 @@ use crate::canon::{Dialect, Document, JsonError, Node, ReadOptions, Value};
 use crate::canon::{canonical_bytes, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
-use crate::formats::definition::{Beside, FormatDefinition, Identity, Judgement, Proves, infos};
+use crate::formats::definition::{
+    Beside, FormatDefinition, Identity, Judgement, ProofScope, infos,
+};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use bodies::BodyFacts;
 use checks::{
@@ -349,8 +351,8 @@ impl FormatDefinition for ModelIoFormat {
         Format::ModelIo
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That each answer is the one its hash names, in this order."],
             does_not: &[
                 "That a model said this: an answer and its hash can both be forged.",
@@ -387,7 +389,7 @@ impl FormatDefinition for ModelIoFormat {
         Some(self.judge(document, level, None))
     }
 
-    fn judge_beside(
+    fn judge_with_files(
         &self,
         document: &Document<'_>,
         level: Level,

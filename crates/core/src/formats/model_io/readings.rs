@@ -57,12 +57,8 @@ pub(super) fn check_readings(view: &ModelIoView<'_>, findings: &mut Findings) {
             node.get(part)
                 .is_some_and(|part| part.get("body_file").is_some())
         };
-        let (api, reading) = match is_file("request") || is_file("response") {
-            false => match read_again(&adapter, node, None, None) {
-                Some(read) => read,
-                None => continue,
-            },
-            true => match view.bodies.and_then(|bodies| bodies.reading(at)) {
+        let (api, reading) = if is_file("request") || is_file("response") {
+            match view.bodies.and_then(|bodies| bodies.reading(at)) {
                 Some(Ok(read)) => read.clone(),
                 Some(Err(too_large)) => {
                     let message = format!(
@@ -73,7 +69,12 @@ pub(super) fn check_readings(view: &ModelIoView<'_>, findings: &mut Findings) {
                 }
                 // MI15 reports what cannot be read.
                 None => continue,
-            },
+            }
+        } else {
+            match read_again(&adapter, node, None, None) {
+                Some(read) => read,
+                None => continue,
+            }
         };
         for (name, count) in [
             ("tokens_input", reading.tokens_input),

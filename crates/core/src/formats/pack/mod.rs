@@ -10,7 +10,7 @@ mod agreement;
 mod companions;
 mod completeness;
 mod contents;
-mod held;
+mod included;
 mod proposal;
 pub mod redactable;
 mod rules;
@@ -20,7 +20,7 @@ mod structure;
 
 use crate::formats::definition::{
     ACCEPTED, Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome,
-    Proves, ReadName, infos,
+    ProofScope, ReadName, infos,
 };
 use crate::formats::job_bundle::is_manifest;
 use crate::verify::RuleInfo;
@@ -290,8 +290,8 @@ impl FormatDefinition for PackFormat {
         Format::Pack
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That the records agree with each other: the decision with the evidence, the evidence with \
              the proposal, the run with its ledger line.",
@@ -312,11 +312,11 @@ impl FormatDefinition for PackFormat {
         Some(&redactable::REDACTABLE)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         MANIFEST.contains(&name)
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &["run.json", "policy.json"]
     }
 

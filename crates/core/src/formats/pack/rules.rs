@@ -1,7 +1,7 @@
 //! The rules of packs.
 
 use super::{
-    Pack, PackView, agreement, companions, completeness, contents, held, proposal, sealed,
+    Pack, PackView, agreement, companions, completeness, contents, included, proposal, sealed,
     structure,
 };
 use crate::formats::{Format, policy, run};
@@ -253,8 +253,8 @@ pub static RULES: [Rule<Pack>; 39] = [
              up to 64 MiB, has the hashes of run.json. What was too long to be included is marked as \
              omitted.",
         ),
-        gate: held::needs_contents,
-        check: held::check_held,
+        gate: included::needs_contents,
+        check: included::check_included,
     },
     Rule {
         info: integrity(

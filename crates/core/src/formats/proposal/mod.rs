@@ -8,7 +8,7 @@ mod checks;
 use crate::canon::{Dialect, Node, Value, canonical_digest};
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, ProofScope, infos};
 use crate::formats::shape::find_excess;
 use crate::limits::PROPOSAL_MAX_ELEMENTS;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -263,7 +263,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
 /// The definition of the proposal format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Proposal,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That its ids are those of its content and it is well formed."],
         does_not: &["That the intent was understood."],
     },

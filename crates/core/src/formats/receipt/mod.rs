@@ -19,7 +19,7 @@ use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::{Digest, Hasher};
 use crate::formats::Format;
 use crate::formats::definition::{
-    CarriedSignature, DocumentFormat, Identity, Outcome, Proves, infos,
+    CarriedSignature, DocumentFormat, Identity, Outcome, ProofScope, infos,
 };
 use crate::verify::{Level, Report, run_rules};
 
@@ -60,7 +60,7 @@ pub fn compute_receipt_hash(mut receipt: Value) -> Result<Digest, NoCanonicalFor
 /// The definition of the receipt format: one receipt, or a list that is a chain.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Receipt,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That a replay said it read these steps with these hashes, in this chain."],
         does_not: &["That the replay was done by someone you trust, unless it is signed."],
     },

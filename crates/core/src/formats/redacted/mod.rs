@@ -26,7 +26,7 @@ use crate::canon::Value;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome, Proves,
+    Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome, ProofScope,
     ReadName, infos,
 };
 use crate::formats::run_bundle::pointer::Trail;
@@ -149,7 +149,7 @@ fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, So
         SourceError::TooLarge { .. } => SourceError::Io {
             path: path.to_string(),
             source: io::Error::other(
-                "pieces of it are withheld, which cannot be checked in a stream: save it to a file first",
+                "pieces of it are withheld, which cannot be checked in a stream: save it first",
             ),
         },
         other => other,
@@ -320,8 +320,8 @@ impl FormatDefinition for RedactedFormat {
         Format::Redacted
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That everything it shows is what was sealed, at its place, and that nothing is missing except \
              what it says it withholds.",
@@ -336,11 +336,11 @@ impl FormatDefinition for RedactedFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, REDACTED | REDACTION)
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &[REDACTED]
     }
 

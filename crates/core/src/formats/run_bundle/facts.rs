@@ -228,7 +228,7 @@ impl<'a> RunBundleView<'a> {
 
     /// Whether a redacted copy withholds the file at `path`, at least in part. Always false for a
     /// whole bundle.
-    pub fn withholds_of(&self, path: &str) -> bool {
+    pub fn withholds_part_of(&self, path: &str) -> bool {
         self.withheld.is_some_and(|files| files.contains(path))
     }
 

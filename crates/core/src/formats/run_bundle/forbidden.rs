@@ -90,12 +90,12 @@ impl ForbiddenKeys {
                 continue;
             }
             let trail = Trail::Member(trail, &key);
-            match is_forbidden {
-                true if found.len() < FINDINGS_A_RULE => {
-                    found.push(trail.pointer_within(FINDING_TEXT));
-                }
-                true => found.push(String::new()),
-                false => self.find_below(value, &trail, found),
+            if !is_forbidden {
+                self.find_below(value, &trail, found);
+            } else if found.len() < FINDINGS_A_RULE {
+                found.push(trail.pointer_within(FINDING_TEXT));
+            } else {
+                found.push(String::new());
             }
         }
         for (at, item) in node.items().enumerate() {

@@ -38,7 +38,7 @@ pub mod time;
 use crate::canon::{ReadOptions, parse_document};
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope, ReadName, infos,
 };
 use crate::formats::redacted::documents::REDACTION;
 use crate::formats::redacted::redactable::Redactable;
@@ -74,8 +74,8 @@ impl FormatDefinition for RunBundleFormat {
         Format::RunBundle
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That input, output, contracts and every artifact are those that were sealed together.",
                 "That input and output satisfy the schemas that came with them.",
@@ -95,11 +95,11 @@ impl FormatDefinition for RunBundleFormat {
         Some(&redactable::REDACTABLE)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         is_trace(name) || matches!(name, layout::SUMS | layout::MANIFEST)
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &[layout::RUN_META, layout::SUMS]
     }
 

@@ -265,7 +265,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                  the files of the bundle, each as its kind, and REDACTION_SALT.json has a salt.",
             )
         },
-        gate: agreement::states_twice,
+        gate: agreement::has_repetitions,
         check: agreement::check_agreement,
     },
     Rule {
@@ -279,7 +279,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                  of its type; further members are allowed.",
             )
         },
-        gate: environment::is_there,
+        gate: environment::has_environment,
         check: environment::check_shape,
     },
     Rule {

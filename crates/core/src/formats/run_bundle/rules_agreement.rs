@@ -23,22 +23,21 @@ use crate::verify::{Findings, Gate};
 
 /// Applies to recorded commands, to declared runs, and to any run that says what it used of its
 /// machine.
-pub(super) fn states_twice(view: &RunBundleView<'_>) -> Gate {
+pub(super) fn has_repetitions(view: &RunBundleView<'_>) -> Gate {
     let has = |doc: &Doc<'_>| !matches!(doc, Doc::Absent);
     let is_redactable = has(&view.redaction) || has(&view.redaction_salt);
     let states = view.environment.root().is_some()
         || is_recorded_view(view)
-        || is_described(view)
+        || is_declared_view(view)
         || is_redactable;
-    match states {
-        true => Gate::Ready,
-        false => {
-            Gate::NotApplicable("the bundle says nothing twice that other rules do not compare")
-        }
+    if states {
+        Gate::Ready
+    } else {
+        Gate::NotApplicable("the bundle says nothing twice that other rules do not compare")
     }
 }
 
-fn is_described(view: &RunBundleView<'_>) -> bool {
+fn is_declared_view(view: &RunBundleView<'_>) -> bool {
     view.kind() == RunKind::Declared
 }
 
@@ -48,8 +47,8 @@ pub(super) fn check_agreement(view: &RunBundleView<'_>, findings: &mut Findings)
         check_ending(view, findings);
         check_variables(view, findings);
         check_gaps(view, findings);
-    } else if is_described(view) {
-        check_described(view, findings);
+    } else if is_declared_view(view) {
+        check_declared_run(view, findings);
     }
     check_machine(view, findings);
     check_executable(view, findings);
@@ -146,15 +145,16 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     let said = output.get("failed").and_then(|node| node.as_bool());
     if said != Some(has_failed) {
         let wanted = if has_failed { "true" } else { "false" };
-        let what = match status {
-            true => format!(
+        let what = if status {
+            format!(
                 "`failed` in a run with exit_status {}",
                 shown(output.get("exit_status"))
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "`failed` in a run that was ended by signal {}",
                 shown(output.get("signal"))
-            ),
+            )
         };
         findings.add_difference(RUN_OUTPUT, &what, wanted, shown(output.get("failed")));
     }
@@ -211,7 +211,7 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
         if hides(said, &variable) {
             continue;
         }
-        differ(
+        check_same(
             (RUN_INPUT, "environment"),
             &variable,
             &value,
@@ -226,7 +226,7 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     let had = texts(variables);
     for (name, value) in given.iter().filter(|(name, _)| !hides(variables, name)) {
         let place = (RUN_ENVIRONMENT, "variables");
-        differ(place, name, value, had.get(name), findings);
+        check_same(place, name, value, had.get(name), findings);
     }
     for (member, variable) in [("locale", "LC_ALL"), ("timezone", "TZ")] {
         let said = environment.get(member).and_then(|node| node.as_str());
@@ -241,7 +241,7 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-fn differ(
+fn check_same(
     (document, member): (&str, &str),
     name: &str,
     wanted: &str,
@@ -269,7 +269,7 @@ fn texts(node: Option<Node<'_>>) -> BTreeMap<String, String> {
 
 /// Checks a declared run: the files of its input are those of the environment, and it failed if it
 /// has an error.
-fn check_described(view: &RunBundleView<'_>, findings: &mut Findings) {
+fn check_declared_run(view: &RunBundleView<'_>, findings: &mut Findings) {
     if let Some(output) = view.output.root() {
         let is_declared = output.get("declared").and_then(|node| node.as_bool());
         if is_declared != Some(true) {
@@ -369,18 +369,15 @@ impl Executable {
     /// Returns `None` if the bundle does not list everything that the hash may cover.
     fn read(view: &RunBundleView<'_>, environment: Node<'_>) -> Option<Self> {
         let is_recorded = is_recorded_view(view);
-        let (command, own) = match is_recorded {
-            true => {
-                let input = view.input.root()?;
-                let lists = INPUT_LISTS.into_iter();
-                let files = lists.flat_map(|name| parse_listed_files(input, name));
-                (input.get("argv")?, files.collect())
-            }
-            false => {
-                let execution = view.manifest.root()?.get("execution")?;
-                let files = parse_listed_files(environment, ENGINE_LIST);
-                (execution.get("command")?, files)
-            }
+        let (command, own) = if is_recorded {
+            let input = view.input.root()?;
+            let lists = INPUT_LISTS.into_iter();
+            let files = lists.flat_map(|name| parse_listed_files(input, name));
+            (input.get("argv")?, files.collect())
+        } else {
+            let execution = view.manifest.root()?.get("execution")?;
+            let files = parse_listed_files(environment, ENGINE_LIST);
+            (execution.get("command")?, files)
         };
         let own: BTreeMap<String, Digest> =
             own.into_iter().map(|it| (it.path, it.sha256)).collect();

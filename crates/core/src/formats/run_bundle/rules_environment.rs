@@ -12,7 +12,7 @@ use crate::formats::shape::{
 use crate::verify::{Findings, Gate};
 
 /// Applies if there is such a file.
-pub(super) fn is_there(view: &RunBundleView<'_>) -> Gate {
+pub(super) fn has_environment(view: &RunBundleView<'_>) -> Gate {
     match view.environment {
         Doc::Absent => Gate::NotApplicable("there is no RUN_ENVIRONMENT.json"),
         // RB5 says why.
@@ -112,12 +112,12 @@ pub(super) fn check_shape(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(root) = view.environment.root() else {
         return;
     };
-    if !is_fitting(view, root, "", &ENVIRONMENT, findings) {
+    if !check_object(view, root, "", &ENVIRONMENT, findings) {
         return;
     }
     for (name, members) in [("sandbox", &SANDBOX[..]), ("observation", &OBSERVATION[..])] {
         if let Some(object) = root.get(name).filter(|node| node.kind() == Kind::Object) {
-            is_fitting(view, object, &format!("/{name}"), members, findings);
+            check_object(view, object, &format!("/{name}"), members, findings);
         }
     }
     let variables = root.get("variables");
@@ -151,13 +151,13 @@ fn check_items(
 ) {
     let items = list.into_iter().flat_map(|list| list.items());
     for (at, item) in items.enumerate() {
-        is_fitting(view, item, &format!("{place}/{at}"), members, findings);
+        check_object(view, item, &format!("{place}/{at}"), members, findings);
     }
 }
 
 /// Adds a finding for every member that does not fit the table. Returns whether `node` is an
 /// object.
-fn is_fitting(
+fn check_object(
     view: &RunBundleView<'_>,
     node: Node<'_>,
     place: &str,

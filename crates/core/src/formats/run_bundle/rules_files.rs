@@ -25,7 +25,7 @@ const READ_BY_OTHER_RULES: [&str; 9] = [
 pub(super) fn check_required(view: &RunBundleView<'_>, findings: &mut Findings) {
     for name in REQUIRED {
         // A copy does not have the lists, and what it withholds was sealed.
-        if view.withholds_of(name)
+        if view.withholds_part_of(name)
             || view.withheld.is_some() && matches!(name, SUMS | ARTIFACT_INDEX)
         {
             continue;

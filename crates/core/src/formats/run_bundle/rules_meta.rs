@@ -20,7 +20,7 @@ pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Fin
         let actual = view.facts.file(name).and_then(|file| file.sha256());
         // Without one of the two there is nothing to compare; RB10 and RB1 report it.
         if let (Some(declared), Some(actual)) = (declared, actual)
-            && !view.withholds_of(name)
+            && !view.withholds_part_of(name)
             && *declared != *actual.to_string()
         {
             let what = "the contract's hash is not the one in RUN_META.json";
@@ -130,7 +130,7 @@ fn check_engine_agrees(view: &RunBundleView<'_>, meta: Node<'_>, findings: &mut 
         if let Some(manifest) = view.manifest.root() {
             match manifest.get(name).and_then(|node| node.as_str()) {
                 Some(text) if !text.is_empty() => {
-                    differ(recorded, &text, name, MANIFEST, findings);
+                    check_same(recorded, &text, name, MANIFEST, findings);
                 }
                 _ => findings.add(MANIFEST, format!("`{name}` is missing or not a text")),
             }
@@ -140,18 +140,24 @@ fn check_engine_agrees(view: &RunBundleView<'_>, meta: Node<'_>, findings: &mut 
             .root()
             .and_then(|output| output.get("engine")?.get(name)?.as_str());
         if let Some(text) = of_output {
-            differ(recorded, &text, name, RUN_OUTPUT, findings);
+            check_same(recorded, &text, name, RUN_OUTPUT, findings);
             // Without RUN_META.json, the two others are still compared.
             if recorded.is_none()
                 && let Some(manifest) = view.manifest.root().and_then(|node| node.get(name))
             {
-                differ(Some(manifest), &text, name, RUN_OUTPUT, findings);
+                check_same(Some(manifest), &text, name, RUN_OUTPUT, findings);
             }
         }
     }
 }
 
-fn differ(recorded: Option<Node<'_>>, text: &str, name: &str, path: &str, findings: &mut Findings) {
+fn check_same(
+    recorded: Option<Node<'_>>,
+    text: &str,
+    name: &str,
+    path: &str,
+    findings: &mut Findings,
+) {
     if let Some(recorded) = recorded.and_then(|node| node.as_str())
         && recorded != text
     {

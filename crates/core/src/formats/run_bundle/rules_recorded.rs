@@ -179,7 +179,7 @@ impl ShownInPart {
             (RUN_OUTPUT, view.output.root(), "stderr", &[STDERR_LOG]),
         ] {
             let Some(root) = root else {
-                if view.withholds_of(document) {
+                if view.withholds_part_of(document) {
                     found.open.extend(places);
                 }
                 continue;
@@ -230,7 +230,7 @@ fn compare_size(
     let fact = view
         .facts
         .file(stored)
-        .filter(|_| !view.withholds_of(stored));
+        .filter(|_| !view.withholds_part_of(stored));
     let (Some(said), Some(found)) = (said, fact.and_then(FileFact::bytes)) else {
         return;
     };
@@ -302,7 +302,7 @@ fn is_end_of(end: &str, path: &str) -> bool {
 /// Checks the digest and size of what is stored against the entry.
 fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings: &mut Findings) {
     let Listed { document, file, .. } = entry;
-    if view.withholds_of(stored) {
+    if view.withholds_part_of(stored) {
         return;
     }
     let shown = file.path.escape_debug();
@@ -353,7 +353,7 @@ fn check_canonical_copy(
     let Some(FileFact::Exact { canonical, .. }) = view.facts.file(&exact) else {
         return;
     };
-    if view.withholds_of(path) {
+    if view.withholds_part_of(path) {
         return;
     }
     if fact.sha256() != canonical.as_deref().copied() {

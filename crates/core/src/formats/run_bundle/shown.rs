@@ -57,14 +57,15 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
     };
     let entries = copy.shown.iter().filter_map(|(path, file)| {
         let (sha256, bytes) = file.content?;
-        let fact = match is_json(path) {
-            true => FileFact::Json {
+        let fact = if is_json(path) {
+            FileFact::Json {
                 sha256,
                 bytes,
                 stored: StoredJson::Canonically,
                 forbidden: Box::default(),
-            },
-            false => FileFact::Bytes { sha256, bytes },
+            }
+        } else {
+            FileFact::Bytes { sha256, bytes }
         };
         Some((path, EntryFact::File(fact)))
     });

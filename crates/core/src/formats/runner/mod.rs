@@ -8,7 +8,7 @@ mod checks;
 use crate::canon::{Dialect, Kind, Node, ObjectWriter};
 use crate::digest::{ContentHash, Hasher};
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, ProofScope, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     check_canonical, check_commands, check_context, check_exit, check_limits, check_names,
@@ -216,7 +216,7 @@ pub static RULES: [Rule<Runner>; 12] = [
 /// The definition of the runner record format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Runner,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That the record is complete and its times and limits are consistent."],
         does_not: &["That it happened: it is its maker's word."],
     },

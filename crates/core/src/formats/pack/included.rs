@@ -25,7 +25,7 @@ pub(super) fn needs_contents(view: &PackView<'_>) -> Gate {
 }
 
 /// PK16.
-pub(super) fn check_held(view: &PackView<'_>, findings: &mut Findings) {
+pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     let (Some(evidence), Some(run)) = (view.document(EVIDENCE), view.document(RUN)) else {
         return;
     };
