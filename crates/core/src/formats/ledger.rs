@@ -167,7 +167,7 @@ pub static RULES: [Rule<Ledger>; 6] = [
                 "LD5",
                 "each line names the one before it",
                 "If lines have `previous`, it is the hash of the bytes of the line before, \
-                 null in the first; every line after the first that has it has it too. A line that \
+                 null in the first; once a line has it, all lines after it do. A line that \
                  was changed, dropped or inserted breaks the chain after it.",
             )
         },

@@ -134,7 +134,7 @@ pub static RULES: [Rule<Patch>; 11] = [
         info: info(
             "PS6",
             Level::Document,
-            "content is given exactly when needed",
+            "content is where it belongs",
             "create and modify have content, delete has none; content has no NUL character \
              and no lone surrogate, so that it can be written as UTF-8.",
         ),

@@ -126,7 +126,7 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI6",
         Level::Document,
         ("RFC 8493 §3", "every payload file is listed"),
-        "From version 1.0 on, every manifest of the payload lists it; before that, at least one. A file that no \
+        "From version 1.0 on, every manifest of the payload lists each file; before that, at least one. A file that no \
          manifest lists was added later, or forgotten.",
         always,
         files::check_listed,
@@ -208,7 +208,7 @@ pub static RULES: [Rule<Bag>; 16] = [
     rule(
         "BI15",
         Level::Form,
-        ("RFC 8493 §2.4", "a checksum cannot be forged"),
+        ("RFC 8493 §2.4", "there is a checksum that cannot be forged"),
         "One manifest of the payload, and one tag manifest if any, uses sha224 or longer. Two files \
          with the same MD5 or SHA-1 can be made: these functions detect accidents, not intent.",
         always,

@@ -201,7 +201,7 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: info(
             "MI9",
             "interactions are in order",
-            "i increases from each interaction to the next. Every decrease is reported.",
+            "i increases from each interaction to the next. Every violation is reported.",
         ),
         gate: needs_interactions,
         check: check_order,

@@ -209,8 +209,8 @@ pub static RULES: [Rule<Pack>; 39] = [
             "PK13",
             "the records agree with each other",
             "bundle_id and kernel_version in run.json are the bundle's; the ledger's entry of this \
-             run has run.json's values; patch and evidence name the same proposal; an accepted run or \
-             exit code 0 has no required action or test that failed; results have the \
+             run has run.json's values; patch and evidence name the same proposal; no required \
+             action or test failed if the run was accepted or has exit code 0; results have the \
              hash of the patch's content, the action id of their content, and their files and \
              commands are the run's; the runner's exit, network and write roots fit the run and \
              its policy.",
@@ -263,7 +263,7 @@ pub static RULES: [Rule<Pack>; 39] = [
             "If evidence.json includes the proposal that was executed: it is a valid proposal whose \
              source_bundle_id and source_bundle_hash are those of bundle.json, proposal_id is its \
              id, the operations of the patch are its files, and in a pack that lists its files a run \
-             that needs approval is accepted only with the reason for an approval.",
+             that needs approval is accepted only with a reason that records the approval.",
         ),
         gate: proposal::has_proposal,
         check: proposal::check_proposal,
@@ -379,7 +379,7 @@ pub static RULES: [Rule<Pack>; 39] = [
         info: integrity(
             "EV1",
             "evidence is about the patch's proposal",
-            "proposal_hash is a hash, and that of the patch's source_proposal_hash, if there is a patch.",
+            "proposal_hash is a hash and, if there is a patch, its source_proposal_hash.",
         ),
         gate: needs_evidence,
         check: |view, findings| companions::check_evidence(view, findings, "EV1"),

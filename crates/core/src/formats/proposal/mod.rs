@@ -251,7 +251,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
         info: info(
             "PR12",
             "003 §8 PR12, §5.1",
-            "content is given exactly when needed",
+            "content is where it belongs",
             "create_file and modify_file have content, delete_file has none; content is a \
              string without NUL characters and lone surrogates.",
         ),

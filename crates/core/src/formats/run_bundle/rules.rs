@@ -290,7 +290,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "docs/formats/run-bundle.md, Sealing",
                 "the hashes cover every integer",
                 "A JSON file that is not stored as its JCS bytes has no integer that is another one \
-                 in JCS: it has only doubles, so neighbours beyond 2^53 have the same hash.",
+                 in JCS, which has only doubles: beyond 2^53, neighbouring integers have the same hash.",
             )
         },
         gate: |_| Gate::Ready,
