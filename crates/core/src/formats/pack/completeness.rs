@@ -37,7 +37,7 @@ pub(super) fn check_completeness(view: &PackView<'_>, findings: &mut Findings) {
     if view.files.bytes(LEDGER).is_some() && view.ledger.len() != 1 {
         findings.add(
             Place::file(LEDGER),
-            "a pack's ledger has only the entry of its own run",
+            "a pack's ledger must have only the entry of its own run",
         );
     }
     if let Some(evidence) = view.document(EVIDENCE) {

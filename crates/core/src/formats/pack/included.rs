@@ -130,7 +130,7 @@ fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
         if room.is_some() && actual != stated {
             findings.add_difference(
                 place(RUN, &["execution", member]),
-                "the commands printed something else in total",
+                "the hash is not that of everything the commands printed",
                 actual,
                 stated,
             );

@@ -32,7 +32,7 @@ pub(super) fn check_known(view: &PackView<'_>, findings: &mut Findings) {
     };
     for (name, _) in &view.files.entries {
         if !MANIFEST.contains(&name.as_str()) {
-            findings.add(name, "a pack has no such file");
+            findings.add(name, "this file does not belong in a pack");
         } else if forbidden.contains(&name.as_str()) {
             findings.add(name, "the run's outcome allows no such file");
         }
