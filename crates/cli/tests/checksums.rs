@@ -131,7 +131,7 @@ fn checksums_name_that_is_no_utf_8_is_told_as_that() {
     fs::write(place.join("SHA256SUMS"), list).unwrap();
     let ran = bench.run(&["verify", "in"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stdout);
-    let told = "line 1 is no sum and name in UTF-8";
+    let told = "line 1 is not a sum and a name in UTF-8";
     assert!(ran.stdout.contains(told), "{}", ran.stdout);
 }
 

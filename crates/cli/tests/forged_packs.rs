@@ -104,7 +104,7 @@ fn pack_with_the_bundle_of_another_goal_is_not_intact() {
     let found = forged.findings();
     assert!(found.contains("PK17"), "{found}");
     assert!(
-        found.contains("`source_bundle_hash` is another bundle's"),
+        found.contains("`source_bundle_hash` is that of another bundle"),
         "{found}"
     );
     let replayed = forged.bench.run(&["replay", "p"]);

@@ -343,7 +343,7 @@ fn policy_that_is_none_is_refused_with_its_member() {
         (
             "c.toml",
             "alowed_commands = []\n",
-            "`alowed_commands` is no member",
+            "`alowed_commands` is not a member",
         ),
         (
             "d.json",

@@ -1,5 +1,5 @@
-//! Texts that would take many times their size, and lists that would be answered with more than
-//! they hold: each is bounded by a count.
+//! Bounds on texts that would take many times their size in memory, and on reports that would be
+//! longer than what they report.
 use runseal_core::canon::{
     Dialect, JsonErrorKind, Node, ReadOptions, canonical_bytes, canonicalize, parse_document,
 };
@@ -36,7 +36,7 @@ fn refusal(text: &str) -> Option<JsonErrorKind> {
 }
 
 #[test]
-fn reader_more_values_than_the_text_may_hold_are_refused_whatever_they_are() {
+fn reader_refuses_more_values_than_text_may_have() {
     let list = |element: &str, count: usize| format!("[{}]", vec![element; count].join(","));
     let members = |count: usize| {
         let members: Vec<String> = (0..count).map(|n| format!("\"{n}\":1")).collect();
@@ -66,11 +66,11 @@ fn reader_more_values_than_the_text_may_hold_are_refused_whatever_they_are() {
         );
     }
     let roomy = format!("{}{}", list("1", 11), " ".repeat(1_100));
-    assert_eq!(refusal(&roomy), None, "a longer text may hold more");
+    assert_eq!(refusal(&roomy), None, "a longer text may have more");
 }
 
 #[test]
-fn reader_document_of_nothing_but_brackets_is_refused_beyond_the_limit() {
+fn reader_refuses_brackets_beyond_limit() {
     let limits = JsonLimits::DOCUMENT;
     assert_eq!(limits.max_values(10_000_000), 4_000_000);
     assert_eq!(limits.max_values(160_000_000), 10_000_000);
@@ -81,15 +81,15 @@ fn reader_document_of_nothing_but_brackets_is_refused_beyond_the_limit() {
         matches!(kind, Some(JsonErrorKind::TooManyValues { .. })),
         "{kind:?}"
     );
-    // What canon and hash read is the user's own, and an array is read element by element.
+    // The input of canon and hash is the user's own, and an array is read element by element.
     let mut sink = std::io::sink();
     canonicalize(text.as_bytes(), Dialect::Jcs, &ReadOptions::TEXT, &mut sink).unwrap();
 }
 
-/// A list that is larger than all that was read before it is not copied: it must still be read
-/// right, whatever stands around it.
+/// A list that is larger than everything read before it is not copied: it must still be read
+/// correctly, whatever surrounds it.
 #[test]
-fn reader_long_lists_among_others_keep_every_element_in_its_place() {
+fn reader_keeps_elements_of_long_lists_in_place() {
     let long = |from: usize, count: usize| {
         let numbers: Vec<String> = (from..from + count).map(|n| n.to_string()).collect();
         numbers.join(",")
@@ -113,7 +113,7 @@ fn reader_long_lists_among_others_keep_every_element_in_its_place() {
 }
 
 #[test]
-fn reader_keys_with_escapes_are_sorted_and_compared_by_what_they_mean() {
+fn reader_compares_escaped_keys_by_meaning() {
     let text = r#"{"b":1,"\u0061":2,"\ud800":3,"é":4,"\ud83d\ude00":5,"\uffff":6,"a\n":7,"":8}"#;
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
     let values: Vec<String> = document
@@ -145,7 +145,7 @@ fn patch_report(text: &str, level: Level) -> Report {
 }
 
 #[test]
-fn report_of_a_document_that_is_wrong_everywhere_is_bounded_and_gives_the_number() {
+fn report_with_very_many_findings_is_bounded_and_counts_them() {
     let operations = vec!["[]"; 100_000].join(",");
     let report = patch_report(&format!("{{\"operations\":[{operations}]}}"), Level::Form);
     assert!(!report.is_valid());
@@ -163,7 +163,7 @@ fn report_of_a_document_that_is_wrong_everywhere_is_bounded_and_gives_the_number
     );
 }
 
-/// The paths of a patch set in this order, `order` being the same.
+/// Whether PS8 finds that a patch set with these paths, in this order, descends.
 fn descends(first: &str, second: &str) -> bool {
     let operation = |path: &str| format!(r#"{{"op":"delete","path":"{path}"}}"#);
     let text = format!(
@@ -191,7 +191,7 @@ const ASCENDING: [&str; 8] = [
 ];
 
 #[test]
-fn order_of_lone_surrogates_is_that_of_their_code_units() {
+fn lone_surrogates_are_ordered_by_code_unit() {
     for (at, first) in ASCENDING.iter().enumerate() {
         for (other, second) in ASCENDING.iter().enumerate() {
             assert_eq!(descends(first, second), other < at, "{first} {second}");
@@ -222,7 +222,7 @@ fn order_of_lone_surrogates_is_that_of_their_code_units() {
 }
 
 #[test]
-fn node_texts_compare_by_code_units() {
+fn node_texts_compare_by_code_unit() {
     let text = format!("[\"{}\"]", ASCENDING.join("\",\""));
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
     let nodes: Vec<Node<'_>> = document.root().items().collect();
@@ -230,13 +230,16 @@ fn node_texts_compare_by_code_units() {
 }
 
 #[test]
-fn ledger_of_too_many_lines_is_read_to_the_bound_and_says_so() {
+fn ledger_with_too_many_lines_is_cut_and_reported() {
     let text = "1\n".repeat(100_007);
     let lines = parse_lines(text.as_bytes());
     assert_eq!(lines.len(), 100_001);
     let report = verify_ledger(&LedgerView { lines: &lines }, Level::Document);
-    let told = lines[100_000].entry.as_ref().err().unwrap();
-    assert!(told.contains("more than 100000 lines, the limit"), "{told}");
+    let fault = lines[100_000].entry.as_ref().err().unwrap();
+    assert!(
+        fault.contains("more than 100000 lines, the limit"),
+        "{fault}"
+    );
     assert!(!report.is_valid());
     let fine = parse_lines(&text.as_bytes()[..200_000]);
     assert!(fine.iter().all(|line| line.entry.is_ok()));
@@ -244,7 +247,7 @@ fn ledger_of_too_many_lines_is_read_to_the_bound_and_says_so() {
 }
 
 #[test]
-fn lists_of_files_that_are_wrong_everywhere_keep_a_bounded_number_of_faults() {
+fn file_lists_keep_bounded_number_of_faults() {
     let sums = parse_sums("\n".repeat(50_000).as_bytes());
     assert_eq!(sums.faults.len(), FINDINGS_A_RULE);
     assert!(sums.faults[FINDINGS_A_RULE - 1].contains("the limit is 1000"));
@@ -254,7 +257,7 @@ fn lists_of_files_that_are_wrong_everywhere_keep_a_bounded_number_of_faults() {
 }
 
 #[test]
-fn runner_command_lists_are_compared_by_name_not_pair_by_pair() {
+fn runner_command_lists_are_not_compared_pairwise() {
     let names = |from: usize| {
         let names: Vec<String> = (from..from + 60_000)
             .map(|n| format!("\"c{n:06}\""))
@@ -289,8 +292,8 @@ fn pack_report(files: &[(&str, String)]) -> Report {
     verify_pack(&PackView::new("p", &files, Level::Form))
 }
 
-/// A pack of `count` operations whose results and outputs are as `path` names them; whether its
-/// records agree about them.
+/// Whether the records of a pack agree, with `count` operations whose results and outputs are named
+/// by `path`.
 fn operations_agree(count: usize, path: impl Fn(usize) -> String) -> bool {
     let list = |each: &dyn Fn(usize) -> String| (0..count).map(each).collect::<Vec<_>>().join(",");
     let operations =
@@ -319,7 +322,7 @@ fn operations_agree(count: usize, path: impl Fn(usize) -> String) -> bool {
 }
 
 #[test]
-fn pack_of_many_operations_is_matched_by_path_not_pair_by_pair() {
+fn pack_with_many_operations_is_not_compared_pairwise() {
     assert!(operations_agree(60_000, |at| format!("f{at}")));
     assert!(!operations_agree(60_000, |at| format!(
         "f{}",
@@ -328,7 +331,7 @@ fn pack_of_many_operations_is_matched_by_path_not_pair_by_pair() {
 }
 
 #[test]
-fn pack_whose_results_all_name_one_long_content_is_not_put_together_without_end() {
+fn pack_results_sharing_long_content_are_not_all_concatenated() {
     let content = "x".repeat(1 << 20);
     let hash = ContentHash::of(content.as_bytes());
     let result =
@@ -353,18 +356,18 @@ fn pack_whose_results_all_name_one_long_content_is_not_put_together_without_end(
 }
 
 #[test]
-fn pack_documents_share_what_one_document_may_hold() {
+fn pack_documents_share_one_limit() {
     let list = |count: usize| format!(r#"{{"x":[{}1]}}"#, "1,".repeat(count - 1));
     let report = pack_report(&[
         ("run.json", list(2_500_000)),
         ("runner.json", list(2_500_000)),
     ]);
-    let is_told = |finding: &Finding| finding.message.contains("elements and members");
-    assert!(report.findings().iter().any(is_told));
+    let is_reported = |finding: &Finding| finding.message.contains("elements and members");
+    assert!(report.findings().iter().any(is_reported));
 }
 
 #[test]
-fn run_bundle_documents_share_what_one_document_may_hold() {
+fn run_bundle_documents_share_one_limit() {
     let list = |name: &str| format!("{{\"{name}\":[{}]}}", vec!["1"; 2_500_000].join(","));
     let source = |output: String| {
         let files = [
@@ -379,12 +382,12 @@ fn run_bundle_documents_share_what_one_document_may_hold() {
     let both = source(list("b"));
     let two = CollectedRun::collect(&both).unwrap();
     assert_eq!(two.broken("RUN_INPUT.json"), None);
-    let told = two.broken("RUN_OUTPUT.json").unwrap();
-    // The first one has a member and its elements.
-    assert!(told.contains("more than 1499999 elements"), "{told}");
+    let fault = two.broken("RUN_OUTPUT.json").unwrap();
+    // The first one has one member and its elements.
+    assert!(fault.contains("more than 1499999 elements"), "{fault}");
     assert!(
-        told.ends_with("beside the documents that were read before it"),
-        "{told}"
+        fault.ends_with("together with the documents that were read before it"),
+        "{fault}"
     );
     assert_eq!(two.broken("RUN_META.json"), None);
     let only = source("{}".to_owned());
@@ -393,7 +396,7 @@ fn run_bundle_documents_share_what_one_document_may_hold() {
 }
 
 #[test]
-fn bundle_with_more_paths_than_its_rules_hold_is_refused_whole() {
+fn bundle_with_too_many_path_steps_is_refused() {
     let report = |text: &str| {
         let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
         let view = BundleView {
@@ -417,14 +420,14 @@ fn bundle_with_more_paths_than_its_rules_hold_is_refused_whole() {
         assert!(
             finding
                 .message
-                .contains("1500000 steps together, the limit")
+                .contains("1500000 steps in total, the limit")
         );
     }
     assert!(report(r#"{"outputs":[{},{}]}"#).findings().len() > 1);
 }
 
 #[test]
-fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_faults() {
+fn receipt_and_manifest_keep_bounded_number_of_faults() {
     let list = |count: usize| format!("[{}{{}}]", "{},".repeat(count - 1));
     let text = format!(r#"{{"steps":{},"artifacts":[]}}"#, list(40_000));
     let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
@@ -442,19 +445,20 @@ fn receipt_and_manifest_that_are_wrong_everywhere_keep_a_bounded_number_of_fault
     let receipt = Receipt::read(document.root());
     assert_eq!(
         receipt.computed_hash, None,
-        "nothing is made of what is too much"
+        "an oversized receipt is not hashed"
     );
-    let told = |problem: &receipt::Problem| problem.message.contains("more than 50000, the limit");
-    assert!(receipt.problems.iter().any(told));
+    let is_reported =
+        |problem: &receipt::Problem| problem.message.contains("more than 50000, the limit");
+    assert!(receipt.problems.iter().any(is_reported));
     let manifest = Manifest::parse(text.as_bytes()).unwrap();
     assert_eq!(manifest.steps().len(), 0);
-    let is_told = |problem: &Problem| problem.message.contains("more than 50000, the limit");
-    assert!(manifest.problems.iter().any(is_told));
+    let is_reported = |problem: &Problem| problem.message.contains("more than 50000, the limit");
+    assert!(manifest.problems.iter().any(is_reported));
 }
 
-/// Where each character looked at the rest of the text again, this took hours.
+/// This took hours when each character scanned the rest of the text again.
 #[test]
-fn texts_of_other_scripts_are_written_in_time_that_grows_with_their_length() {
+fn non_ascii_texts_are_written_in_linear_time() {
     for (character, escaped) in [
         ("é", r"\u00e9"),
         ("的x", r"\u7684x"),

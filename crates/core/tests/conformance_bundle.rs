@@ -6,7 +6,7 @@ use runseal_core::verify::Level;
 use runseal_testkit::check_document_cases;
 
 #[test]
-fn bundle_conformance_cases_give_their_verdicts() {
+fn bundle_conformance_cases_have_expected_verdicts() {
     check_document_cases("bundle", |bytes, _| {
         let document = parse_document(bytes, &ReadOptions::default()).ok()?;
         let view = BundleView {

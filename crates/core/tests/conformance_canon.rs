@@ -1,6 +1,6 @@
-//! The canonical JSON vectors of the conformance data, every line of them.
+//! Every line of the canonical JSON vectors of the conformance data.
 //!
-//! The data stands beside a developer's checkout and in CI, and is no part of the project.
+//! The data is next to a developer's checkout and in CI, but not part of the project.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn canon(text: &[u8], dialect: Dialect) -> Result<Vec<u8>, CanonError> {
     Ok(bytes)
 }
 
-/// Runs a `canonical.jsonl`; `hashed_suffix` is what is hashed after the text.
+/// Runs a `canonical.jsonl`; `hashed_suffix` is appended to the text before hashing.
 fn check_canonical_lines(file: &str, dialect: Dialect, hashed_suffix: &str) {
     let Some(folder) = conformance() else { return };
     let count = for_each_line(&folder.join(file), |line| {
@@ -49,12 +49,12 @@ fn check_canonical_lines(file: &str, dialect: Dialect, hashed_suffix: &str) {
 }
 
 #[test]
-fn kernel_canonical_every_line_agrees() {
+fn kernel_canonical_lines_agree() {
     check_canonical_lines("kernel/canonical.jsonl", Dialect::Kernel, "\n");
 }
 
 #[test]
-fn job_canonical_every_line_agrees() {
+fn job_canonical_lines_agree() {
     check_canonical_lines("jobbundle/canonical.jsonl", Dialect::Job, "");
 }
 

@@ -8,7 +8,7 @@ use runseal_core::verify::Level;
 use runseal_testkit::{check_document_cases, text};
 
 #[test]
-fn proposal_every_case_has_the_expected_findings() {
+fn proposal_cases_have_expected_findings() {
     check_document_cases("proposal", |bytes, _| {
         let document = parse_document(bytes, &ReadOptions::default()).ok()?;
         let view = ProposalView::new(document.root(), None);
@@ -17,7 +17,7 @@ fn proposal_every_case_has_the_expected_findings() {
 }
 
 #[test]
-fn runner_every_case_has_the_expected_findings_and_hash() {
+fn runner_cases_have_expected_findings_and_hash() {
     check_document_cases("runner", |bytes, case| {
         let document = parse_document(bytes, &ReadOptions::default()).ok()?;
         if let Some(expected) = text(case.get("expect").unwrap(), "runner_hash") {
@@ -32,7 +32,7 @@ fn runner_every_case_has_the_expected_findings_and_hash() {
 }
 
 #[test]
-fn model_io_every_case_has_the_expected_findings_and_hash() {
+fn model_io_cases_have_expected_findings_and_hash() {
     check_document_cases("model_io", |bytes, case| {
         let bytes = expand(bytes, case);
         let document = parse_document(&bytes, &ReadOptions::default()).ok()?;
@@ -49,7 +49,7 @@ fn model_io_every_case_has_the_expected_findings_and_hash() {
     });
 }
 
-/// Makes a large document out of a small one, as the data's description says.
+/// Expands a small document into a large one, as the data's description says.
 fn expand(bytes: &[u8], case: Node<'_>) -> Vec<u8> {
     let Some(rule) = case.get("expand") else {
         return bytes.to_vec();

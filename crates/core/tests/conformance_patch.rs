@@ -6,7 +6,7 @@ use runseal_core::verify::Level;
 use runseal_testkit::check_document_cases;
 
 #[test]
-fn patch_every_case_has_the_expected_findings() {
+fn patch_cases_have_expected_findings() {
     check_document_cases("patch", |text, case| {
         let document = parse_document(text, &ReadOptions::default()).ok()?;
         let limit = case

@@ -4,7 +4,7 @@ use runseal_core::formats::job_bundle::slice::parse_slice;
 use runseal_testkit::{conformance, for_each_line, text};
 
 #[test]
-fn slices_of_the_conformance_data_give_their_texts() {
+fn slice_cases_have_expected_texts() {
     let Some(folder) = conformance() else { return };
     let count = for_each_line(&folder.join("jobbundle/slices.jsonl"), |case| {
         let (content, slice) = (text(case, "content").unwrap(), text(case, "slice").unwrap());

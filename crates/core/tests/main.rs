@@ -1,5 +1,5 @@
-//! The integration tests of this crate, in one program: linking is what they would wait for.
-//! `cargo test -p runseal-core --test main bounds::` runs one file of them.
+//! The integration tests of this crate, in one program to save linking time. `cargo test -p
+//! runseal-core --test main bounds::` runs those of one file.
 
 #![allow(
     clippy::panic,

@@ -40,14 +40,14 @@ fn check_accepted(folder: &Path) {
 }
 
 #[test]
-fn vectors_accepted_texts_have_the_expected_bytes_in_every_dialect() {
+fn accepted_vectors_have_expected_bytes_in_every_dialect() {
     let folders = folders_in(&project_root().join("vectors/canon/accept"));
     assert!(folders.len() >= 25);
     folders.iter().for_each(|folder| check_accepted(folder));
 }
 
 #[test]
-fn vectors_rejected_texts_are_refused_with_code_and_place() {
+fn rejected_vectors_are_refused_with_code_and_place() {
     let folders = folders_in(&project_root().join("vectors/canon/reject"));
     assert!(folders.len() >= 50);
     for folder in folders {

@@ -105,7 +105,7 @@ mod tests {
             ("p.toml", "a = 1\nb = [\n", "line 2"),
             ("p.toml", "timeout_ms = 1.5\n", "`timeout_ms` is neither"),
             ("p.toml", "[name]\n", "`name` is neither"),
-            ("p.toml", "network = true\n", "`network` is no member"),
+            ("p.toml", "network = true\n", "`network` is not a member"),
             ("p.json", "{", "p.json"),
             ("p.json", r#"{"timeout_ms":1}"#, "1000 to 600000"),
         ] {

@@ -1,29 +1,29 @@
-//! The archive that a bundle may come in: what a folder could not hold, AR1-AR8.
+//! The archive that a bundle may come in: what a folder could not contain, AR1-AR8.
 //!
-//! An archive is judged by what its reader noticed; the bundle inside is judged by the rules of
-//! its own format, which see the same entries as in a folder. A symbolic link inside a bundle is
-//! therefore a finding of that bundle's rules; here it is one only outside of any bundle.
+//! An archive is judged by what its reader noticed. The bundle inside is judged by the rules of its
+//! own format, which see the same entries as in a folder. So a symbolic link inside a bundle is a
+//! finding of that bundle's rules; it is a finding here only outside of any bundle.
 
 use crate::formats::Format;
-use crate::formats::definition::{FormatDefinition, Proves, infos};
+use crate::formats::definition::{FormatDefinition, ProofScope, infos};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
 /// What is wrong with an archive or one of its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FaultKind {
-    /// A name that would leave the folder it is unpacked in, or that no folder can hold.
+    /// A name that would leave the folder it is unpacked in, or that no folder can contain.
     Name,
-    /// The same name twice, or a file where a folder must be.
+    /// The same name twice, or a file in place of a folder.
     Duplicate,
     /// A link.
     Link,
-    /// It unpacks to far more than it is.
+    /// It unpacks to far more than its own size.
     Bomb,
-    /// It breaks off or contradicts itself, or is of a kind that is not read.
+    /// It is truncated, contradicts itself, or is of a kind that is not read.
     Damaged,
     /// It is encrypted, so its content cannot be judged.
     Encrypted,
-    /// It is larger than what is read.
+    /// It is over a limit.
     Limit,
     /// Unpackers could read it in different ways.
     Ambiguous,
@@ -93,39 +93,39 @@ pub static RULES: [Rule<Archive>; 8] = [
         "AR1",
         "every name stays inside and is written alike everywhere",
         "No entry's name is absolute, begins with a drive letter, climbs with `..`, is empty, has \
-         empty segments, NUL, control characters or `\\`, or is no UTF-8. Such an entry would be \
-         written elsewhere, or under another name, by one unpacker or another. Names that would \
+         empty segments, NUL, control characters or `\\`, or is not UTF-8. Such an entry would be \
+         written elsewhere, or under another name, by some unpackers. Names that would \
          leave the folder are not read.",
         |view, findings| add(FaultKind::Name, view, findings),
     ),
     rule(
         "AR2",
         "every name occurs once",
-        "No name is given twice, nothing lies below a file, and no two names differ only by letter \
+        "No name is given twice, nothing is below a file, and no two names differ only by letter \
          case or by how accents are composed. Tools and systems disagree on which of two entries \
-         counts, so what one of them checked another would not unpack.",
+         counts, so one tool might unpack what another did not check.",
         |view, findings| add(FaultKind::Duplicate, view, findings),
     ),
     rule(
         "AR3",
         "there are no links or devices",
         "No hard link, and no symbolic link, pipe or device outside of a bundle; inside one the \
-         bundle's own rules name it. Links are never followed. In a zip, what has the mode of a \
-         link is one, whatever system the entry says it is from.",
+         bundle's own rules name it. Links are never followed. In a zip, an entry with the mode of a \
+         link is a link, whatever system it claims to come from.",
         |view, findings| add(FaultKind::Link, view, findings),
     ),
     rule(
         "AR4",
         "it does not unpack to far more than it is",
         "Beyond 64 MiB an archive may unpack to at most 200 times its size, and entries of a zip \
-         do not share bytes. Reading stops where this is broken.",
+         do not share bytes. Reading stops as soon as this is broken.",
         |view, findings| add(FaultKind::Bomb, view, findings),
     ),
     rule(
         "AR5",
         "it is whole",
-        "The archive does not break off, and its sizes and checksums hold. What is of a kind that \
-         is not read (sparse files, rare compressions) is named.",
+        "The archive is not truncated, and its sizes and checksums are right. An entry of a kind that \
+         is not read (sparse files, rare compressions) is reported.",
         |view, findings| add(FaultKind::Damaged, view, findings),
     ),
     rule(
@@ -145,18 +145,18 @@ pub static RULES: [Rule<Archive>; 8] = [
         "AR8",
         "it can be read in one way only",
         "Every byte of a zip belongs to one listed entry, to the list or to its one end record; what \
-         stands before a file equals what the list says of it. In a tar, only files have content, \
-         each entry's name has one source and every number one reading. gzip and Zstandard hold \
-         one stream and nothing behind it. Where any of this is broken, one unpacker would write \
-         other files than another (docs/archives.md).",
+         precedes a file agrees with what the list says about it. In a tar, only files have content, \
+         each entry's name has one source and every number one reading. gzip and Zstandard have \
+         one stream and nothing after it. If any of this is broken, unpackers may write \
+         different files (docs/archives.md).",
         |view, findings| add(FaultKind::Ambiguous, view, findings),
     ),
 ];
 
-/// The archive as the rest of the program knows it: judged by its reader, never by itself.
+/// The definition of the archive format: judged only by its reader.
 pub static DEFINITION: ArchiveFormat = ArchiveFormat;
 
-/// An archive is only the wrapping of other formats.
+/// An archive, which only wraps other formats.
 pub struct ArchiveFormat;
 
 impl FormatDefinition for ArchiveFormat {
@@ -164,8 +164,8 @@ impl FormatDefinition for ArchiveFormat {
         Format::Archive
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That any unpacker gets the same files out of it."],
             does_not: &["Anything about what the files in it say."],
         }

@@ -1,16 +1,16 @@
-//! A folder with a list of SHA-256 sums and no seal, CS1-CS5: what `sha256sum` makes and checks.
+//! A folder with a list of SHA-256 sums and no seal, CS1-CS5: what `sha256sum` writes and checks.
 //!
-//! Evidence of the weakest kind: whoever can change a file can change the list. What has traces of a
-//! run bundle, a pack or a bag is judged as that; this format only claims what nothing else does. It
-//! reads every line that `sha256sum -c` reads, but no file outside of the folder and none behind a
-//! link.
+//! This is the weakest kind of evidence: whoever can change a file can change the list. A folder
+//! with traces of a run bundle, a pack or a bag is judged as that; this format only claims what no
+//! other format does. It reads every line that `sha256sum -c` reads, but no file outside of the
+//! folder and none through a link.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use super::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope,
+    ReadName, infos,
 };
 use crate::digest::Digest;
 use crate::formats::Format;
@@ -19,7 +19,7 @@ use crate::path::{SafePath, UnsafePath};
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
-/// The names that lists have.
+/// The file names of lists.
 pub const LISTS: [&str; 4] = [
     "SHA256SUMS",
     "SHA256SUMS.txt",
@@ -27,10 +27,10 @@ pub const LISTS: [&str; 4] = [
     "sha256sums.txt",
 ];
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryFact {
-    /// A regular file with this digest; none where no list names it, so that it was not read.
+    /// A regular file with this digest; `None` if no list names it, so that it was not read.
     File(Option<Digest>),
     /// A folder.
     Folder,
@@ -41,11 +41,12 @@ pub enum EntryFact {
 /// A line of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Which line it is, from 1.
+    /// The line number, from 1.
     pub number: usize,
-    /// The digest that it gives.
+    /// The digest on the line.
     pub sha256: Digest,
-    /// The file; or the name, with unprintable characters escaped, and why it cannot be one of this folder.
+    /// The file; or the name, with unprintable characters escaped, and why it cannot be in this
+    /// folder.
     pub path: Result<SafePath, (String, UnsafePath)>,
 }
 
@@ -58,13 +59,13 @@ pub struct List {
     pub lines: Vec<Line>,
     /// The numbers of lines that cannot be read.
     pub faults: Vec<usize>,
-    /// Whether it has more lines than a folder may have files; those are not read.
+    /// Whether it has more lines than a folder may have files; the rest is not read.
     pub is_cut: bool,
 }
 
 impl List {
-    /// Reads a list as coreutils do: comments and empty lines say nothing, a name may be escaped, and
-    /// a line may have the form of BSD.
+    /// Parses a list as coreutils does: comments and empty lines are skipped, a name may be
+    /// escaped, and a line may be in BSD form.
     pub fn parse(name: &str, bytes: &[u8]) -> Self {
         let mut list = Self {
             name: name.to_owned(),
@@ -94,14 +95,16 @@ impl List {
     }
 }
 
-/// Whether a list has one blank before its names, as BSD's `sha256 -r` writes them; unknown before the first line.
+/// Whether a list has one blank before its names, as BSD's `sha256 -r` writes them; `None` before
+/// the first line.
 ///
-/// A list is of one kind: in the other, a name that begins with a blank or `*` would be another file's.
+/// A list is of one kind: read as the other, a name that begins with a blank or `*` would be that
+/// of another file.
 #[derive(Default)]
 struct Blanks(Option<bool>);
 
 impl Blanks {
-    /// The name behind the digest, which begins with a blank.
+    /// Returns the name in `behind`, the text after the digest, which begins with a blank.
     fn strip<'a>(&mut self, behind: &'a str) -> Option<&'a str> {
         let name = behind.strip_prefix([' ', '\t'])?;
         if name.is_empty() {
@@ -143,14 +146,15 @@ fn parse_line(line: &[u8], blanks: &mut Blanks) -> Option<(Digest, String)> {
         }
     };
     let sha256 = Digest::parse_hex(&hex.to_ascii_lowercase()).ok()?;
-    let name = match is_escaped {
-        true => unescape(name)?,
-        false => name.to_owned(),
+    let name = if is_escaped {
+        unescape(name)?
+    } else {
+        name.to_owned()
     };
     (!name.is_empty()).then_some((sha256, name))
 }
 
-/// Takes back `\\`, `\n` and `\r`; nothing else may stand behind a backslash.
+/// Resolves `\\`, `\n` and `\r`; `None` if anything else follows a backslash.
 fn unescape(name: &str) -> Option<String> {
     let mut text = String::with_capacity(name.len());
     let mut characters = name.chars();
@@ -173,15 +177,15 @@ fn unescape(name: &str) -> Option<String> {
 pub struct ChecksumsFacts {
     /// The lists.
     pub lists: Vec<List>,
-    /// Everything below the folder, by path as it is shown.
+    /// Everything below the folder, by displayed path.
     pub entries: BTreeMap<Box<str>, EntryFact>,
 }
 
 impl ChecksumsFacts {
-    /// Collects the facts; only what a list names is read.
+    /// Collects the facts; only listed files are read.
     ///
     /// # Errors
-    /// When the folder cannot be listed, or a listed file that is there cannot be read.
+    /// If the folder cannot be listed, or a listed file in it cannot be read.
     pub fn collect(source: &dyn Source) -> Result<Self, SourceError> {
         let mut facts = Self::default();
         let mut files = BTreeMap::new();
@@ -279,17 +283,17 @@ pub static RULES: [Rule<Checksums>; 5] = [
         "CS1",
         Level::Document,
         "every line can be read",
-        "Each line is 64 hex digits, two blanks (or a blank and `*`, or in a list that has no other lines \
-         one blank) and a name, or `SHA256 (name) = ` and the digits; a `\\` before the line says that its name is escaped. Empty lines and those that \
-         begin with `#` say nothing. There is at least one sum.",
+        "Each line is 64 hex digits, two blanks (or a blank and `*`, or one blank if every line \
+         has only one) and a name, or `SHA256 (name) = ` and the digits; a `\\` before the line says that its name is escaped. Empty lines and those that \
+         begin with `#` are skipped. There is at least one sum.",
         check_lines,
     ),
     rule(
         "CS2",
         Level::Document,
         "listed names stay inside",
-        "No name is absolute, begins with a drive letter, climbs with `..`, or holds a backslash or a \
-         control character. `sha256sum -c` would read the file there; this does not.",
+        "No name is absolute, begins with a drive letter, climbs with `..`, or contains a backslash or a \
+         control character. `sha256sum -c` would read such a file; runseal does not.",
         check_names,
     ),
     rule(
@@ -303,14 +307,14 @@ pub static RULES: [Rule<Checksums>; 5] = [
         "CS4",
         Level::Document,
         "every file has its sum",
-        "Its SHA-256 is the one that each line for it gives.",
+        "Its SHA-256 is the one on each line for it.",
         check_sums,
     ),
     rule(
         "CS5",
         Level::Form,
-        "the list is the whole of it",
-        "Every file of the folder is listed, but for the lists themselves and what belongs to them \
+        "the list is complete",
+        "Every file of the folder is listed, except the lists themselves and what belongs to them \
          (SHA256SUMS.asc and the like), and none is listed twice.",
         check_whole,
     ),
@@ -324,7 +328,7 @@ fn lines<'a>(facts: &&'a ChecksumsFacts) -> impl Iterator<Item = (&'a List, &'a 
 fn check_lines(facts: &&ChecksumsFacts, findings: &mut Findings) {
     for list in &facts.lists {
         for number in &list.faults {
-            let message = format!("line {number} is no sum and name in UTF-8");
+            let message = format!("line {number} is not a sum and a name in UTF-8");
             findings.add(list.name.as_str(), message);
         }
         if list.is_cut {
@@ -336,7 +340,7 @@ fn check_lines(facts: &&ChecksumsFacts, findings: &mut Findings) {
         }
     }
     if facts.lists.is_empty() {
-        findings.add_without_path("there is not a list that could be read");
+        findings.add_without_path("there is no readable list");
     }
 }
 
@@ -355,9 +359,9 @@ fn check_present(facts: &&ChecksumsFacts, findings: &mut Findings) {
     for path in paths.collect::<BTreeSet<_>>() {
         match facts.entries.get(path) {
             Some(EntryFact::File(_)) => {}
-            Some(EntryFact::Folder) => findings.add(path, "a folder stands in its place"),
+            Some(EntryFact::Folder) => findings.add(path, "it is a folder, not a file"),
             Some(EntryFact::NotAFile(kind)) => {
-                findings.add(path, format!("{} stands in its place", kind.with_article()));
+                findings.add(path, format!("it is {}, not a file", kind.with_article()));
             }
             None => findings.add(path, "the file is missing"),
         }
@@ -370,7 +374,7 @@ fn check_sums(facts: &&ChecksumsFacts, findings: &mut Findings) {
         if let Some(EntryFact::File(Some(actual))) = facts.entries.get(path.as_str())
             && *actual != line.sha256
         {
-            let subject = format!("the sum is not the one of {}", list.name);
+            let subject = format!("the sum is not the one in {}", list.name);
             let declared = line.sha256.to_string();
             findings.add_difference(path.as_str(), &subject, declared, actual.to_string());
         }
@@ -397,12 +401,12 @@ fn check_whole(facts: &&ChecksumsFacts, findings: &mut Findings) {
     for (path, fact) in &facts.entries {
         let is_listed = listed.contains(&**path) || belongs(path);
         if !matches!(fact, EntryFact::Folder) && !is_listed {
-            findings.add(&**path, "no list names it");
+            findings.add(&**path, "no list names the file");
         }
     }
 }
 
-/// The list of sums as the rest of the program knows it.
+/// The definition of the format of lists of sums.
 pub static DEFINITION: ChecksumsFormat = ChecksumsFormat;
 
 /// A folder with a list of sums.
@@ -413,9 +417,9 @@ impl FormatDefinition for ChecksumsFormat {
         Format::Checksums
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
-            shows: &["That each listed file is the one that the list gives the sum of."],
+    fn proves(&self) -> ProofScope {
+        ProofScope {
+            shows: &["That each listed file has the sum that the list gives for it."],
             does_not: &[
                 "That the list is the one that was made with the files: it is not sealed, and without a \
                  signature over it, whoever can change a file can change the list.",
@@ -428,14 +432,15 @@ impl FormatDefinition for ChecksumsFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         LISTS.contains(&name)
     }
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
-        match names.any_file(|name| LISTS.contains(&name)) {
-            true => Claim::Leftover,
-            false => Claim::No,
+        if names.any_file(|name| LISTS.contains(&name)) {
+            Claim::Leftover
+        } else {
+            Claim::No
         }
     }
 
@@ -473,7 +478,7 @@ mod tests {
     const HEX: &str = "6b86b273ff34fce19d6b804eff5a3f5747ada4eaa22f1d49c01e52ddb7875b4b";
 
     #[test]
-    fn list_lines_of_every_form_are_read() {
+    fn list_lines_of_every_form_are_parsed() {
         for (line, name) in [
             (format!("{HEX}  a b\n"), "a b"),
             (format!("{HEX} *a\r\n"), "a"),
@@ -493,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn list_lines_that_say_nothing_are_told() {
+    fn list_malformed_lines_are_faults() {
         for bad in [
             format!("{HEX}a"),
             format!("{HEX} "),

@@ -1,5 +1,5 @@
-//! What a format is to the rest of the program: how it is told from others, how it is judged,
-//! what it is called. One definition a format, one registry of them.
+//! What the rest of the program knows about a format: how it is recognized, how it is judged, what
+//! it is called. Each format has one definition, in one registry.
 //!
 //! `verify`, `inspect`, `report`, `diff` and detection walk the registry. A new format is one
 //! module with its definition and one line in the list of `formats/mod.rs`.
@@ -12,36 +12,36 @@ use crate::path::SafePath;
 use crate::source::{ContentFact, EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
-/// What something proves that holds, and what it does not, in sentences for whoever has to decide.
+/// What a valid unit proves, and what it does not, in sentences for whoever has to decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Proves {
+pub struct ProofScope {
     /// What it shows.
     pub shows: &'static [&'static str],
     /// What it does not show.
     pub does_not: &'static [&'static str],
 }
 
-/// What judging a folder needs beyond the folder.
+/// What judging a folder needs besides the folder.
 #[derive(Clone, Copy)]
 pub struct Judging<'a> {
-    /// The path as it was given, which some documents judge too.
+    /// The path as given, which some documents judge too.
     pub path: &'a str,
-    /// Up to which level.
+    /// The highest level to check.
     pub level: Level,
-    /// What judging needs and this crate does not have.
+    /// What judging needs that this crate does not have.
     pub tools: &'a dyn Tools,
 }
 
-/// What judging needs and this crate does not have: JSON Schema, and what builds on it.
+/// What judging needs that this crate does not have: JSON Schema, and what builds on it.
 pub trait Tools: SchemaJudge {
-    /// Judges the contracts of the engine in `source`, as it would be judged on any machine.
+    /// Judges the contracts of the engine in `source`, independently of this machine.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// If the folder cannot be read.
     fn judge_engine(&self, source: &dyn Source) -> Result<Report, SourceError>;
 }
 
-/// What judging something gave.
+/// The result of judging something.
 #[derive(Debug, Clone)]
 pub struct Judgement {
     /// Every rule and finding.
@@ -50,17 +50,17 @@ pub struct Judgement {
     pub identity: Identity,
 }
 
-/// How a run ended that was accepted, in [`Identity::ended_as`].
+/// [`Identity::ended_as`] of a run that was accepted.
 pub const ACCEPTED: &str = "accepted";
-/// How one ended that failed.
+/// [`Identity::ended_as`] of a run that failed.
 pub const FAILED: &str = "failed";
 
-/// How what something records ended.
+/// How a recorded run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// It succeeded and was accepted.
     Accepted,
-    /// It succeeded; nobody accepts runs of its format.
+    /// It succeeded; its format has no acceptance.
     Succeeded,
     /// It succeeded and was not accepted, or only parts of it succeeded.
     NotAccepted,
@@ -68,23 +68,23 @@ pub enum Outcome {
     Refused,
     /// It failed.
     Failed,
-    /// It should say, and does not.
+    /// It should say, but does not.
     Unknown,
 }
 
 impl Outcome {
-    /// Whether it is a success that nobody rejected.
+    /// Whether it succeeded and was not rejected.
     pub fn is_success(self) -> bool {
         matches!(self, Self::Accepted | Self::Succeeded)
     }
 }
 
-/// How what was sealed ended.
+/// How a sealed run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ended {
     /// The word of [`Identity::ended_as`].
     pub word: Option<&'static str>,
-    /// The outcome; none where the format has none.
+    /// The outcome; `None` if the format has none.
     pub outcome: Option<Outcome>,
 }
 
@@ -93,39 +93,41 @@ pub struct Ended {
 pub struct Identity {
     /// Its own ids: of the run, the bundle, the proposal.
     pub ids: Vec<String>,
-    /// Ids of what it is about and does not hold itself: the runs that a ledger lists, the job of a receipt.
+    /// Ids of what it is about but does not contain: the runs that a ledger lists, the job of a
+    /// receipt.
     pub about: Vec<String>,
-    /// How what it records ended, in the words that people read.
+    /// How the recorded run ended, in words for people.
     pub outcome: Option<String>,
-    /// The same in the one word that policies and statements use; the outcome of a redacted copy also says how
-    /// much is withheld.
+    /// The same as the one word that policies and statements use. For a redacted copy, `outcome`
+    /// also says how much is withheld.
     pub ended_as: Option<String>,
-    /// The same as one of the outcomes that all formats share; none where its format has none.
+    /// The same as an outcome that all formats share; `None` if its format has none.
     pub result: Option<Outcome>,
-    /// Places that it withholds, each with its reason.
+    /// The places that it withholds, each with its reason.
     pub withheld: Vec<(String, String)>,
-    /// What it says itself that it did not capture.
+    /// What it says it did not capture.
     pub not_captured: Vec<String>,
-    /// Why less follows from it than its format allows, even where it holds.
+    /// Why it proves less than its format allows, even if it is valid.
     pub caveats: Vec<String>,
-    /// Signatures that it carries itself.
+    /// The signatures that it carries.
     pub carried: Vec<CarriedSignature>,
 }
 
-/// A signature that something carries itself, by a key that it carries too: rules say whether it holds,
-/// and only a policy can say whose the key is.
+/// A signature that something carries, by a key that it also carries. Rules say whether the
+/// signature is valid; only a policy can say whose key it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CarriedSignature {
-    /// Where it stands, as findings about it name the place.
+    /// Its place, as findings name it.
     pub place: String,
     /// The key.
     pub key: Option<String>,
-    /// Whose the key is, by the signer's own word.
+    /// The owner of the key, by the signer's own word.
     pub name: Option<String>,
 }
 
 impl Identity {
-    /// The texts of these members, reached by names joined with dots.
+    /// An identity with the texts of these members as ids; a member's path is names joined with
+    /// dots.
     pub fn of_members(root: Node<'_>, members: &[&str]) -> Self {
         let text = |path: &&str| {
             let node = path
@@ -139,7 +141,7 @@ impl Identity {
         }
     }
 
-    /// The same with an outcome.
+    /// Sets the outcome, in words.
     #[must_use]
     pub fn ended(mut self, outcome: Option<impl Into<String>>) -> Self {
         self.outcome = outcome.map(Into::into);
@@ -147,7 +149,7 @@ impl Identity {
         self
     }
 
-    /// The same with the outcome that this is.
+    /// Sets the shared outcome.
     #[must_use]
     pub fn with_result(mut self, result: Outcome) -> Self {
         self.result = Some(result);
@@ -155,29 +157,29 @@ impl Identity {
     }
 }
 
-/// How sure a format is that a folder is one of its own.
+/// How sure a format is that a folder is of that format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Claim {
-    /// Nothing speaks for it.
+    /// Nothing suggests it.
     No,
-    /// It is what a folder is that no other format claims.
+    /// Applies only if no other format claims the folder.
     Leftover,
-    /// A name that other folders have too.
+    /// It has a name that other folders have too.
     Weak,
-    /// Only its own folders look like this.
+    /// Only folders of this format look like this.
     Strong,
 }
 
-/// The names in a folder that any format goes by.
+/// The names in a folder that some format recognizes.
 #[derive(Debug, Clone, Default)]
 pub struct FolderNames {
     names: Vec<(Box<str>, EntryKind)>,
 }
 
 impl FolderNames {
-    /// Takes note of a name, if a format goes by it.
+    /// Notes a name, if some format recognizes it.
     pub fn note(&mut self, name: &[u8], kind: EntryKind) {
-        let is_mark = |name: &str| REGISTRY.iter().any(|format| format.goes_by(name));
+        let is_mark = |name: &str| REGISTRY.iter().any(|format| format.recognizes_name(name));
         if let Ok(name) = str::from_utf8(name)
             && is_mark(name)
         {
@@ -185,7 +187,7 @@ impl FolderNames {
         }
     }
 
-    /// Whether there is something of this name.
+    /// Whether there is an entry of this name.
     pub fn has(&self, name: &str) -> bool {
         self.names.iter().any(|(found, _)| &**found == name)
     }
@@ -197,7 +199,7 @@ impl FolderNames {
             .any(|(found, kind)| &**found == name && *kind == EntryKind::Directory)
     }
 
-    /// Whether something that is no folder has a name that `fits`.
+    /// Whether an entry that is not a folder has a name that `fits`.
     pub fn any_file(&self, fits: impl Fn(&str) -> bool) -> bool {
         self.names
             .iter()
@@ -205,7 +207,7 @@ impl FolderNames {
     }
 }
 
-/// Reads a file of the folder in question, where it is one and not too large.
+/// Reads a file of the folder in question; `None` if it is not a file or too large.
 pub type ReadName<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 
 /// A format.
@@ -213,24 +215,24 @@ pub trait FormatDefinition: Sync {
     /// The format that this defines.
     fn format(&self) -> Format;
 
-    /// What one that holds proves, and what it does not.
-    fn proves(&self) -> Proves;
+    /// What a valid unit of this format proves, and what it does not.
+    fn proves(&self) -> ProofScope;
 
     /// The descriptors of its rules, in the order in which they are listed.
     fn rules(&self) -> Vec<&'static RuleInfo>;
 
-    /// Members that its documents have and those of other formats do not; none for folders.
+    /// Members that only its documents have; empty for folders.
     fn members(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The name its document commonly has, for where the content says nothing.
+    /// The usual file name of its document, for when the content does not tell.
     fn file_name(&self) -> Option<&'static str> {
         None
     }
 
     /// Whether a name in a folder counts for or against the folder being of this format.
-    fn goes_by(&self, _name: &str) -> bool {
+    fn recognizes_name(&self, _name: &str) -> bool {
         false
     }
 
@@ -239,21 +241,21 @@ pub trait FormatDefinition: Sync {
         Claim::No
     }
 
-    /// Judges a document. `None` where the format is a folder and the text one file of it.
+    /// Judges a document. `None` if the format is a folder and the text one file of it.
     ///
     /// # Errors
-    /// When the text is no JSON and the format is one JSON document.
+    /// If the text is not JSON and the format is one JSON document.
     fn judge_text(&self, _text: &[u8], _level: Level) -> Option<Result<Judgement, JsonError>> {
         None
     }
 
-    /// Judges a document that was parsed. `None` where the format is no JSON document.
+    /// Judges a parsed document. `None` if the format is not a JSON document.
     fn judge_document(&self, _document: &Document<'_>, _level: Level) -> Option<Judgement> {
         None
     }
 
-    /// The same for a document that may have files beside it.
-    fn judge_beside(
+    /// Judges a parsed document that may have files next to it.
+    fn judge_with_files(
         &self,
         document: &Document<'_>,
         level: Level,
@@ -262,10 +264,10 @@ pub trait FormatDefinition: Sync {
         self.judge_document(document, level)
     }
 
-    /// Judges a folder. `None` where the format is no folder.
+    /// Judges a folder. `None` if the format is not a folder.
     ///
     /// # Errors
-    /// When the folder cannot be read, so that nothing can be said.
+    /// If the folder cannot be read, so that nothing can be said about it.
     fn judge_folder(
         &self,
         _source: &dyn Source,
@@ -274,25 +276,25 @@ pub trait FormatDefinition: Sync {
         None
     }
 
-    /// What redaction has to know of it, if it can be sealed for that.
+    /// What redaction needs to know about it, if it can be sealed for redaction.
     fn redactable(&self) -> Option<&'static Redactable> {
         None
     }
 
-    /// What of a folder of this format its rules speak for. The rest is searched, so that evidence below it is
-    /// not taken for checked.
+    /// What part of a folder of this format its rules cover. The rest is searched, so that evidence
+    /// below it does not count as checked.
     fn covers(&self) -> Coverage {
         Coverage::Everything
     }
 
-    /// Names that a folder has together only where it is a finished one of this format, in which nothing
-    /// else may lie. None where its folders may hold other files, or are no folders.
-    fn sealed_by(&self) -> &'static [&'static str] {
+    /// Names that only a finished folder of this format has together, in which nothing else is
+    /// allowed. Empty if its folders may contain other files, or if the format is not a folder.
+    fn sealed_names(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Files of a folder of this format that judging it reads once, whole. Whoever holds their bytes may give them away
-    /// then.
+    /// Files of a folder of this format that judging reads once, whole. Whoever owns their bytes
+    /// may give them up when they are read.
     fn read_once(&self) -> &'static [&'static str] {
         &[]
     }
@@ -303,24 +305,24 @@ pub trait FormatDefinition: Sync {
     }
 }
 
-/// What of a folder the rules of its format speak for.
+/// What part of a folder the rules of its format cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Coverage {
-    /// All of it: whatever does not belong there is a finding.
+    /// All of it: anything that does not belong there is a finding.
     Everything,
-    /// What has these names at its top.
+    /// The entries with these names at its top.
     Named {
-        /// Files; all of them where there is no list.
+        /// Files; `None` means all of them.
         files: Option<&'static [&'static str]>,
-        /// Folders, with whatever is in them.
+        /// Folders, with everything in them.
         folders: &'static [&'static str],
     },
-    /// Bytes only: it lists files, which may be anything.
+    /// Bytes only: it lists files of any kind.
     Bytes,
 }
 
 impl Coverage {
-    /// Whether a file of this name at the top may be something of its own.
+    /// Whether a file of this name at the top may be a unit itself.
     pub fn leaves_open_file(self, name: &[u8]) -> bool {
         match self {
             Self::Everything | Self::Named { files: None, .. } => false,
@@ -331,7 +333,7 @@ impl Coverage {
         }
     }
 
-    /// Whether a folder of this name at the top may hold something of its own.
+    /// Whether a folder of this name at the top may contain other units.
     pub fn leaves_open_folder(self, name: &[u8]) -> bool {
         match self {
             Self::Everything => false,
@@ -350,18 +352,18 @@ pub fn definition(format: Format) -> &'static dyn FormatDefinition {
     REGISTRY[format as usize]
 }
 
-/// Files that lie beside a document and belong to it.
+/// Files that are next to a document and belong to it.
 pub trait FilesBeside {
-    /// What the bytes of a file are.
+    /// Returns the facts about a file's content.
     ///
     /// # Errors
-    /// When it is not there, no regular file, or cannot be read.
+    /// If it is missing, not a regular file, or cannot be read.
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError>;
 
     /// Reads a file of at most `limit` bytes.
     ///
     /// # Errors
-    /// As for its content, or when it is larger.
+    /// As for `content`, or if it is larger.
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError>;
 }
 
@@ -379,7 +381,7 @@ impl FilesBeside for SourceFiles<'_> {
     }
 }
 
-/// Where a document lies: its own name, and the files beside it.
+/// The surroundings of a document: its own name, and the files next to it.
 #[derive(Clone, Copy)]
 pub struct Beside<'a> {
     /// The name of the document's file.
@@ -388,7 +390,7 @@ pub struct Beside<'a> {
     pub files: &'a dyn FilesBeside,
 }
 
-/// Judges a text that was parsed already, or is no JSON. `None` where the format is a folder.
+/// Judges a text that was already parsed, or is not JSON. `None` if the format is a folder.
 pub fn judge_parsed(
     format: Format,
     parsed: &Result<Document<'_>, JsonError>,
@@ -398,11 +400,11 @@ pub fn judge_parsed(
 ) -> Option<Result<Judgement, JsonError>> {
     let definition = definition(format);
     let of_document = match (parsed, beside) {
-        (Ok(document), Some(beside)) => definition.judge_beside(document, level, beside),
+        (Ok(document), Some(beside)) => definition.judge_with_files(document, level, beside),
         (Ok(document), None) => definition.judge_document(document, level),
         (Err(_), _) => None,
     };
-    // What is no document may be lines of them.
+    // A text that is not one document may be lines of documents.
     let of_text = || definition.judge_text(text, level);
     of_document.map(Ok).or_else(of_text)
 }
@@ -416,13 +418,13 @@ pub fn infos<S: Subject>(table: &'static [Rule<S>]) -> Vec<&'static RuleInfo> {
 pub struct DocumentFormat {
     /// The format that this defines.
     pub format: Format,
-    /// What one that holds proves, and what it does not.
-    pub proves: Proves,
+    /// What a valid document proves, and what it does not.
+    pub proves: ProofScope,
     /// The descriptors of its rules.
     pub rules: fn() -> Vec<&'static RuleInfo>,
     /// Members that only its documents have.
     pub members: &'static [&'static str],
-    /// The name it commonly has.
+    /// The usual file name.
     pub file_name: &'static str,
     /// Runs its rules on the root, up to a level.
     pub judge: fn(Node<'_>, Level) -> Report,
@@ -435,7 +437,7 @@ impl FormatDefinition for DocumentFormat {
         self.format
     }
 
-    fn proves(&self) -> Proves {
+    fn proves(&self) -> ProofScope {
         self.proves
     }
 
@@ -473,14 +475,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn registry_holds_every_format_at_its_place() {
+    fn registry_has_every_format_at_its_index() {
         for format in Format::ALL {
             assert_eq!(definition(format).format(), format);
         }
     }
 
     #[test]
-    fn registry_members_tell_one_format_from_another() {
+    fn registry_members_are_not_shared_between_formats() {
         for one in REGISTRY {
             for other in REGISTRY {
                 let shared = one

@@ -1,16 +1,16 @@
-//! What something is, by its content: the formats are asked, none is named here.
+//! Detects formats by content: asks each format, and names none here.
 
 use super::Format;
 use super::REGISTRY;
 use super::definition::{Claim, FolderNames, FormatDefinition, ReadName};
 use crate::canon::{Kind, Node};
 
-/// What a document or folder is.
+/// What format a document or folder has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Detected {
     /// One format claims it.
     Is(Format),
-    /// Several formats claim it alike.
+    /// Several formats claim it equally.
     Several(Vec<Format>),
     /// No format claims it.
     Unknown,
@@ -26,7 +26,7 @@ impl Detected {
     }
 }
 
-/// What a document that was parsed is. A list of receipts is a chain of them.
+/// Detects the format of a parsed document. A list of receipts is a chain of receipts.
 pub fn detect_root(root: Node<'_>, file_name: &str) -> Detected {
     let subject = match root.kind() {
         Kind::Array => root.items().next().unwrap_or(root),
@@ -40,10 +40,10 @@ pub fn detect_root(root: Node<'_>, file_name: &str) -> Detected {
     }
 }
 
-/// Bytes of a text that are looked at from each of its ends.
+/// How many bytes of a text are searched from each of its ends.
 const LOOKED_AT: usize = 1 << 20;
 
-/// What a text that is no JSON was meant to be: the members are looked for by their spelling.
+/// Detects what a text that is not JSON was meant to be, by the spelling of the members in it.
 pub fn detect_text(bytes: &[u8], file_name: &str) -> Detected {
     let front = &bytes[..bytes.len().min(LOOKED_AT)];
     let back = &bytes[bytes.len().saturating_sub(LOOKED_AT)..];
@@ -83,10 +83,10 @@ fn by_name(file_name: &str) -> Detected {
     })
 }
 
-/// What the folder with these names is, and how sure that is.
+/// Detects the format of the folder with these names, and how sure that is.
 pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Claim) {
     let claims = REGISTRY.map(|definition| (definition.claims(names, read), definition.format()));
-    // A copy of which parts are withheld has the names of what it is a copy of.
+    // A redacted copy has the names of the original.
     if claims.contains(&(Claim::Strong, Format::Redacted)) {
         return (Detected::Is(Format::Redacted), Claim::Strong);
     }
@@ -101,17 +101,17 @@ pub fn detect_folder(names: &FolderNames, read: ReadName<'_>) -> (Detected, Clai
     (Detected::Unknown, Claim::No)
 }
 
-/// Whether a folder is finished and may hold nothing else, so that another file in it breaks its seal.
-/// This asks for more than [`detect_folder`] does: that a folder has some of a format's names makes it
-/// worth judging, but it takes the names of a finished one to forbid writing into it.
+/// Whether a folder is finished and complete, so that another file in it would break its seal.
+/// This demands more than [`detect_folder`]: some names of a format make a folder worth judging,
+/// but only the names of a finished one forbid writing into it.
 pub fn is_sealed_folder(has: impl Fn(&str) -> bool) -> bool {
     REGISTRY.iter().any(|definition| {
-        let names = definition.sealed_by();
+        let names = definition.sealed_names();
         !names.is_empty() && names.iter().all(|name| has(name))
     })
 }
 
-/// What the folder with these names is where a weak claim on it turned out wrong.
+/// Detects the format of the folder with these names after a weak claim on it turned out wrong.
 pub fn detect_leftover(names: &FolderNames) -> Detected {
     let claims = |definition: &&&dyn FormatDefinition| {
         definition.claims(names, &|_| None) == Claim::Leftover
@@ -120,7 +120,8 @@ pub fn detect_leftover(names: &FolderNames) -> Detected {
     Detected::of(claimants.map(|definition| definition.format()).collect())
 }
 
-/// Whether a file that nobody named is a document or an archive by its ending, in any letter case.
+/// Whether a file that was not named explicitly has the ending of a document or an archive, in any
+/// letter case.
 pub fn is_candidate(name: &[u8]) -> bool {
     const ENDINGS: [&[u8]; 8] = [
         b".json",
@@ -135,9 +136,8 @@ pub fn is_candidate(name: &[u8]) -> bool {
     ends_with_any(name, &ENDINGS)
 }
 
-/// Whether a file that nobody named holds other files in a form that has nothing to do with evidence,
-/// such as a text document or a program. Such files are zips, and there are too many of them to look
-/// into each.
+/// Whether a file that was not named explicitly is a zip unrelated to evidence, such as a text
+/// document or a program. There are too many of these to look into each.
 pub fn is_ordinary_zip(name: &[u8]) -> bool {
     const ENDINGS: [&[u8]; 25] = [
         b".docx", b".docm", b".dotx", b".xlsx", b".xlsm", b".pptx", b".odt", b".ods", b".odp",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn document_is_told_by_its_members_and_by_name_only_where_they_say_nothing() {
+    fn document_is_detected_by_members_before_file_name() {
         let is = Detected::Is;
         assert_eq!(of(r#"{"operations":[]}"#, "x.json"), is(Format::Patch));
         assert_eq!(
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_are_told_by_their_endings_in_any_letter_case() {
+    fn candidates_are_detected_by_ending_in_any_letter_case() {
         for name in ["a.json", "A.JSON", "e.Zip", "EVIDENCE.TAR.GZ", "x.Tgz"] {
             assert!(is_candidate(name.as_bytes()), "{name}");
         }
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn document_that_is_broken_is_still_known() {
+    fn broken_document_is_still_detected() {
         assert_eq!(
             of(r#"{"receipt_hash":"aa","#, "x.json"),
             Detected::Is(Format::Receipt)
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_is_sealed_only_with_the_names_of_a_finished_one() {
+    fn folder_is_sealed_only_with_names_of_finished_one() {
         let is_sealed = |names: &[&str]| is_sealed_folder(|name| names.contains(&name));
         for names in [
             &["RUN_META.json", "SHA256SUMS.txt", "other"][..],
@@ -232,13 +232,14 @@ mod tests {
     }
 
     #[test]
-    fn folder_is_told_by_its_files() {
+    fn folder_is_detected_by_its_entries() {
         let detect = |names: &[&str], bundle: &str| {
             let mut found = FolderNames::default();
             for name in names {
-                let kind = match name.contains('.') {
-                    true => EntryKind::File,
-                    false => EntryKind::Directory,
+                let kind = if name.contains('.') {
+                    EntryKind::File
+                } else {
+                    EntryKind::Directory
                 };
                 found.note(name.as_bytes(), kind);
             }
@@ -274,9 +275,9 @@ mod tests {
         assert_eq!(
             detect(&["ENGINE_MANIFEST.json", "artifacts"], ""),
             is(Format::RunBundle),
-            "artifacts are left of a run"
+            "artifacts remain of a run"
         );
-        // What was stripped down is still what it was.
+        // A stripped bundle is still detected.
         for left in [
             "RUN_INPUT.json",
             "RUN_ENVIRONMENT.json",
@@ -303,7 +304,7 @@ mod tests {
             "without its bagit.txt"
         );
         assert_eq!(detect(&["data"], ""), Detected::Unknown);
-        // A list of sums takes nothing away from any other format.
+        // A list of sums never overrides another format.
         assert_eq!(detect(&["SHA256SUMS.txt"], ""), is(Format::Checksums));
         for (name, format) in [
             ("RUN_INPUT.json", Format::RunBundle),

@@ -1,12 +1,12 @@
-//! An engine's contracts (document 004, Definition + Contracts), EN1-EN8: what must be right
-//! before an engine is run at all.
+//! An engine's contracts (document 004, Definition + Contracts), EN1-EN8: what must be right before
+//! an engine is run at all.
 //!
-//! Paths in findings are names of contracts; JSON Pointers stand in the messages. What has to be
-//! looked up in the engine's folder, compiled or parsed elsewhere comes in as facts.
+//! Paths in findings are names of contracts; JSON Pointers are in the messages. Whatever must be
+//! looked up in the engine's folder, compiled or parsed elsewhere is passed in as facts.
 
 use super::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope,
+    ReadName, infos,
 };
 use super::run_bundle::facts::Doc;
 use super::run_bundle::has_trace;
@@ -22,7 +22,7 @@ use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_
 /// An engine's contracts as the rules see them.
 #[derive(Debug, Clone, Copy)]
 pub struct EngineView<'a> {
-    /// Why a contract cannot be used, in the order of [`CONTRACTS`]; nothing where it was found.
+    /// Why a contract cannot be used, in the order of [`CONTRACTS`]; `None` if it was found.
     pub missing: &'a [Option<String>; 5],
     /// ENGINE_MANIFEST.json
     pub manifest: Doc<'a>,
@@ -32,9 +32,9 @@ pub struct EngineView<'a> {
     pub output_schema: Doc<'a>,
     /// COUPLING_RULES.json
     pub coupling: Doc<'a>,
-    /// Why each schema is none, input first.
+    /// Why each schema is invalid, input first.
     pub schema_faults: [Option<&'a str>; 2],
-    /// Why the command's program cannot be started, where that is known.
+    /// Why the command's program cannot be started, if that is known.
     pub program_fault: Option<&'a str>,
     /// What is wrong with `compatibility.replay_versions`.
     pub version_faults: &'a [String],
@@ -54,7 +54,7 @@ pub fn verify_engine(view: &EngineView<'_>, level: Level) -> Report {
     run_rules(&RULES, view, level)
 }
 
-/// Where ENGINE_MANIFEST.json may say that a contract is: member, and member of that.
+/// The member of ENGINE_MANIFEST.json, and the member of that, which may say where a contract is.
 pub const fn pointing_member(contract: &str) -> Option<(&'static str, &'static str)> {
     match contract.as_bytes() {
         b"INPUT_SCHEMA.json" => Some(("io", "input_schema_file")),
@@ -77,7 +77,7 @@ pub const LIMIT_NAMES: [&str; 8] = [
     "timeout_seconds",
 ];
 
-/// The command of a manifest, where it is a list of texts that can be run.
+/// The command of a manifest, if it is a list of strings that can be run.
 pub fn parse_command(manifest: Node<'_>) -> Option<Vec<String>> {
     let command = manifest.get("execution")?.get("command")?;
     let text = |node: Node<'_>| Some(node.as_str()?.into_owned()).filter(|t| !t.contains('\0'));
@@ -145,7 +145,7 @@ pub static RULES: [Rule<Engine>; 8] = [
             "rulings, Run bundle",
             "the engine says how it is run",
             "execution.command is a list of texts that begins with a program: a path in the \
-             engine's folder, which is there, or a name that the sandbox's PATH knows.",
+             engine's folder that exists, or a name in the sandbox's PATH.",
         ),
         gate: needs_manifest,
         check: check_command,
@@ -156,7 +156,7 @@ pub static RULES: [Rule<Engine>; 8] = [
             "004 RUN_INPUT.json, RUN_OUTPUT.json",
             "both schemas are schemas",
             "INPUT_SCHEMA.json and OUTPUT_SCHEMA.json are valid for the draft they declare (4, 6, \
-             7, 2019-09 or 2020-12; 2020-12 where they declare none) and refer to nothing outside \
+             7, 2019-09 or 2020-12; 2020-12 if they declare none) and refer to nothing outside \
              themselves: nothing is ever fetched.",
         ),
         gate: |_| Gate::Ready,
@@ -182,7 +182,7 @@ pub static RULES: [Rule<Engine>; 8] = [
             "EN7",
             "004 Replay Rules, rule 6",
             "replay versions are requirements",
-            "compatibility.replay_versions, where it is given, is a list of version requirements \
+            "compatibility.replay_versions, if given, is a list of version requirements \
              in Cargo's syntax, such as \"^1.2\" or \">=1.0, <3\".",
         ),
         gate: needs_manifest,
@@ -193,10 +193,10 @@ pub static RULES: [Rule<Engine>; 8] = [
             "EN8",
             "docs/engines.md",
             "limits are positive",
-            "execution.limits, where it is given, is an object; timeout_seconds, timeout_ms, \
+            "execution.limits, if given, is an object; timeout_seconds, timeout_ms, \
              memory_bytes, processes, stdout_bytes, stderr_bytes, artifact_bytes and \
              artifact_files in it are positive integers. They can only tighten what the policy \
-             allows. Members with other names are other orchestrators' business.",
+             allows. Members with other names are left to other orchestrators.",
         ),
         gate: needs_manifest,
         check: check_limits,
@@ -229,7 +229,7 @@ fn check_sealable(view: &EngineView<'_>, findings: &mut Findings) {
         match doc {
             Doc::Absent => {}
             Doc::Broken(reason) => {
-                findings.add(name, format!("no JSON with a canonical form: {reason}"))
+                findings.add(name, format!("not JSON with a canonical form: {reason}"))
             }
             Doc::Read(root) => {
                 if is_object && root.kind() != Kind::Object {
@@ -252,7 +252,9 @@ fn check_identity(view: &EngineView<'_>, findings: &mut Findings) {
     for name in ["engine_code", "engine_version"] {
         let text = manifest.get(name).and_then(|node| node.as_str());
         match text.as_deref() {
-            None | Some("") => findings.add(MANIFEST, format!("/{name}: it is missing or no text")),
+            None | Some("") => {
+                findings.add(MANIFEST, format!("/{name}: it is missing or not a text"))
+            }
             Some(code) if name == "engine_code" => {
                 if code.contains('/') || SafePath::parse(code).is_err() {
                     let shown = code.escape_debug();
@@ -267,7 +269,7 @@ fn check_identity(view: &EngineView<'_>, findings: &mut Findings) {
 fn check_command(view: &EngineView<'_>, findings: &mut Findings) {
     let command = view.manifest.root().and_then(parse_command);
     if command.is_none() {
-        let message = "/execution/command: it is missing, empty, or no list of texts";
+        let message = "/execution/command: it is missing, empty, or not a list of texts";
         findings.add(MANIFEST, message);
     }
     if let Some(fault) = view.program_fault {
@@ -304,7 +306,7 @@ fn check_coupling(view: &EngineView<'_>, findings: &mut Findings) {
     }
     let listed = rules.get("allowed_inputs_from_other_engines");
     let listed = listed.iter().flat_map(|list| list.items()).count();
-    // Codes that come twice are few and harmless; anything else is an entry that says nothing.
+    // Repeated codes are few and harmless; anything else is an entry without meaning.
     if listed > 0 && allowed_engines(rules).is_empty() {
         let message = "allowed_inputs_from_other_engines lists no engine code and no \
              {\"engine_code\",\"via\":\"CORE_ONLY\"}";
@@ -333,16 +335,16 @@ fn check_limits(view: &EngineView<'_>, findings: &mut Findings) {
         let name = name.to_lossy();
         let value = value.as_number().and_then(|n| n.to_exact_i64());
         if LIMIT_NAMES.contains(&&*name) && value.is_none_or(|value| value <= 0) {
-            let message = format!("/execution/limits/{name}: it is no positive integer");
+            let message = format!("/execution/limits/{name}: it is not a positive integer");
             findings.add(MANIFEST, message);
         }
     }
 }
 
-/// An engine as the rest of the program knows it.
+/// The definition of the engine format.
 pub static DEFINITION: EngineFormat = EngineFormat;
 
-/// An engine is a folder with five contracts.
+/// An engine: a folder with five contracts.
 pub struct EngineFormat;
 
 impl FormatDefinition for EngineFormat {
@@ -350,8 +352,8 @@ impl FormatDefinition for EngineFormat {
         Format::Engine
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That its contracts are complete and consistent."],
             does_not: &["That the program does what its contracts say."],
         }
@@ -361,7 +363,7 @@ impl FormatDefinition for EngineFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, MANIFEST | "MANIFEST" | "SEALING")
     }
 
@@ -374,9 +376,10 @@ impl FormatDefinition for EngineFormat {
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
         let has_folders = names.has_folder("MANIFEST") && names.has_folder("SEALING");
-        match (names.has(MANIFEST) || has_folders) && !has_trace(names) {
-            true => Claim::Strong,
-            false => Claim::No,
+        if (names.has(MANIFEST) || has_folders) && !has_trace(names) {
+            Claim::Strong
+        } else {
+            Claim::No
         }
     }
 

@@ -1,10 +1,12 @@
-//! ledger.jsonl: one line a run, append-only, LD1-LD4.
+//! ledger.jsonl: one line per run, append-only, LD1-LD6.
 //!
-//! Findings name a line as `line N`, counted from 1. Blank lines (space, tab, CR only) are
+//! Findings name a line as `line N`, counted from 1. Blank lines (only space, tab and CR) are
 //! skipped.
 
 use crate::canon::JsonError;
-use crate::formats::definition::{FormatDefinition, Identity, Judgement, Outcome, Proves, infos};
+use crate::formats::definition::{
+    FormatDefinition, Identity, Judgement, Outcome, ProofScope, infos,
+};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -34,7 +36,7 @@ fn outcome_of(line: &Line<'_>) -> Outcome {
     }
 }
 
-/// Members of an entry that the pack document asks for (PK9).
+/// The members of an entry that the pack document requires (PK9).
 pub const REQUIRED: [&str; 7] = [
     "run_id",
     "timestamp",
@@ -51,14 +53,14 @@ pub struct Line<'a> {
     pub number: usize,
     /// Its bytes, without the line feed.
     pub text: &'a [u8],
-    /// What it holds, or why that is no JSON.
+    /// The parsed entry, or why it is not JSON.
     pub entry: Result<Document<'a>, String>,
-    /// Whether it is the last one and lacks its line feed, as a write that was cut off leaves it.
+    /// Whether it is the last line and lacks its line feed, as an interrupted write leaves it.
     pub is_unfinished: bool,
 }
 
-/// Reads the lines of a ledger. Of more than it may have, the first one too many stands for all
-/// that follow, and says so.
+/// Parses the lines of a ledger. Lines over the limit are not parsed: the first of them is returned
+/// with an error that says so.
 pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
     let most = max_ledger_lines(bytes.len());
     let is_blank = |line: &[u8]| line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
@@ -78,7 +80,7 @@ pub fn parse_lines(bytes: &[u8]) -> Vec<Line<'_>> {
             } else {
                 Err(format!(
                     "there are more than {most} lines, the limit for {} bytes; this one and those \
-                     below it were not read",
+                     after it were not read",
                     bytes.len()
                 ))
             },
@@ -124,8 +126,8 @@ pub static RULES: [Rule<Ledger>; 6] = [
             "LD1",
             "every line is a whole entry",
             "Each line is a JSON object with run_id, timestamp, intent_sha256, bundle_sha256, \
-             result_kind, accepted, mode and policy, each of its type. A last line that breaks \
-             off was torn by a crash.",
+             result_kind, accepted, mode and policy, each of its type. A truncated last line \
+             was torn by a crash.",
         ),
         gate: |_| Gate::Ready,
         check: check_entries,
@@ -133,7 +135,7 @@ pub static RULES: [Rule<Ledger>; 6] = [
     Rule {
         info: info(
             "LD2",
-            "times never go back",
+            "times never decrease",
             "timestamp is ISO 8601 UTC and not before that of the line above.",
         ),
         gate: |_| Gate::Ready,
@@ -143,7 +145,7 @@ pub static RULES: [Rule<Ledger>; 6] = [
         info: info(
             "LD3",
             "a run appears once",
-            "No run_id is there twice. The later line is named.",
+            "No run_id appears twice. The later line is reported.",
         ),
         gate: |_| Gate::Ready,
         check: check_runs,
@@ -152,7 +154,7 @@ pub static RULES: [Rule<Ledger>; 6] = [
         info: info(
             "LD4",
             "hashes are well formed",
-            "intent_sha256 is sha256: and 64 hex digits; bundle_sha256, and previous where it is \
+            "intent_sha256 is sha256: and 64 hex digits; bundle_sha256, and previous if \
              given, are too, or null.",
         ),
         gate: |_| Gate::Ready,
@@ -164,14 +166,17 @@ pub static RULES: [Rule<Ledger>; 6] = [
             ..info(
                 "LD5",
                 "each line names the one before it",
-                "Where lines carry `previous`, it is the hash of the bytes of the line before, \
-                 null in the first; from the first line that carries it on, all do. A line that \
-                 was changed, dropped or put in breaks the chain behind it.",
+                "If lines have `previous`, it is the hash of the bytes of the line before, \
+                 null in the first; once a line has it, all lines after it do. A line that \
+                 was changed, dropped or inserted breaks the chain after it.",
             )
         },
-        gate: |view| match has_chain(view) {
-            true => Gate::Ready,
-            false => Gate::NotApplicable("no line carries `previous`"),
+        gate: |view| {
+            if has_chain(view) {
+                Gate::Ready
+            } else {
+                Gate::NotApplicable("no line has `previous`")
+            }
         },
         check: check_chain,
     },
@@ -190,7 +195,7 @@ pub static RULES: [Rule<Ledger>; 6] = [
     },
 ];
 
-/// The hash of a line, without its line feed, that the next one carries as `previous`.
+/// The hash of a line, without its line feed, which the next line has as `previous`.
 pub fn line_hash(line: &[u8]) -> ContentHash {
     ContentHash::of(line)
 }
@@ -242,10 +247,10 @@ fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
-/// What keeps a line from being an entry, by the pack document (PK9).
+/// What keeps a line from being an entry by the pack document (PK9).
 pub fn find_entry_faults(line: &Line<'_>) -> Vec<String> {
     let root = match &line.entry {
-        Err(error) if line.is_unfinished => return vec![format!("the line breaks off: {error}")],
+        Err(error) if line.is_unfinished => return vec![format!("the line is truncated: {error}")],
         Err(error) => return vec![error.clone()],
         Ok(document) => document.root(),
     };
@@ -287,7 +292,8 @@ fn check_entries(view: &LedgerView<'_>, findings: &mut Findings) {
         }
     }
     for (line, entry) in entries(view) {
-        // What is missing was said above, but for the one that the pack document leaves out.
+        // Missing members were reported above, except the one that the pack document does not
+        // require.
         let is_there = |member: &&Member| entry.get(member.name).is_some();
         for misfit in find_misfits(entry, &ENTRY).filter(is_there) {
             findings.add(
@@ -341,16 +347,17 @@ fn check_outcomes(view: &LedgerView<'_>, findings: &mut Findings) {
         let Some(kind) = kind else { continue };
         let is_accepted = entry.get("accepted").and_then(|node| node.as_bool());
         if kind != ResultKind::Bundle && is_accepted == Some(true) {
-            let message = "`accepted` is true, and the run ended without a bundle to accept";
+            let message = "`accepted` is true, but the run ended without a bundle to accept";
             findings.add(place(line), message);
         }
         let Some(bundle) = entry.get("bundle_sha256") else {
             continue;
         };
         if bundle.is_null() != (kind == ResultKind::Refuse) {
-            let message = match bundle.is_null() {
-                true => "`bundle_sha256` is null, and the run did not end with REFUSE",
-                false => "`bundle_sha256` is given, and the run ended with REFUSE",
+            let message = if bundle.is_null() {
+                "`bundle_sha256` is null, but the run did not end with REFUSE"
+            } else {
+                "`bundle_sha256` is given, but the run ended with REFUSE"
             };
             findings.add(place(line), message);
         }
@@ -377,10 +384,10 @@ fn check_hashes(view: &LedgerView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The ledger as the rest of the program knows it.
+/// The definition of the ledger format.
 pub static DEFINITION: LedgerFormat = LedgerFormat;
 
-/// A ledger is a document a line.
+/// A ledger: one document per line.
 pub struct LedgerFormat;
 
 impl FormatDefinition for LedgerFormat {
@@ -388,9 +395,9 @@ impl FormatDefinition for LedgerFormat {
         Format::Ledger
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
-            shows: &["That its lines are complete, and chained where they carry a chain."],
+    fn proves(&self) -> ProofScope {
+        ProofScope {
+            shows: &["That its lines are complete, and chained if they have a chain."],
             does_not: &["That no line was left off the end."],
         }
     }
@@ -411,11 +418,10 @@ impl FormatDefinition for LedgerFormat {
         let lines = parse_lines(bytes);
         let view = LedgerView { lines: &lines };
         let report = verify_ledger(&view, level);
-        let caveat = match has_chain(&view) {
-            true => "nothing covers its last line but the pack of that run",
-            false => {
-                "no chain covers its lines: each could have been changed where no pack repeats it"
-            }
+        let caveat = if has_chain(&view) {
+            "only the pack of that run covers its last line"
+        } else {
+            "no chain covers its lines: a line that no pack repeats could have been changed"
         };
         let run_id = |line: &Line<'_>| {
             let root = line.entry.as_ref().ok()?.root();
@@ -424,7 +430,7 @@ impl FormatDefinition for LedgerFormat {
         let identity = Identity {
             about: lines.iter().filter_map(run_id).collect(),
             caveats: vec![caveat.to_owned()],
-            // That of the worst run.
+            // The worst outcome of any run.
             result: lines.iter().map(outcome_of).max(),
             ..Identity::default()
         };

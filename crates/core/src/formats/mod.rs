@@ -1,4 +1,4 @@
-//! The formats: one module each, with its rules.
+//! The formats, one module each, with its rules.
 
 pub mod archive;
 pub mod bag;
@@ -27,7 +27,7 @@ use std::fmt;
 use crate::verify::RuleInfo;
 use definition::FormatDefinition;
 
-/// Makes of the list of formats everything that has to know all of them: a new format is a module
+/// Derives everything that must know all formats from the list of them: a new format is a module
 /// and a line here.
 macro_rules! formats {
     ($($(#[$doc:meta])* $variant:ident, $module:ident, $name:literal, $title:literal;)*) => {
@@ -56,7 +56,7 @@ macro_rules! formats {
             }
         }
 
-        /// The definitions, each at the place of its format.
+        /// The definitions, indexed by format.
         pub static REGISTRY: [&dyn FormatDefinition; Format::ALL.len()] =
             [$(&$module::DEFINITION),*];
     };
@@ -79,21 +79,21 @@ formats! {
     Patch, patch, "patch", "patch set";
     /// Recorded model calls.
     ModelIo, model_io, "model-io", "model recording";
-    /// Where a run ran.
+    /// The machine and sandbox of a run.
     Runner, runner, "runner", "runner record";
     /// What an execution did.
     Evidence, evidence, "evidence", "evidence";
-    /// One line a run.
+    /// One line per run.
     Ledger, ledger, "ledger", "ledger";
     /// An engine's contracts.
     Engine, engine_contracts, "engine", "engine";
-    /// A bundle of which parts are withheld.
+    /// A copy of a bundle with parts withheld.
     Redacted, redacted, "redacted-bundle", "redacted copy";
     /// A BagIt bag, RFC 8493.
     Bag, bag, "bag", "BagIt bag";
     /// Files with a list of their SHA-256 sums.
     Checksums, checksums, "checksums", "list of sums";
-    /// A tar or zip that any of the others may come in.
+    /// A tar or zip that contains any of the others.
     Archive, archive, "archive", "archive";
 }
 
@@ -103,8 +103,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Every rule of every format: the one list that the reference page, `runseal rules` and the
-/// tests walk.
+/// Every rule of every format: the list that the reference page, `runseal rules` and the tests use.
 pub fn all_rules() -> Vec<&'static RuleInfo> {
     let of_format = |definition: &&dyn FormatDefinition| definition.rules();
     REGISTRY.iter().flat_map(of_format).collect()

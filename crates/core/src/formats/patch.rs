@@ -1,9 +1,9 @@
-//! patch.json: the file operations of a proposal, PS1-PS9.
+//! patch.json: the file operations of a proposal, PS1-PS10.
 //!
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
 
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, ProofScope, infos};
 use std::collections::BTreeMap;
 
 use crate::canon::{JsonPath, Kind, Node};
@@ -13,7 +13,7 @@ use crate::path::{has_drive_prefix, is_control};
 use crate::space::trim_ecmascript;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
-/// The bytes that all contents together may have, unless told otherwise.
+/// The default for [`PatchView::max_total_bytes`].
 pub const MAX_TOTAL_BYTES: u64 = 52_428_800;
 
 const REQUIRED: [&str; 5] = [
@@ -29,7 +29,7 @@ const REQUIRED: [&str; 5] = [
 pub struct PatchView<'a> {
     /// The parsed document.
     pub root: Node<'a>,
-    /// The bytes that all contents together may have.
+    /// The most bytes that all contents together may have.
     pub max_total_bytes: u64,
 }
 
@@ -112,9 +112,9 @@ pub static RULES: [Rule<Patch>; 11] = [
             "PS4",
             Level::Document,
             "paths are safe and normalized",
-            "No `..` anywhere, no backslash, no NUL, no control character but tab and newline, no \
+            "No `..` anywhere, no backslash, no NUL, no control character except tab and newline, no \
              white space at either end; not empty, not `.`, no `.` segment, no `//`, no `/` at \
-             the end. Such a path could leave the folder it is applied to, or name one file twice.",
+             the end. Such a path could leave the folder it is applied to, or name the same file twice.",
         ),
         gate: needs_operations,
         check: check_normalized,
@@ -125,7 +125,7 @@ pub static RULES: [Rule<Patch>; 11] = [
             Level::Document,
             "no path appears twice",
             "Two operations on one file would make the result depend on how they are applied. The \
-             later one is named.",
+             later one is reported.",
         ),
         gate: needs_operations,
         check: check_unique,
@@ -135,7 +135,7 @@ pub static RULES: [Rule<Patch>; 11] = [
             "PS6",
             Level::Document,
             "content is where it belongs",
-            "create and modify carry content, delete carries none; content has no NUL character \
+            "create and modify have content, delete has none; content has no NUL character \
              and no lone surrogate, so that it can be written as UTF-8.",
         ),
         gate: needs_operations,
@@ -158,7 +158,7 @@ pub static RULES: [Rule<Patch>; 11] = [
             Level::Document,
             "operations are in order",
             "Operations are sorted by (order or 0, path), paths by UTF-16 code units. Each one \
-             that comes before its predecessor is named.",
+             that sorts before its predecessor is reported.",
         ),
         gate: needs_operations,
         check: check_order,
@@ -167,8 +167,8 @@ pub static RULES: [Rule<Patch>; 11] = [
         info: info(
             "PS9",
             Level::Document,
-            "no links are made",
-            "An operation symlink is named as such beside PS2: a link could lead later writes out \
+            "no links are created",
+            "An operation symlink is reported here as well as by PS2: a link could lead later writes out \
              of the folder.",
         ),
         gate: needs_operations,
@@ -179,7 +179,7 @@ pub static RULES: [Rule<Patch>; 11] = [
             "PS10",
             Level::Integrity,
             "declared hashes and sizes are right",
-            "Where an operation gives expected_hash or size_bytes, they are those of its content.",
+            "If an operation has expected_hash or size_bytes, they are those of its content.",
         ),
         gate: needs_operations,
         check: check_declared,
@@ -196,7 +196,7 @@ fn needs_object(view: &PatchView<'_>) -> Gate {
 fn needs_operations(view: &PatchView<'_>) -> Gate {
     match view.root.get("operations").map(|node| node.kind()) {
         Some(Kind::Array) => Gate::Ready,
-        _ => Gate::NotRun("there is not a list of operations"),
+        _ => Gate::NotRun("there is no list of operations"),
     }
 }
 
@@ -335,14 +335,14 @@ fn path_fault(path: &str) -> Option<&'static str> {
     if path.is_empty() {
         Some("is empty")
     } else if path.contains("..") {
-        Some("holds `..`")
+        Some("contains `..`")
     } else if path.contains('\\') {
-        Some("holds a backslash")
+        Some("contains a backslash")
     } else if path
         .chars()
         .any(|c| is_control(c) && c != '\t' && c != '\n')
     {
-        Some("holds a control character")
+        Some("contains a control character")
     } else if trim_ecmascript(path) != path {
         Some("begins or ends with white space")
     } else if segment(".") {
@@ -379,7 +379,7 @@ fn check_content(view: &PatchView<'_>, findings: &mut Findings) {
                 &place,
                 format!("content is {}, not a string", node.kind().with_article()),
             ),
-            (Some("delete"), Some(_)) => findings.add(&place, "a delete carries no content"),
+            (Some("delete"), Some(_)) => findings.add(&place, "a delete must not have content"),
             _ => {}
         }
         let Some(node) = content.filter(Node::is_string) else {
@@ -388,10 +388,10 @@ fn check_content(view: &PatchView<'_>, findings: &mut Findings) {
         match node.as_str() {
             None => findings.add(
                 &place,
-                "content holds a lone surrogate, which UTF-8 has no form for",
+                "content contains a lone surrogate, which UTF-8 cannot represent",
             ),
             Some(text) if text.contains('\0') => {
-                findings.add(&place, "content holds a NUL character");
+                findings.add(&place, "content contains a NUL character");
             }
             Some(_) => {}
         }
@@ -400,7 +400,7 @@ fn check_content(view: &PatchView<'_>, findings: &mut Findings) {
 
 fn check_total(view: &PatchView<'_>, findings: &mut Findings) {
     let place = JsonPath::ROOT.then("total_bytes");
-    // Absent is SCHEMA's business.
+    // SCHEMA reports an absent one.
     let Some(declared) = view.root.get("total_bytes") else {
         return;
     };
@@ -456,7 +456,7 @@ fn check_order(view: &PatchView<'_>, findings: &mut Findings) {
 fn check_links(view: &PatchView<'_>, findings: &mut Findings) {
     for operation in operations(view) {
         if operation.text("op").as_deref() == Some("symlink") {
-            findings.add(operation.member("op"), "a patch set makes no links");
+            findings.add(operation.member("op"), "a patch set must not create links");
         }
     }
 }
@@ -478,7 +478,7 @@ fn check_declared(view: &PatchView<'_>, findings: &mut Findings) {
             let number = declared.as_number();
             if number.is_none_or(|number| number.to_f64() != content.len() as f64) {
                 let place = operation.member("size_bytes");
-                let declared = number.map_or("no number", |number| number.text());
+                let declared = number.map_or("not a number", |number| number.text());
                 let actual = content.len().to_string();
                 findings.add_difference(place, "the content has another size", declared, actual);
             }
@@ -486,10 +486,10 @@ fn check_declared(view: &PatchView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The patch set as the rest of the program knows it.
+/// The definition of the patch set format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Patch,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That each content is the one its hash names, at a safe path."],
         does_not: &["Where it came from, or that it was ever applied."],
     },

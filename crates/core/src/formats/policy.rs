@@ -1,7 +1,6 @@
-//! policy.json: what a run may do. The three profiles, policies that differ from them, and
-//! PL1-PL3.
+//! policy.json: what a run may do. The three profiles, custom policies, and PL1-PL3.
 //!
-//! A policy is part of a pack and of run.json, never a document of its own, so its checks are
+//! A policy is part of a pack and of run.json, never a separate document, so its checks are
 //! functions that the pack's rules call.
 
 use std::borrow::Cow;
@@ -15,21 +14,21 @@ use crate::path::SafePath;
 pub struct Profile {
     /// Its name.
     pub name: &'static str,
-    /// How long an execution may take.
+    /// The most milliseconds an execution may take.
     pub timeout_ms: u64,
-    /// How many files it may leave.
+    /// The most files it may leave.
     pub max_output_files: u64,
-    /// How many bytes it may leave.
+    /// The most bytes it may leave.
     pub max_total_output_bytes: u64,
-    /// Programs it may run; empty for any.
+    /// The programs it may run; empty for any.
     pub allowed_commands: &'static [&'static str],
-    /// Folders it may write to; empty for any.
+    /// The folders it may write to; empty for any.
     pub allowed_write_roots: &'static [&'static str],
     /// Whether model calls may be recorded and replayed.
     pub allows_models: bool,
 }
 
-/// The profiles, strictest first. Array order is definition order.
+/// The profiles, strictest first.
 pub static PROFILES: [Profile; 3] = [
     Profile {
         name: "strict",
@@ -66,7 +65,7 @@ impl Profile {
         PROFILES.iter().find(|profile| profile.name == name)
     }
 
-    /// The policy that it is as it stands.
+    /// The profile as an unchanged policy.
     pub fn to_policy(&self) -> Policy {
         let list = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect();
         Policy {
@@ -76,40 +75,41 @@ impl Profile {
             max_total_output_bytes: self.max_total_output_bytes,
             allowed_commands: list(self.allowed_commands),
             allowed_write_roots: list(self.allowed_write_roots),
-            allowed_model_modes: match self.allows_models {
-                true => list(&MODEL_MODES),
-                false => list(&["none"]),
+            allowed_model_modes: if self.allows_models {
+                list(&MODEL_MODES)
+            } else {
+                list(&["none"])
             },
             allowed_models: Vec::new(),
         }
     }
 }
 
-/// Where model calls may go.
+/// The modes of model calls.
 pub const MODEL_MODES: [&str; 3] = ["none", "record", "replay"];
 
-/// What a run may do: a profile as it is, or with values that a file or the caller changed.
+/// What a run may do: a profile, or a profile with values that a file or the caller changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// The profile that it begins with.
+    /// The profile on which it is based.
     pub name: &'static str,
-    /// How long an execution may take.
+    /// The most milliseconds an execution may take.
     pub timeout_ms: u64,
-    /// How many files it may leave.
+    /// The most files it may leave.
     pub max_output_files: u64,
-    /// How many bytes it may leave.
+    /// The most bytes it may leave.
     pub max_total_output_bytes: u64,
-    /// Programs it may run; empty for any.
+    /// The programs it may run; empty for any.
     pub allowed_commands: Vec<String>,
-    /// Folders it may write to; empty for any.
+    /// The folders it may write to; empty for any.
     pub allowed_write_roots: Vec<String>,
-    /// Which of [`MODEL_MODES`] it may have.
+    /// Which of [`MODEL_MODES`] it may use.
     pub allowed_model_modes: Vec<String>,
     /// The models it may call, by id; empty for any.
     pub allowed_models: Vec<String>,
 }
 
-/// Why a document is no policy: where, and what.
+/// Why a document is not a policy: the member, and a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{member}` {message}")]
 pub struct PolicyFault {
@@ -120,11 +120,11 @@ pub struct PolicyFault {
 }
 
 impl Policy {
-    /// Reads a policy. `name` says which profile it begins with, default where it is missing; what
-    /// is not given is the profile's.
+    /// Parses a policy. `name` is the profile on which it is based (`default` if missing); members
+    /// that are not given are the profile's.
     ///
     /// # Errors
-    /// The first member that is unknown, of another type or out of bounds.
+    /// Returns the first member that is unknown, mistyped or out of bounds.
     pub fn parse(root: Node<'_>) -> Result<Self, PolicyFault> {
         if root.kind() != Kind::Object {
             return Err(fault("name", "is missing: a policy is an object"));
@@ -141,7 +141,7 @@ impl Policy {
         }
         let roots = &policy.allowed_write_roots;
         if !roots.is_empty() && !roots.iter().any(|root| root == "out") {
-            let message = "lacks `out`, which is where a plan's files are";
+            let message = "lacks `out`, where a plan's files are";
             return Err(fault("allowed_write_roots", message));
         }
         Ok(policy)
@@ -149,7 +149,7 @@ impl Policy {
 
     fn take(&mut self, member: &str, node: Node<'_>) -> Result<(), PolicyFault> {
         match member {
-            // Read first; and whether it is changed is told by the values.
+            // `name` was read above, and `custom` follows from the values.
             "name" | "custom" => {}
             "allow_network" => match node.as_bool() {
                 Some(false) => {}
@@ -172,15 +172,15 @@ impl Policy {
                 let is_model = |model: &str| !model.is_empty();
                 self.allowed_models = texts(member, node, is_model, "the id of a model")?;
             }
-            _ => return Err(fault(member, "is no member of a policy")),
+            _ => return Err(fault(member, "is not a member of a policy")),
         }
         Ok(())
     }
 
-    /// Lets another program be run, where the policy lists them.
+    /// Allows another program, if the policy lists programs.
     ///
     /// # Errors
-    /// When the text is no plain name.
+    /// If the text is not a plain name.
     pub fn allow_program(&mut self, program: &str) -> Result<(), PolicyFault> {
         if !is_program(program) {
             let message = format!("`{}` is not the name of a program", program.escape_debug());
@@ -193,13 +193,13 @@ impl Policy {
         Ok(())
     }
 
-    /// Whether anything is other than in the profile that it names.
+    /// Whether anything differs from the profile that it names.
     pub fn is_custom(&self) -> bool {
         Profile::named(self.name).is_none_or(|profile| profile.to_policy() != *self)
     }
 
-    /// The policy as policy.json and run.json hold it, every value in place. One that is not a
-    /// profile says so as `custom`, and which models it allows.
+    /// The policy for policy.json and run.json, with every value. A custom policy also has `custom`
+    /// and the models it allows.
     pub fn to_value(&self) -> Value {
         let list = |items: &[String]| Value::array(items.iter().map(String::as_str));
         let mut value = Value::object([
@@ -241,7 +241,7 @@ fn number(member: &str, node: Node<'_>) -> Result<u64, PolicyFault> {
         .ok_or_else(|| {
             fault(
                 member,
-                &format!("is no whole number from {least} to {most}"),
+                &format!("is not a whole number from {least} to {most}"),
             )
         })
 }
@@ -262,25 +262,25 @@ fn texts(
         let text =
             text.ok_or_else(|| fault(&format!("{member}[{at}]"), &format!("is not {wanted}")))?;
         if !known.insert(text.to_string()) {
-            return Err(fault(&format!("{member}[{at}]"), "is there twice"));
+            return Err(fault(&format!("{member}[{at}]"), "is a duplicate"));
         }
         texts.push(text.into_owned());
     }
     Ok(texts)
 }
 
-/// A program is looked for by its name; a path would lead past the list.
+/// A program is looked up by its name; a path would bypass the list.
 fn is_program(name: &str) -> bool {
     let is_plain = |c: char| !c.is_control() && !c.is_whitespace() && c != '/';
     !name.is_empty() && name.chars().all(is_plain)
 }
 
-/// A write root is a folder right below the work folder.
+/// A write root is a folder directly below the work folder.
 fn is_root(name: &str) -> bool {
     !name.contains('/') && !name.contains("..") && SafePath::parse(name).is_ok()
 }
 
-/// Bounds of the three numbers, which runner.json's limits have too.
+/// The bounds of the three numbers, which also apply to runner.json's limits.
 pub const BOUNDS: [(&str, f64, f64); 3] = [
     ("timeout_ms", 1000.0, 600_000.0),
     ("max_output_files", 1.0, 10_000.0),
@@ -297,7 +297,7 @@ const FIELDS: [(&str, Kind); 7] = [
     ("allowed_write_roots", Kind::Array),
 ];
 
-/// What is wrong with the shape of a policy: the seven fields and their types (PK8, PL2).
+/// The faults in the shape of a policy: the seven fields and their types (PK8, PL2).
 pub fn find_shape_faults(policy: Node<'_>) -> Vec<String> {
     if policy.kind() != Kind::Object {
         let found = policy.kind().with_article();
@@ -312,7 +312,7 @@ pub fn find_shape_faults(policy: Node<'_>) -> Vec<String> {
                 faults.push(format!("`{name}` is {found}, not {wanted}"));
             }
             Some(node) if kind == Kind::Array && !node.items().all(|item| item.is_string()) => {
-                faults.push(format!("`{name}` holds something that is not a string"));
+                faults.push(format!("`{name}` contains something that is not a string"));
             }
             Some(_) => {}
         }
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_with_very_many_names_is_read_and_a_duplicate_is_found() {
+    fn policy_with_very_many_names_is_parsed_and_duplicate_found() {
         let names = |last: usize| {
             let names = (0..200_000).chain([last]).map(|at| format!("\"c{at}\""));
             names.collect::<Vec<_>>().join(",")
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_with_changed_values_says_so_and_reads_back() {
+    fn policy_with_changed_values_is_custom_and_round_trips() {
         let policy = parse(
             r#"{"allowed_commands":["python3","git"],"timeout_ms":5000,
                 "allowed_model_modes":["none","replay"],"allowed_models":["small"]}"#,
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_that_is_none_names_the_member() {
+    fn invalid_policy_error_names_member() {
         for (text, member) in [
             ("[]", "name"),
             (r#"{"name":"lax"}"#, "name"),
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn program_that_is_named_joins_the_list_and_no_list_stays_open() {
+    fn allowed_program_is_added_to_list_and_empty_list_stays_empty() {
         let mut policy = Profile::named("strict").unwrap().to_policy();
         policy.allow_program("python3").unwrap();
         policy.allow_program("python3").unwrap();
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn policy_out_of_bounds_is_named() {
+    fn policy_out_of_bounds_is_fault() {
         let text = br#"{"name":"lax","timeout_ms":999,"max_output_files":1.5}"#;
         let document = parse_document(text, &ReadOptions::default()).unwrap();
         assert!(find_name_fault(document.root()).is_some());

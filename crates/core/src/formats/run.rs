@@ -1,8 +1,8 @@
-//! run.json: the result of one harness run. PK3's basic check, and RS1-RS8, which are the pack's
-//! rules in strict mode.
+//! run.json: the result of one harness run. PK3's basic check, and RS1-RS8, which are rules of the
+//! pack in strict mode.
 //!
-//! run.json exists inside a pack only, so these are functions that give messages; the pack's
-//! rules turn them into findings at `run.json`.
+//! run.json exists only inside a pack, so these are functions that return messages, which the
+//! pack's rules turn into findings at `run.json`.
 
 use std::borrow::Cow;
 
@@ -15,10 +15,10 @@ use crate::formats::shape::{
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
 
-/// The version that we write.
+/// The version that runseal writes.
 pub const SCHEMA_VERSION: &str = "1.0.0";
 
-/// Fields that PK3 asks for.
+/// The fields that PK3 requires.
 const REQUIRED: [&str; 10] = [
     "run_schema_version",
     "run_id",
@@ -32,7 +32,7 @@ const REQUIRED: [&str; 10] = [
     "model_mode",
 ];
 
-/// What became of the intent.
+/// The outcome of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResultKind {
     /// There is a complete bundle.
@@ -53,7 +53,7 @@ impl ResultKind {
         }
     }
 
-    /// The kind of this name.
+    /// Parses the name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Bundle, Self::Clarify, Self::Refuse]
             .into_iter()
@@ -65,13 +65,13 @@ fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
-/// The outcome that a run declares, where it is one of the three.
+/// The outcome that a run declares, if it is one of the three.
 pub fn parse_result_kind(run: Node<'_>) -> Option<ResultKind> {
     ResultKind::parse(&text(run, "kernel_result_kind")?)
 }
 
-/// PK3: presence of every field but bundle and execution, the outcome's value, and what the
-/// outcome says about the bundle and the intent's reference (002 §4.2, rulings).
+/// PK3: every field except bundle and execution is present, the outcome is known, and the bundle
+/// and the intent's reference fit it (002 §4.2, rulings).
 pub fn find_basic_faults(run: Node<'_>) -> Vec<String> {
     if !matches!(run.kind(), Kind::Object) {
         return vec![format!(
@@ -104,7 +104,7 @@ pub fn find_basic_faults(run: Node<'_>) -> Vec<String> {
             faults.push("`intent.sha256` is not sha256: and 64 hex digits".to_owned());
         }
         if !text(intent, "path").is_some_and(|path| is_relative(&path)) {
-            faults.push("`intent.path` is no relative path".to_owned());
+            faults.push("`intent.path` is not a relative path".to_owned());
         }
     }
     faults
@@ -178,12 +178,12 @@ const OUTPUT: [Member; 3] = [
     member("size_bytes", is_count, MALFORMED),
 ];
 
-/// A time with milliseconds, always.
+/// Whether a text is a time with milliseconds.
 fn is_exact_time(node: Option<Node<'_>>) -> bool {
     text_is(node, |time| time.len() == 24 && parse_utc(time).is_some())
 }
 
-/// RS3: every field has its type, and those that depend on the outcome are there or not.
+/// RS3: every field has its type, and those that depend on the outcome are present or absent.
 pub fn find_table_faults(run: Node<'_>) -> Vec<String> {
     let decision = run.get("decision");
     let of_decision = match decision {
@@ -192,7 +192,7 @@ pub fn find_table_faults(run: Node<'_>) -> Vec<String> {
     };
     let misfits = find_misfits(run, &RUN).chain(of_decision);
     let mut faults: Vec<String> = misfits.map(|misfit| misfit.fault.to_owned()).collect();
-    let mut ask = |is_fine: bool, message: &str| {
+    let mut require = |is_fine: bool, message: &str| {
         if !is_fine {
             faults.push(message.to_owned());
         }
@@ -202,23 +202,23 @@ pub fn find_table_faults(run: Node<'_>) -> Vec<String> {
     let reason = run.get("refuse_reason");
     let kind = parse_result_kind(run);
     if kind == Some(ResultKind::Refuse) {
-        ask(bundle == Some(Kind::Null), "`bundle` is not null");
-        ask(is_filled_text(reason), "`refuse_reason` is not text");
+        require(bundle == Some(Kind::Null), "`bundle` is not null");
+        require(is_filled_text(reason), "`refuse_reason` is not text");
     } else {
-        ask(bundle == Some(Kind::Object), "`bundle` is not an object");
-        ask(reason.is_none(), "`refuse_reason` is given");
+        require(bundle == Some(Kind::Object), "`bundle` is not an object");
+        require(reason.is_none(), "`refuse_reason` is given");
     }
     if kind == Some(ResultKind::Clarify) {
         let is_given = is_text_list(questions) && questions.is_some_and(|list| !list.is_empty());
-        ask(is_given, "`clarify_questions` is not a list of questions");
+        require(is_given, "`clarify_questions` is not a list of questions");
     } else {
-        ask(questions.is_none(), "`clarify_questions` is given");
+        require(questions.is_none(), "`clarify_questions` is given");
     }
     match run.get("execution") {
-        None => ask(false, "`execution` is missing"),
+        None => require(false, "`execution` is missing"),
         Some(node) if node.is_null() => {}
         Some(node) if kind == Some(ResultKind::Bundle) => faults.extend(execution_faults(node)),
-        Some(_) => ask(
+        Some(_) => require(
             false,
             "`execution` is not null although there was nothing to execute",
         ),
@@ -233,7 +233,7 @@ fn execution_faults(execution: Node<'_>) -> Vec<String> {
     let mut misfits: Vec<&str> = find_misfits(execution, &EXECUTION)
         .map(|misfit| misfit.name)
         .collect();
-    // Not gathered: the nodes of a long list take more than the list.
+    // Not collected: the nodes of a long list take more memory than the list.
     let outputs = || {
         execution
             .get("outputs")
@@ -260,7 +260,7 @@ fn execution_faults(execution: Node<'_>) -> Vec<String> {
     misfits.into_iter().map(fault).collect()
 }
 
-/// RS4: hashes are hashes, and the bundle has an id.
+/// RS4: hashes are well formed, and the bundle has an id.
 pub fn find_hash_faults(run: Node<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     if !run
@@ -280,7 +280,7 @@ pub fn find_hash_faults(run: Node<'_>) -> Vec<String> {
     faults
 }
 
-/// RS5: the embedded policy is the named profile, or says that it is not and is whole.
+/// RS5: the embedded policy is the named profile, or is marked as custom and complete.
 pub fn find_policy_faults(run: Node<'_>) -> Vec<String> {
     let Some(policy) = run.get("policy") else {
         return vec!["`policy` is missing".to_owned()];
@@ -289,23 +289,26 @@ pub fn find_policy_faults(run: Node<'_>) -> Vec<String> {
         return vec!["`policy.name` is not strict, default or dev".to_owned()];
     };
     let is_custom = policy.get("custom").and_then(|node| node.as_bool()) == Some(true);
-    let named = match is_custom {
-        false => profile.to_policy(),
-        true => match Policy::parse(policy) {
+    let named = if is_custom {
+        match Policy::parse(policy) {
             Ok(policy) => policy,
-            Err(fault) => return vec![format!("`policy` is custom, and {fault}")],
-        },
+            Err(fault) => return vec![format!("`policy` is custom, but {fault}")],
+        }
+    } else {
+        profile.to_policy()
     };
     let given = canonical_bytes(policy, Dialect::Kernel).ok();
     let named = canonical_bytes(&named.to_value(), Dialect::Kernel).ok();
-    match given == named {
-        true => Vec::new(),
-        false if is_custom => vec!["`policy` is custom, and not resolved in full".to_owned()],
-        false => vec![format!("`policy` is not the profile {}", profile.name)],
+    if given == named {
+        Vec::new()
+    } else if is_custom {
+        vec!["`policy` is custom, but not resolved in full".to_owned()]
+    } else {
+        vec![format!("`policy` is not the profile {}", profile.name)]
     }
 }
 
-/// RS6: nothing leaks the host.
+/// RS6: nothing reveals the host.
 pub fn find_leaks(run: Node<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     let path = run.get("intent").and_then(|intent| text(intent, "path"));
@@ -341,12 +344,12 @@ pub fn find_decision_faults(run: Node<'_>) -> Vec<String> {
     }
     if flag("accepted") == Some(true) {
         if parse_result_kind(run) != Some(ResultKind::Bundle) {
-            faults.push("a run without a complete bundle is accepted".to_owned());
+            faults.push("the run is accepted without a complete bundle".to_owned());
         }
         let execution = run.get("execution").filter(|node| !node.is_null());
         let code = execution.and_then(|node| node.get("exit_code")?.as_number());
         if execution.is_some() && !code.is_some_and(|code| code.to_f64() == 0.0) {
-            faults.push("an execution that failed is accepted".to_owned());
+            faults.push("the run is accepted, but its execution failed".to_owned());
         }
     }
     faults

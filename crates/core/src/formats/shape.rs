@@ -1,8 +1,7 @@
-//! Shapes as tables: which members an object has, what each must be, and what a finding says where
-//! it is not.
+//! Shapes as tables: the members of an object, what each must be, and the message if it is not.
 //!
-//! A rule that asks for the types of fields is a table of [`Member`]s and one call; only what
-//! depends on several members at once is code. The messages are the formats' own.
+//! A rule about the types of fields is a table of [`Member`]s and one call; only what depends on
+//! several members at once is code. Each format has its own messages.
 
 use crate::canon::{Kind, Node};
 use crate::digest::{ContentHash, Digest};
@@ -13,13 +12,13 @@ pub(super) struct Member {
     pub(super) name: &'static str,
     /// Whether it may be missing, whatever `fits` says.
     is_optional: bool,
-    /// Whether what is there, or that nothing is there, is right.
+    /// Whether the value, or its absence, is right.
     fits: fn(Option<Node<'_>>) -> bool,
-    /// What a finding says where it is not.
+    /// The message if it is not.
     pub(super) fault: &'static str,
 }
 
-/// A line of a table.
+/// A row of a table.
 pub(super) const fn member(
     name: &'static str,
     fits: fn(Option<Node<'_>>) -> bool,
@@ -33,7 +32,7 @@ pub(super) const fn member(
     }
 }
 
-/// A line for a member that may be missing.
+/// A row for a member that may be missing.
 pub(super) const fn optional(
     name: &'static str,
     fits: fn(Option<Node<'_>>) -> bool,
@@ -45,7 +44,7 @@ pub(super) const fn optional(
     }
 }
 
-/// The members of `object` that are not what the table says, in the table's order.
+/// The members of `object` that do not fit the table, in the table's order.
 pub(super) fn find_misfits<'t>(
     object: Node<'_>,
     members: &'t [Member],
@@ -57,7 +56,8 @@ pub(super) fn find_misfits<'t>(
     })
 }
 
-/// What is said where the lists `names` of `object` have more than `limit` elements together, which are called `elements`.
+/// The message if the lists `names` of `object` have more than `limit` elements in total, which are
+/// called `elements`.
 pub(super) fn find_excess(
     object: Node<'_>,
     names: &[&str],
@@ -69,74 +69,74 @@ pub(super) fn find_excess(
     (count > limit).then(|| format!("it has more than {limit} {elements}, the limit"))
 }
 
-/// A string.
+/// Whether it is a string.
 pub(super) fn is_text(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| node.is_string())
 }
 
-/// A string that is not empty.
+/// Whether it is a non-empty string.
 pub(super) fn is_filled_text(node: Option<Node<'_>>) -> bool {
     text_is(node, |text| !text.is_empty())
 }
 
-/// A string with a property.
-pub(super) fn text_is(node: Option<Node<'_>>, holds: impl FnOnce(&str) -> bool) -> bool {
+/// Whether it is a string that `fits`.
+pub(super) fn text_is(node: Option<Node<'_>>, fits: impl FnOnce(&str) -> bool) -> bool {
     node.and_then(|node| node.as_lossy_str())
-        .is_some_and(|text| holds(&text))
+        .is_some_and(|text| fits(&text))
 }
 
-/// One of these strings.
+/// Whether it is one of these strings.
 pub(super) fn is_word(node: Option<Node<'_>>, words: &[&str]) -> bool {
     text_is(node, |text| words.contains(&text))
 }
 
-/// A boolean.
+/// Whether it is a boolean.
 pub(super) fn is_flag(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| node.as_bool().is_some())
 }
 
-/// A number.
+/// Whether it is a number.
 pub(super) fn is_number(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| node.as_number().is_some())
 }
 
-/// An integer from 0 on.
+/// Whether it is an integer of 0 or more.
 pub(super) fn is_count(node: Option<Node<'_>>) -> bool {
     node.and_then(|node| node.as_number()?.to_exact_i64())
         .is_some_and(|number| number >= 0)
 }
 
-/// A list of strings.
+/// Whether it is a list of strings.
 pub(super) fn is_text_list(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|list| list.kind() == Kind::Array && list.items().all(|item| item.is_string()))
 }
 
-/// A list.
+/// Whether it is a list.
 pub(super) fn is_list(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| node.kind() == Kind::Array)
 }
 
-/// An object.
+/// Whether it is an object.
 pub(super) fn is_object(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| node.kind() == Kind::Object)
 }
 
-/// 64 lower-case hex digits.
+/// Whether it is 64 lower-case hex digits.
 pub(super) fn is_digest(node: Option<Node<'_>>) -> bool {
     text_is(node, |hex| Digest::parse_hex(hex).is_ok())
 }
 
-/// `sha256:` and 64 hex digits.
+/// Whether it is `sha256:` and 64 hex digits.
 pub(super) fn is_hash(node: Option<Node<'_>>) -> bool {
     text_is(node, |hash| ContentHash::parse(hash).is_ok())
 }
 
-/// A hash, null, or nothing.
+/// Whether it is a hash, null or absent.
 pub(super) fn is_hash_or_null(node: Option<Node<'_>>) -> bool {
     is_null_or_absent(node) || is_hash(node)
 }
 
-/// An integer, null, or nothing.
+/// Whether it is an integer, null or absent.
 pub(super) fn is_integer_or_null(node: Option<Node<'_>>) -> bool {
     let is_integer = |node: Node<'_>| Some(node.as_number()?.to_exact_i64().is_some());
     is_null_or_absent(node) || node.and_then(is_integer) == Some(true)
@@ -152,14 +152,14 @@ mod tests {
     use crate::canon::{ReadOptions, parse_document};
 
     #[test]
-    fn members_that_are_not_what_the_table_says_are_named_in_its_order() {
+    fn misfits_are_found_in_table_order() {
         const TABLE: [Member; 6] = [
-            member("text", is_filled_text, "no text"),
-            member("flag", is_flag, "no boolean"),
+            member("text", is_filled_text, "not a text"),
+            member("flag", is_flag, "not a boolean"),
             member("word", |node| is_word(node, &["a", "b"]), "not a or b"),
-            member("code", is_integer_or_null, "no integer"),
-            member("hash", is_hash_or_null, "no hash"),
-            member("list", is_text_list, "no list of strings"),
+            member("code", is_integer_or_null, "not an integer"),
+            member("hash", is_hash_or_null, "not a hash"),
+            member("list", is_text_list, "not a list of strings"),
         ];
         let misfits = |text: &str| -> Vec<&str> {
             let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();

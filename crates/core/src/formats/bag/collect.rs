@@ -1,7 +1,7 @@
-//! Collects the facts of a bag through any source: every file opened once, read once.
+//! Collects the facts of a bag from any source: every file is opened once and read once.
 //!
-//! Only regular files with safe names are opened. Of the payload only sizes and digests stay, under
-//! the functions that the manifests use. Nothing is ever fetched.
+//! Only regular files with safe names are opened. Of the payload only sizes and digests are kept,
+//! by the hash functions that the manifests use. Nothing is ever fetched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
@@ -18,12 +18,12 @@ use crate::text_map::TextMap;
 
 /// The file that makes a folder a bag.
 pub const BAGIT: &str = "bagit.txt";
-/// Where files can be had that are not in the bag.
+/// Where to get the files that are not in the bag.
 pub const FETCH: &str = "fetch.txt";
-/// What is said of the bag, and what that was called before version 0.96.
+/// The bag's metadata, and its file name before version 0.96.
 pub const INFO: [&str; 2] = ["bag-info.txt", "package-info.txt"];
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryFact {
     /// A regular file, read whole.
@@ -32,11 +32,11 @@ pub enum EntryFact {
     Folder,
     /// A link, pipe or device; never opened.
     NotAFile(EntryKind),
-    /// Something whose name is not safe: why. Never opened.
+    /// An entry with an unsafe name, and why it is unsafe. Never opened.
     UnsafeName(String),
 }
 
-/// A bag as its rules see it.
+/// A bag as the rules see it.
 #[derive(Debug, Clone)]
 pub struct BagFacts {
     /// bagit.txt
@@ -47,25 +47,26 @@ pub struct BagFacts {
     pub info: Option<(&'static str, BagInfo)>,
     /// fetch.txt
     pub fetch: Option<Fetch>,
-    /// The files that fetch.txt says where to get.
+    /// The files that fetch.txt lists.
     pub fetched: BTreeSet<String>,
-    /// Tag files that are no text in the bag's encoding.
+    /// Tag files that are not text in the bag's encoding.
     pub undecodable: Vec<String>,
-    /// Everything below the bag's folder, by path as it is shown.
+    /// Everything below the bag's folder, by displayed path.
     pub entries: TextMap<EntryFact>,
-    /// Files whose names are composed in more than one way, by the one that everybody writes alike.
+    /// Paths that are not in composed form, or share their composed form with another, by that
+    /// form.
     composed: BTreeMap<String, Vec<Box<str>>>,
 }
 
-/// Files that are looked at together, on several threads.
+/// The number of files that threads read together.
 const FILES_AT_ONCE: usize = 16_384;
 
 impl BagFacts {
     /// Collects the facts of the bag in `source`.
     ///
     /// # Errors
-    /// When the source cannot be listed, or a file that is there cannot be read: then nothing can
-    /// be said about the bag.
+    /// If the source cannot be listed, or a file in it cannot be read: then nothing can be said
+    /// about the bag.
     pub fn collect(source: &dyn Source) -> Result<Self, SourceError> {
         let mut entries = Vec::new();
         let mut files = Vec::new();
@@ -116,7 +117,7 @@ impl BagFacts {
         Ok(facts)
     }
 
-    /// What the texts at the top say.
+    /// Parses the texts at the top of the bag.
     fn of_texts(read: &BTreeMap<SafePath, Vec<u8>>) -> Self {
         let text_of = |name: &str| {
             let found = read.iter().find(|(path, _)| path.as_str() == name)?;
@@ -158,8 +159,9 @@ impl BagFacts {
         facts
     }
 
-    /// What has this name, or one that differs only by how its accents are composed: file systems
-    /// change that, so a bag that was carried from one to another is still whole.
+    /// Finds an entry by this name, or by one that differs only in how its accents are composed.
+    /// File systems change the composition, so a bag that was copied from one to another is still
+    /// whole.
     pub fn find(&self, path: &str) -> Option<(&str, &EntryFact)> {
         if let Some(fact) = self.entries.get(path) {
             let (name, _) = self.entries.iter_from(path).next()?;
@@ -179,7 +181,7 @@ impl BagFacts {
         }
     }
 
-    /// The files of the payload, or all others.
+    /// The files of the payload, or all other files.
     pub fn files(&self, covers: Covers) -> impl Iterator<Item = (&str, &FileDigests)> {
         let is_wanted = move |path: &str| is_payload(path) == (covers == Covers::Payload);
         self.entries
@@ -190,14 +192,14 @@ impl BagFacts {
             })
     }
 
-    /// The manifests of the payload, or those of tag files.
+    /// The manifests of the payload, or of the tag files.
     pub fn manifests(&self, covers: Covers) -> impl Iterator<Item = &Manifest> {
         let manifests = self.manifests.iter();
         manifests.filter(move |manifest| manifest.covers == covers)
     }
 }
 
-/// Digests the files that no rule reads as a text.
+/// Digests the files that no rule reads as text.
 fn digest_others(
     source: &dyn Source,
     files: Vec<SafePath>,
@@ -227,7 +229,7 @@ fn digest_others(
             let _ = slots[at].set(fact);
         });
         for ((path, _), slot) in block.into_iter().zip(slots) {
-            // A file that was not shown is one that something broke at; nothing good is assumed.
+            // A file that was not visited counts as unreadable.
             let fact = slot.into_inner().unwrap_or_else(|| {
                 Err(SourceError::Io {
                     path: path.to_string(),

@@ -1,7 +1,7 @@
 //! The lists of a bag: manifests of the payload and of tag files, and fetch.txt.
 //!
-//! Read leniently enough to report every fault: a line that cannot be read is told and skipped, and
-//! a name keeps both what is written and what it means.
+//! Parsing is lenient, so that every fault is reported: a line that cannot be read is reported and
+//! skipped, and a name keeps both its written form and its meaning.
 
 use super::tags::{Version, parse_count, split_lines};
 use crate::limits::MAX_ENTRIES;
@@ -9,40 +9,40 @@ use crate::path::{SafePath, UnsafePath};
 use crate::source::Algorithm;
 use crate::verify::PlacedFaults;
 
-/// The lines of a list that say something, numbered from 1, up to as many as a folder may have files.
-/// Notes in `faults` where there are more.
+/// Returns the non-blank lines of a list, numbered from 1, at most as many as a folder may have
+/// files. Adds a fault if there are more.
 fn lines_of<'a>(text: &'a str, faults: &mut PlacedFaults) -> Vec<(usize, &'a str)> {
     let most = MAX_ENTRIES as usize;
     let numbered = (1..).zip(split_lines(text));
-    let mut said = numbered.filter(|(_, line): &(usize, &str)| !line.trim().is_empty());
-    let lines: Vec<_> = said.by_ref().take(most).collect();
-    if let Some((number, _)) = said.next() {
+    let mut nonblank = numbered.filter(|(_, line): &(usize, &str)| !line.trim().is_empty());
+    let lines: Vec<_> = nonblank.by_ref().take(most).collect();
+    if let Some((number, _)) = nonblank.next() {
         faults.add(number, || {
-            format!("line {number} and those behind it are not read: {most} files are the limit")
+            format!("line {number} and those after it are not read: the limit is {most} files")
         });
     }
     lines
 }
 
-/// What a manifest is about.
+/// What a manifest covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Covers {
-    /// What lies in `data/`.
+    /// Everything in `data/`.
     Payload,
     /// Everything else.
     Tags,
 }
 
-/// The folder of the payload.
+/// The payload's folder.
 pub const PAYLOAD: &str = "data";
 
-/// Whether a path lies in the payload.
+/// Whether a path is in the payload.
 pub fn is_payload(path: &str) -> bool {
     path.strip_prefix(PAYLOAD)
         .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// What a file name says of a manifest: what it covers, and the name of its hash function.
+/// What a manifest's file name says: what it covers, and the name of its hash function.
 pub fn manifest_name(name: &str) -> Option<(Covers, &str)> {
     let stem = name.strip_suffix(".txt")?;
     let (covers, algorithm) = match stem.strip_prefix("tagmanifest-") {
@@ -59,22 +59,23 @@ pub struct Manifest {
     pub name: String,
     /// What it covers.
     pub covers: Covers,
-    /// Its hash function; `None` where it is not known here.
+    /// Its hash function; `None` if unknown here.
     pub algorithm: Option<Algorithm>,
     /// Its lines.
     pub lines: Vec<Line>,
-    /// Each line that cannot be read.
+    /// A message for each line that cannot be read.
     pub faults: Vec<String>,
 }
 
-/// A name as a list gives it.
+/// A file name as written in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedName {
-    /// The file that it means, or why it cannot be one of the bag.
+    /// The file that is meant, or why it cannot be in the bag.
     pub path: Result<SafePath, BadName>,
-    /// Whether it begins with `./`, which other tools may not take away.
+    /// Whether it begins with `./`, which other tools may not strip.
     pub has_dot: bool,
-    /// Whether a `%` stands in it that is no part of an encoding, where RFC 8493 asks for `%25` (§2.1.3).
+    /// Whether it has a `%` that is not part of an encoding, although RFC 8493 requires `%25`
+    /// (§2.1.3).
     pub has_raw_percent: bool,
 }
 
@@ -90,13 +91,13 @@ pub struct BadName {
 /// A line of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// Which line it is, from 1.
+    /// The line number, from 1.
     pub number: usize,
     /// The digest in lower case.
     pub digest: Box<str>,
     /// The file.
     pub file: ListedName,
-    /// Whether the name stands behind a `*`, as md5sum marks binary files.
+    /// Whether a `*` precedes the name, as md5sum marks binary files.
     pub has_star: bool,
 }
 
@@ -115,8 +116,9 @@ impl ListedName {
     }
 }
 
-/// Takes back the percent-encoding of line ends, and of `%` itself where RFC 8493 asks for that
-/// (§2.1.3). Nothing else is encoded: `%7E` is a name. Also says whether a `%` should have been encoded and was not.
+/// Decodes percent-encoded line ends, and `%25` if the version requires it (RFC 8493 §2.1.3).
+/// Nothing else is encoded: `%7E` is a name. Also returns whether a `%` should have been encoded
+/// and was not.
 fn decode(written: &str, version: Version) -> (String, bool) {
     let mut is_raw = false;
     let mut text = String::with_capacity(written.len());
@@ -139,7 +141,7 @@ fn decode(written: &str, version: Version) -> (String, bool) {
 }
 
 impl Manifest {
-    /// Reads a manifest of this name from its text.
+    /// Parses a manifest with this file name; `None` if it is not the name of a manifest.
     pub fn parse(name: &str, text: &str, version: Version) -> Option<Self> {
         let (covers, algorithm) = manifest_name(name)?;
         let mut faults = PlacedFaults::default();
@@ -170,7 +172,7 @@ fn parse_line(
 ) -> Result<Line, String> {
     let (digest, name) = line
         .split_once([' ', '\t'])
-        .ok_or("is no checksum and path with white space between them")?;
+        .ok_or("is not a checksum and a path separated by white space")?;
     let name = name.trim_start_matches([' ', '\t']);
     let is_hex = digest.bytes().all(|byte| byte.is_ascii_hexdigit());
     if !is_hex || digits.is_some_and(|digits| digits != digest.len()) {
@@ -191,25 +193,25 @@ fn parse_line(
 /// A line of fetch.txt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchLine {
-    /// Which line it is, from 1.
+    /// The line number, from 1.
     pub number: usize,
-    /// The size that the file has, where the line says.
+    /// The size of the file, if given.
     pub bytes: Option<u64>,
     /// The file.
     pub file: ListedName,
 }
 
-/// fetch.txt: where files can be had that are not in the bag. Nothing is ever fetched.
+/// fetch.txt: where to get the files that are not in the bag. Nothing is ever fetched.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fetch {
     /// Its lines.
     pub lines: Vec<FetchLine>,
-    /// Each line that cannot be read.
+    /// A message for each line that cannot be read.
     pub faults: Vec<String>,
 }
 
 impl Fetch {
-    /// Reads the text.
+    /// Parses fetch.txt.
     pub fn parse(text: &str, version: Version) -> Self {
         let mut faults = PlacedFaults::default();
         let mut lines = Vec::new();
@@ -218,8 +220,8 @@ impl Fetch {
                 Some(line) => lines.push(line),
                 None => faults.add(number, || {
                     format!(
-                        "line {number} is no URL, size (or `-`) and path with white space between \
-                         them"
+                        "line {number} is not a URL, a size (or `-`) and a path separated by white \
+                         space"
                     )
                 }),
             }
@@ -230,7 +232,7 @@ impl Fetch {
         }
     }
 
-    /// The files that it says where to get.
+    /// The files that it lists.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         let lines = self.lines.iter();
         lines.filter_map(|line| Some(line.file.path.as_ref().ok()?.as_str()))
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_lines_of_every_tool_are_read() {
+    fn manifest_lines_of_every_tool_are_parsed() {
         for (line, path, star, dot) in [
             (format!("{HEX}  data/a b\n"), "data/a b", false, false),
             (format!("{HEX} data/a\r\n"), "data/a", false, false),
@@ -294,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_names_are_decoded_as_their_version_says() {
+    fn manifest_names_are_decoded_by_version() {
         let path = |name: &str, version| {
             let read = only(&format!("{HEX}  {name}\n"), version).file.path;
             read.map(|path| path.to_string()).map_err(|bad| bad.fault)
@@ -328,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn manifest_lines_that_say_nothing_are_faults() {
+    fn manifest_malformed_lines_are_faults() {
         for bad in [
             "# comment".to_owned(),
             HEX.to_owned(),
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn fetch_lines_are_read_or_told() {
+    fn fetch_malformed_lines_are_faults() {
         let text =
             "http://x/a%20b - data/a b\nfile:///x 7\tdata/b\nno\nx y z\nhttp://x -1 data/c\n";
         let fetch = Fetch::parse(text, Version::V1);

@@ -1,12 +1,12 @@
-//! BagIt bags (RFC 8493 and the drafts from 0.93 on): a folder with lists of checksums, BI1-BI16.
+//! BagIt bags (RFC 8493 and the drafts since 0.93): a folder with lists of checksums, BI1-BI16.
 //!
 //! - [`tags`]: bagit.txt, bag-info.txt and the encoding of the texts.
 //! - [`manifest`]: the manifests and fetch.txt.
 //! - [`collect`]: what was found on disk, as the rules see it.
 //! - [`rules`]: the table.
 //!
-//! Paths in findings are paths of files in the bag. The payload is opaque here: what lies in it is
-//! judged where somebody names it. Nothing is fetched, whatever fetch.txt says.
+//! Paths in findings are paths of files in the bag. The payload is opaque here: bundles in it are
+//! judged only if they are named themselves. Nothing is fetched, whatever fetch.txt says.
 
 pub mod collect;
 pub mod manifest;
@@ -16,8 +16,8 @@ mod rules_lists;
 pub mod tags;
 
 use super::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName,
-    infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope,
+    ReadName, infos,
 };
 use crate::formats::Format;
 use crate::source::{Source, SourceError};
@@ -27,10 +27,10 @@ use manifest::{Covers, PAYLOAD, manifest_name};
 
 pub use rules::{Bag, RULES, verify_bag};
 
-/// The bag as the rest of the program knows it.
+/// The definition of the bag format.
 pub static DEFINITION: BagFormat = BagFormat;
 
-/// A bag is a folder with `data/` and lists of what is in it.
+/// A bag: a folder with `data/` and lists of what is in it.
 pub struct BagFormat;
 
 fn is_payload_manifest(name: &str) -> bool {
@@ -42,10 +42,10 @@ impl FormatDefinition for BagFormat {
         Format::Bag
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
-                "That the payload is complete, and each file the one that the manifests list.",
+                "That the payload is complete, and each file is the one that the manifests list.",
             ],
             does_not: &[
                 "Who made it or when: whoever can write to a bag can make new manifests for it.",
@@ -58,7 +58,7 @@ impl FormatDefinition for BagFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, BAGIT | PAYLOAD) || is_payload_manifest(name)
     }
 
@@ -67,11 +67,12 @@ impl FormatDefinition for BagFormat {
     }
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
-        // What lost its bagit.txt is still what it was.
-        let is_left = names.has_folder(PAYLOAD) && names.any_file(is_payload_manifest);
-        match names.any_file(|name| name == BAGIT) || is_left {
-            true => Claim::Strong,
-            false => Claim::No,
+        // A bag that lost its bagit.txt is still a bag.
+        let is_stripped = names.has_folder(PAYLOAD) && names.any_file(is_payload_manifest);
+        if names.any_file(|name| name == BAGIT) || is_stripped {
+            Claim::Strong
+        } else {
+            Claim::No
         }
     }
 
@@ -102,7 +103,7 @@ fn identify(facts: &BagFacts) -> Identity {
     if rules_lists::is_weak(facts, Covers::Payload) {
         caveats.push(
             "its checksums are MD5 or SHA-1 only: they show damage by accident, not a file that \
-             somebody exchanged on purpose"
+             was replaced on purpose"
                 .to_owned(),
         );
     }
@@ -111,7 +112,7 @@ fn identify(facts: &BagFacts) -> Identity {
         caveats.push(caveat.to_owned());
     }
     Identity {
-        // Whatever its producer wrote, and of no known kind: it may name what the bag holds, or anything else.
+        // Free text of the producer: it may name the content of the bag, or anything else.
         about: ids.collect(),
         caveats,
         ..Identity::default()
@@ -158,13 +159,13 @@ mod tests {
     }
 
     #[test]
-    fn bag_name_composed_another_way_is_found_and_told() {
+    fn bag_name_composed_differently_is_found_and_reported() {
         let line = format!("{}  data/e\u{301}\n", Digest::of(b"1"));
         let parts = [("bagit.txt", DECLARED), ("manifest-sha256.txt", &*line)];
         let carried = bag(&[&parts[..], &[("data/é", "1")]].concat());
         assert_eq!(found(&carried, Level::Integrity), [""; 0]);
         assert_eq!(found(&carried, Level::Form), ["BI14", "BI16"]);
-        // Two files that it could be: neither is taken.
+        // Two files match: neither is taken.
         let two = [("data/e\u{301}\u{327}", "1"), ("data/e\u{327}\u{301}", "1")];
         let line = format!("{}  data/\u{229}\u{301}\n", Digest::of(b"1"));
         let parts = [("bagit.txt", DECLARED), ("manifest-sha256.txt", &*line)];
@@ -173,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn bag_info_behind_a_byte_order_mark_is_read_all_the_same() {
+    fn bag_info_with_byte_order_mark_is_parsed() {
         let line = format!("{}  data/a\n", Digest::of(b"1"));
         for (oxum, broken) in [("1.1", None), ("2.1", Some("BI13"))] {
             let info = format!("\u{feff}Payload-Oxum: {oxum}\n");
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn bag_with_a_percent_sign_left_as_it_is_says_so() {
+    fn bag_with_unencoded_percent_sign_is_reported() {
         for (name, rules) in [
             ("data/100%25", ["BI16"].as_slice()),
             ("data/100%", &["BI14", "BI16"]),
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn bag_with_weak_checksums_says_so() {
+    fn bag_with_weak_checksums_is_reported() {
         let line = "c4ca4238a0b923820dcc509a6f75849b  data/a\n";
         let weak = bag(&[
             ("bagit.txt", DECLARED),

@@ -1,7 +1,7 @@
-//! The table of a bag's rules. What each one checks is in the two files beside this.
+//! The rules of bags. Their checks are in `rules_files` and `rules_lists`.
 //!
-//! RFC 8493 tells a *complete* bag from a *valid* one (§3): the document level is complete, the
-//! integrity level valid.
+//! RFC 8493 distinguishes a *complete* bag from a *valid* one (§3): at the document level a bag is
+//! complete, at the integrity level valid.
 
 use super::collect::BagFacts;
 use super::manifest::Covers;
@@ -98,7 +98,7 @@ pub static RULES: [Rule<Bag>; 16] = [
         ("RFC 8493 §2.1.3, §2.4", "the manifests can be read"),
         "There is a manifest of the payload. Each line of a manifest is a checksum of the right length \
          and a path, in the encoding that bagit.txt names. The functions are md5, sha1, sha224, sha256, \
-         sha384 and sha512: what a manifest with another one says cannot be checked here.",
+         sha384 and sha512: a manifest with any other cannot be checked here.",
         always,
         lists::check_manifests,
     ),
@@ -107,8 +107,8 @@ pub static RULES: [Rule<Bag>; 16] = [
         Level::Document,
         ("RFC 8493 §5.1", "listed names stay inside"),
         "No name in a manifest or in fetch.txt is absolute, begins with a drive letter, climbs with \
-         `..`, or holds a backslash or a control character. Manifests of the payload and fetch.txt name \
-         files below `data/`; tag manifests name none there, and no tag manifest.",
+         `..`, or contains a backslash or a control character. Manifests of the payload and fetch.txt name \
+         files below `data/`; tag manifests name no file there and no tag manifest.",
         always,
         lists::check_names,
     ),
@@ -116,9 +116,9 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI5",
         Level::Document,
         ("RFC 8493 §3", "every listed file is there"),
-        "Each is a regular file of the bag. A file that fetch.txt says where to get counts as missing \
-         until it lies here: nothing is fetched while verifying. A name that differs only by how its accents \
-         are composed is the same name, since file systems change that; letter case is not.",
+        "Each is a regular file of the bag. A file that fetch.txt lists counts as missing \
+         until it is here: nothing is fetched while verifying. A name that differs only in how its accents \
+         are composed is the same name, since file systems change that; a name in another letter case is a different one.",
         always,
         files::check_present,
     ),
@@ -126,7 +126,7 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI6",
         Level::Document,
         ("RFC 8493 §3", "every payload file is listed"),
-        "From version 1.0 on in every manifest of the payload, before that in at least one. A file that no \
+        "From version 1.0 on, every manifest of the payload lists each file; before that, at least one. A file that no \
          manifest lists was added later, or forgotten.",
         always,
         files::check_listed,
@@ -135,8 +135,8 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI7",
         Level::Document,
         ("RFC 8493 §2.1.3", "no manifest lists a file twice"),
-        "Before version 1.0, the same line twice is only untidy (BI14), and two different checksums are \
-         the fault.",
+        "Before version 1.0, a repeated line is only untidy (BI14); two different checksums are \
+         a fault.",
         always,
         lists::check_repeats,
     ),
@@ -154,8 +154,8 @@ pub static RULES: [Rule<Bag>; 16] = [
         Level::Document,
         ("RFC 8493 §5.1", "there are files and folders only"),
         "No links, pipes or devices, which are never opened, and no names that could be read as another \
-         place or hold a control character or a backslash: a file of such a name is not looked at, \
-         whatever a manifest says of it.",
+         place or that contain a control character or a backslash: a file with such a name is not read, \
+         whatever a manifest says about it.",
         always,
         files::check_kinds,
     ),
@@ -163,7 +163,7 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI10",
         Level::Document,
         ("RFC 8493 §2.2.2", "bag-info.txt can be read"),
-        "Lines of `Label: value`, or indented to go on with the line before. Payload-Oxum comes at most \
+        "Lines of `Label: value`, or indented to continue the line before. Payload-Oxum appears at most \
          once and is a number of bytes, a dot and a number of files.",
         needs_info,
         lists::check_info,
@@ -180,8 +180,8 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI12",
         Level::Integrity,
         ("RFC 8493 §2.2.1, §3", "the tag files have their checksums"),
-        "Each file has the checksum that each tag manifest gives for it. Where there is no tag manifest, \
-         bagit.txt, bag-info.txt and the manifests themselves are not covered by anything.",
+        "Each file has the checksum that each tag manifest gives for it. If there is no tag manifest, \
+         bagit.txt, bag-info.txt and the manifests themselves are not covered.",
         needs_tag_manifest,
         |facts, findings| files::check_digests(facts, Covers::Tags, findings),
     ),
@@ -189,7 +189,7 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI13",
         Level::Integrity,
         ("RFC 8493 §2.2.2, §2.2.3", "sizes are the declared ones"),
-        "The files below `data/` have as many bytes, and are as many, as Payload-Oxum says; a file that \
+        "The files below `data/` have the total size and number that Payload-Oxum declares; a file that \
          fetch.txt gives a size for has that size.",
         always,
         files::check_sizes,
@@ -199,8 +199,8 @@ pub static RULES: [Rule<Bag>; 16] = [
         Level::Form,
         ("RFC 8493 §6.1", "every tool reads the lists alike"),
         "No line twice, no `*` before a name, no `./` at its beginning, from version 1.0 on no `%` that is not \
-         written as `%25` (§2.1.3), no two names that differ only by letter case or by how accents are composed, no \
-         file that is listed under another composition of its name, and no files of a system's own (.DS_Store, \
+         written as `%25` (§2.1.3), no two names that differ only in letter case or in how accents are composed, no \
+         file that is listed under another composition of its name, and no files that systems create (.DS_Store, \
          Thumbs.db, desktop.ini).",
         always,
         lists::check_tidiness,
@@ -208,9 +208,9 @@ pub static RULES: [Rule<Bag>; 16] = [
     rule(
         "BI15",
         Level::Form,
-        ("RFC 8493 §2.4", "a checksum is one that nobody can forge"),
-        "One manifest of the payload, and one tag manifest if there are any, uses sha224 or longer. Two files \
-         with one MD5 or SHA-1 can be made: those show accidents, not intent.",
+        ("RFC 8493 §2.4", "there is a checksum that cannot be forged"),
+        "One manifest of the payload, and one tag manifest if any, uses sha224 or longer. Two files \
+         with the same MD5 or SHA-1 can be made: these functions detect accidents, not intent.",
         always,
         lists::check_strength,
     ),
@@ -218,7 +218,7 @@ pub static RULES: [Rule<Bag>; 16] = [
         "BI16",
         Level::Form,
         ("RFC 8493 §2.2.1", "every tag file is covered"),
-        "There is a tag manifest, and the tag manifests together list every file outside of `data/` but \
+        "There is a tag manifest, and the tag manifests together list every file outside of `data/` except \
          themselves. What they do not list can be changed without a trace.",
         always,
         files::check_covered,

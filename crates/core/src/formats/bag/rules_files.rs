@@ -1,4 +1,4 @@
-//! BI2, BI5, BI6, BI9, BI11-BI13, BI16: the files, and whether they are the listed ones.
+//! BI2, BI5, BI6, BI9, BI11-BI13, BI16: whether the files are the listed ones.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::verify::Findings;
 pub(super) fn check_payload(facts: &&BagFacts, findings: &mut Findings) {
     match facts.entries.get(PAYLOAD) {
         Some(EntryFact::Folder) => {}
-        Some(_) => findings.add(PAYLOAD, "it is no folder"),
-        None => findings.add(PAYLOAD, "the folder of the payload is missing"),
+        Some(_) => findings.add(PAYLOAD, "it is not a folder"),
+        None => findings.add(PAYLOAD, "the payload's folder is missing"),
     }
 }
 
@@ -29,7 +29,7 @@ pub(super) fn check_kinds(facts: &&BagFacts, findings: &mut Findings) {
     }
 }
 
-/// The paths that a manifest lists and that are safe.
+/// The safe paths that a manifest lists.
 fn paths(manifest: &Manifest) -> impl Iterator<Item = &str> {
     let lines = manifest.lines.iter();
     lines.filter_map(|line| Some(line.file.path.as_ref().ok()?.as_str()))
@@ -41,8 +41,8 @@ pub(super) fn check_present(facts: &&BagFacts, findings: &mut Findings) {
     for path in listed {
         match facts.find(path) {
             Some((_, EntryFact::File(_))) => {}
-            Some((_, EntryFact::Folder)) => findings.add(path, "a folder stands in its place"),
-            // BI9 names it, and it is never opened.
+            Some((_, EntryFact::Folder)) => findings.add(path, "it is a folder, not a file"),
+            // BI9 reports it, and it is never opened.
             Some((_, EntryFact::NotAFile(_) | EntryFact::UnsafeName(_))) => {}
             None if facts.fetched.contains(path) => findings.add(
                 path,
@@ -57,7 +57,7 @@ pub(super) fn check_present(facts: &&BagFacts, findings: &mut Findings) {
                 });
                 let message = match folded.get(&fold(path.as_bytes())) {
                     Some(other) => format!(
-                        "the file is missing; `{other}` has a name that some systems take for the same"
+                        "the file is missing; `{other}` has a name that some systems treat as the same"
                     ),
                     None => "the file is missing".to_owned(),
                 };
@@ -67,7 +67,7 @@ pub(super) fn check_present(facts: &&BagFacts, findings: &mut Findings) {
     }
 }
 
-/// The files that a manifest lists, by the names that they have in the bag.
+/// The files that a manifest lists, by their names in the bag.
 fn found<'a>(facts: &'a BagFacts, manifest: &'a Manifest) -> BTreeSet<&'a str> {
     let names = paths(manifest).filter_map(|path| Some(facts.find(path)?.0));
     names.collect()
@@ -93,7 +93,7 @@ pub(super) fn check_listed(facts: &&BagFacts, findings: &mut Findings) {
 
 pub(super) fn check_digests(facts: &&BagFacts, covers: Covers, findings: &mut Findings) {
     for manifest in facts.manifests(covers) {
-        // BI3 names a function that is not known.
+        // BI3 reports unknown functions.
         let Some(algorithm) = manifest.algorithm else {
             continue;
         };
@@ -104,7 +104,7 @@ pub(super) fn check_digests(facts: &&BagFacts, covers: Covers, findings: &mut Fi
             };
             let actual = digests.hex(algorithm).unwrap_or_default();
             if *actual != *line.digest {
-                let subject = format!("the checksum is not the one of {}", manifest.name);
+                let subject = format!("the checksum is not the one in {}", manifest.name);
                 findings.add_difference(path.as_str(), &subject, &*line.digest, actual);
             }
         }
@@ -131,7 +131,7 @@ pub(super) fn check_sizes(facts: &&BagFacts, findings: &mut Findings) {
             && let Some((_, EntryFact::File(digests))) = facts.find(path.as_str())
             && digests.bytes != declared
         {
-            let subject = "fetch.txt gives the file another size";
+            let subject = "the size is not the one in fetch.txt";
             let actual = digests.bytes.to_string();
             findings.add_difference(path.as_str(), subject, declared.to_string(), actual);
         }

@@ -9,8 +9,8 @@ use crate::lookalike::fold;
 use crate::source::Algorithm;
 use crate::verify::Findings;
 
-/// Files that systems make for themselves.
-const OF_SYSTEMS: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
+/// Files that operating systems create.
+const SYSTEM_FILES: [&str; 3] = [".DS_Store", "Thumbs.db", "desktop.ini"];
 
 pub(super) fn check_declaration(facts: &&BagFacts, findings: &mut Findings) {
     for fault in &facts.declaration.faults {
@@ -72,18 +72,21 @@ fn check_name(
     findings.add(list, format!("line {number}: `{written}`: {fault}"));
 }
 
-/// Why a list that covers this does not list that file, if so.
+/// Why a list with this coverage must not list that file, if so.
 fn misplaced(path: &str, covers: Covers) -> Option<&'static str> {
     let is_tag_manifest = manifest_name(path).is_some_and(|(of, _)| of == Covers::Tags);
     match (covers, is_payload(path)) {
-        (Covers::Payload, false) => Some("it does not lie below data/"),
+        (Covers::Payload, false) => Some("it is not below data/"),
         (Covers::Tags, true) => Some("it belongs to the payload, which tag manifests do not list"),
-        (Covers::Tags, false) if is_tag_manifest => Some("no tag manifest lists a tag manifest"),
+        (Covers::Tags, false) if is_tag_manifest => {
+            Some("a tag manifest must not list a tag manifest")
+        }
         _ => None,
     }
 }
 
-/// The lines of a manifest whose file an earlier line has, each with whether the checksum differs.
+/// The lines of a manifest whose file an earlier line lists, each with whether the checksum
+/// differs.
 fn repeats(manifest: &Manifest) -> Vec<(usize, &str, bool)> {
     let mut first = BTreeMap::new();
     let mut repeats = Vec::new();
@@ -129,11 +132,12 @@ pub(super) fn check_fetch(facts: &&BagFacts, findings: &mut Findings) {
     for line in &fetch.lines {
         let Ok(path) = &line.file.path else { continue };
         let mut lists = listed.iter().map(|list| list.contains(path.as_str()));
-        let is_listed = match facts.declaration.version >= Version::V1 {
-            true => lists.all(|is_in| is_in),
-            false => lists.any(|is_in| is_in),
+        let is_listed = if facts.declaration.version >= Version::V1 {
+            lists.all(|listed| listed)
+        } else {
+            lists.any(|listed| listed)
         };
-        // BI4 names what does not belong to the payload.
+        // BI4 reports paths outside of the payload.
         if !is_listed && is_payload(path.as_str()) {
             let number = line.number;
             let message = format!("line {number}: a manifest does not list `{path}`");
@@ -192,14 +196,14 @@ pub(super) fn check_tidiness(facts: &&BagFacts, findings: &mut Findings) {
                 && other != path
             {
                 let message = format!(
-                    "line {number}: some systems take `{path}` and `{other}` for the same name"
+                    "line {number}: some systems treat `{path}` and `{other}` as the same name"
                 );
                 findings.add(name, message);
             }
             if let Some((found, _)) = facts.find(path)
                 && found != path
             {
-                let message = format!("line {number}: the file's name is composed another way");
+                let message = format!("line {number}: the file's name is composed differently");
                 findings.add(name, message);
             }
         }
@@ -211,13 +215,13 @@ pub(super) fn check_tidiness(facts: &&BagFacts, findings: &mut Findings) {
     }
     for path in facts.entries.keys() {
         let file_name = path.rsplit('/').next().unwrap_or(path);
-        if OF_SYSTEMS.contains(&file_name) {
-            findings.add(path, "a system made this file for itself");
+        if SYSTEM_FILES.contains(&file_name) {
+            findings.add(path, "an operating system created this file");
         }
     }
 }
 
-/// Whether all manifests of a kind use functions that can be forged; not where there is none.
+/// Whether all manifests of a kind use forgeable functions; false if there is no manifest.
 pub(super) fn is_weak(facts: &BagFacts, covers: Covers) -> bool {
     let mut functions = facts
         .manifests(covers)
@@ -233,7 +237,7 @@ pub(super) fn check_strength(facts: &&BagFacts, findings: &mut Findings) {
     ] {
         if is_weak(facts, covers) {
             findings.add_without_path(format!(
-                "only MD5 or SHA-1 covers {what}: two files with one such checksum can be made"
+                "only MD5 or SHA-1 covers {what}: two files with the same such checksum can be made"
             ));
         }
     }

@@ -1,9 +1,9 @@
-//! The texts at the top of a bag: bagit.txt, bag-info.txt, and how their characters are encoded.
+//! The texts at the top of a bag: bagit.txt, bag-info.txt, and their character encoding.
 
 use crate::limits::BAG_INFO_ENTRIES;
 use crate::verify::PlacedFaults;
 
-/// A version of BagIt that bags are made in.
+/// A BagIt version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u16, pub u16);
 
@@ -30,12 +30,12 @@ pub enum Encoding {
     Ascii,
     /// ISO-8859-1: a byte a character.
     Latin1,
-    /// UTF-16; big-endian where there is no mark.
+    /// UTF-16; big-endian without a byte order mark.
     Utf16,
 }
 
-/// The byte order mark, which is no part of the text behind it.
-const MARK: char = '\u{feff}';
+/// The byte order mark, which is not part of the text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl Encoding {
     fn of_name(name: &str) -> Option<Self> {
@@ -48,12 +48,16 @@ impl Encoding {
         }
     }
 
-    /// The text that `bytes` are, without a byte order mark; `None` where they are none in this encoding.
+    /// Decodes `bytes` without a byte order mark; `None` if they are not text in this encoding.
     pub fn decode(self, bytes: &[u8]) -> Option<String> {
         match self {
             Self::Utf8 => {
                 let text = str::from_utf8(bytes).ok()?;
-                Some(text.strip_prefix(MARK).unwrap_or(text).to_owned())
+                Some(
+                    text.strip_prefix(BYTE_ORDER_MARK)
+                        .unwrap_or(text)
+                        .to_owned(),
+                )
             }
             Self::Ascii => Some(
                 str::from_utf8(bytes)
@@ -63,33 +67,38 @@ impl Encoding {
             ),
             Self::Latin1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
             Self::Utf16 => {
-                let unit: fn([u8; 2]) -> u16 = match bytes.starts_with(&[0xff, 0xfe]) {
-                    true => u16::from_le_bytes,
-                    false => u16::from_be_bytes,
+                let unit: fn([u8; 2]) -> u16 = if bytes.starts_with(&[0xff, 0xfe]) {
+                    u16::from_le_bytes
+                } else {
+                    u16::from_be_bytes
                 };
                 let (pairs, rest) = bytes.as_chunks::<2>();
                 let units = pairs.iter().map(|pair| unit(*pair));
                 let text: Option<String> = char::decode_utf16(units).map(Result::ok).collect();
                 let text = text.filter(|_| rest.is_empty())?;
-                Some(text.strip_prefix(MARK).unwrap_or(&text).to_owned())
+                Some(
+                    text.strip_prefix(BYTE_ORDER_MARK)
+                        .unwrap_or(&text)
+                        .to_owned(),
+                )
             }
         }
     }
 }
 
-/// What bagit.txt declares, as far as it can be read, and what is wrong with it.
+/// What bagit.txt declares, as far as it can be parsed, and its faults.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declaration {
-    /// The version; that of RFC 8493 where it cannot be told.
+    /// The version; that of RFC 8493 if unknown.
     pub version: Version,
-    /// The encoding of the other tag files; UTF-8 where it cannot be told.
+    /// The encoding of the other tag files; UTF-8 if unknown.
     pub encoding: Encoding,
     /// Each fault.
     pub faults: Vec<String>,
 }
 
 impl Declaration {
-    /// What goes for a bag without a readable bagit.txt.
+    /// The defaults for a bag without a readable bagit.txt.
     pub fn assumed(fault: impl Into<String>) -> Self {
         Self {
             version: Version::V1,
@@ -98,12 +107,12 @@ impl Declaration {
         }
     }
 
-    /// Reads bagit.txt.
+    /// Parses bagit.txt.
     pub fn parse(bytes: &[u8]) -> Self {
         let Ok(text) = str::from_utf8(bytes) else {
-            return Self::assumed("it is no UTF-8");
+            return Self::assumed("it is not UTF-8");
         };
-        if text.starts_with(MARK) {
+        if text.starts_with(BYTE_ORDER_MARK) {
             return Self::assumed("it begins with a byte order mark");
         }
         let mut read = Self::assumed("");
@@ -121,7 +130,7 @@ impl Declaration {
                 Some(version) => read.version = version,
                 None => {
                     let shown = version.escape_debug();
-                    let fault = format!("`{shown}` is no version of BagIt from 0.93 to 1.0");
+                    let fault = format!("`{shown}` is not a version of BagIt from 0.93 to 1.0");
                     read.faults.push(fault);
                 }
             },
@@ -137,8 +146,8 @@ impl Declaration {
                 None => {
                     let shown = encoding.escape_debug();
                     let fault = format!(
-                        "`{shown}` is none of the encodings that are read here: UTF-8, US-ASCII, \
-                         ISO-8859-1, UTF-16"
+                        "`{shown}` is not an encoding that is read here (UTF-8, US-ASCII, \
+                         ISO-8859-1, UTF-16)"
                     );
                     read.faults.push(fault);
                 }
@@ -156,7 +165,7 @@ fn parse_version(text: &str) -> Option<Version> {
     known.find(|Version(major, minor)| format!("{major}.{minor}") == text)
 }
 
-/// The lines of a tag file, which end with LF, CR or both.
+/// Splits a tag file into lines, which end with LF, CR or CRLF.
 pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -173,17 +182,17 @@ pub fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// bag-info.txt: labels and values, and what is wrong with them.
+/// bag-info.txt: labels and values, and faults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BagInfo {
-    /// Label and value, in order; labels may come more than once.
+    /// Label and value, in order; a label may repeat.
     pub entries: Vec<(String, String)>,
-    /// Each line that is neither an entry nor the continuation of one.
+    /// A message for each line that is neither an entry nor a continuation.
     pub faults: Vec<String>,
 }
 
 impl BagInfo {
-    /// Reads the text.
+    /// Parses bag-info.txt.
     pub fn parse(text: &str) -> Self {
         let mut info = Self::default();
         let mut faults = PlacedFaults::default();
@@ -212,8 +221,8 @@ impl BagInfo {
                 }
                 _ => faults.add(number, || {
                     format!(
-                        "line {number} is neither `Label: value` nor indented to go on with the \
-                         one before"
+                        "line {number} is neither `Label: value` nor an indented continuation of \
+                         the line before"
                     )
                 }),
             }
@@ -222,7 +231,7 @@ impl BagInfo {
         info
     }
 
-    /// The values with this label, whose letter case does not matter.
+    /// The values with this label, ignoring letter case.
     pub fn values(&self, label: &str) -> impl Iterator<Item = &str> {
         let entries = self.entries.iter();
         let named = entries.filter(move |(found, _)| found.eq_ignore_ascii_case(label));
@@ -230,13 +239,13 @@ impl BagInfo {
     }
 }
 
-/// How many bytes and files a payload has, as `Payload-Oxum` says.
+/// Parses `Payload-Oxum`: the number of bytes and of files of the payload.
 pub fn parse_oxum(text: &str) -> Option<(u64, u64)> {
     let (bytes, files) = text.split_once('.')?;
     Some((parse_count(bytes)?, parse_count(files)?))
 }
 
-/// A number of digits only.
+/// Parses a number that consists of digits only.
 pub fn parse_count(text: &str) -> Option<u64> {
     let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
@@ -247,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn declaration_in_any_line_end_is_read() {
+    fn declaration_with_any_line_ends_is_parsed() {
         for text in [
             "BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-16\n",
             "BagIt-Version: 0.97\r\nTag-File-Character-Encoding: utf-16",
@@ -263,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn declaration_each_fault_is_told() {
+    fn declaration_faults_are_reported() {
         let second = "Tag-File-Character-Encoding: UTF-8\n";
         for (text, faults) in [
             ("", 2),
@@ -297,7 +306,7 @@ mod tests {
         }
         assert_eq!(Encoding::Ascii.decode(b"a").unwrap(), "a");
         assert_eq!(Encoding::Ascii.decode("é".as_bytes()), None);
-        // A mark is no part of the text; a second one is.
+        // A byte order mark is not part of the text; a second one is.
         assert_eq!(Encoding::Utf8.decode(b"\xef\xbb\xbfa").unwrap(), "a");
         let twice = Encoding::Utf8.decode(b"\xef\xbb\xbf\xef\xbb\xbfa");
         assert_eq!(twice.unwrap(), "\u{feff}a");
@@ -307,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn info_with_too_many_labels_is_told_and_not_held() {
+    fn info_with_too_many_labels_is_cut_and_reported() {
         let text = |count: usize| "a:\n".repeat(count);
         assert_eq!(BagInfo::parse(&text(BAG_INFO_ENTRIES)).faults.len(), 0);
         let info = BagInfo::parse(&text(1_000_000));
@@ -323,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn info_entries_go_on_and_repeat() {
+    fn info_entries_continue_and_repeat() {
         let info = BagInfo::parse("A: 1\n  and more\nB :2\r\na:3\nno label\n: x\n\n");
         let expected = [("A", "1 and more"), ("B", "2"), ("a", "3")];
         let expected = expected.map(|(label, value)| (label.to_owned(), value.to_owned()));

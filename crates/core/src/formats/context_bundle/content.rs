@@ -1,4 +1,4 @@
-//! Content: BS2, BS8, and what can be computed again: BS20-BS23.
+//! BS2, BS8, and what can be recomputed from the content: BS20-BS23.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ pub(super) fn check_transformed(view: &BundleView<'_>, findings: &mut Findings) 
     if expected != actual {
         findings.add_difference(
             JsonPath::ROOT,
-            "the intent gives another bundle",
+            "transforming the intent gives another bundle",
             expected.to_string(),
             actual.to_string(),
         );
@@ -53,7 +53,7 @@ pub(super) fn check_canonical(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// An object of some members of `node`; absent ones are left out.
+/// Returns an object with these members of `node`; absent ones are left out.
 fn subset(node: Node<'_>, names: &[&'static str]) -> Value {
     let members = names
         .iter()
@@ -61,7 +61,7 @@ fn subset(node: Node<'_>, names: &[&'static str]) -> Value {
     Value::object(members)
 }
 
-/// Compares the member `name` with what it should be; `None` where it cannot be computed.
+/// Compares the member `name` with `expected`, which is `None` if it cannot be computed.
 fn compare(part: &Part<'_>, name: &str, expected: Option<String>, findings: &mut Findings) {
     let (Some(expected), Some(actual)) = (expected, part.text(name)) else {
         return;
@@ -107,8 +107,8 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
     check_stats(view, &read_tree(view), findings);
 }
 
-/// `sha256:` and the hash of the content's bytes. Other producers write bare digits, of the same
-/// bytes or of the content as a canonical JSON string; those mean the same content too.
+/// Checks `content_hash`: `sha256:` and the hash of the content's bytes. Other producers write bare
+/// digits, of the same bytes or of the content as a canonical JSON string; both are accepted.
 fn check_content_hash(output: &Part<'_>, findings: &mut Findings) {
     let (Some(content), Some(stated)) = (output.node.get("content"), output.text("content_hash"))
     else {
@@ -130,7 +130,7 @@ fn check_content_hash(output: &Part<'_>, findings: &mut Findings) {
     }
 }
 
-/// The tree with id children resolved through terminal_nodes.
+/// The tree with children given as ids resolved through terminal_nodes.
 struct Tree {
     nodes: usize,
     depth: usize,
@@ -158,7 +158,7 @@ fn terminal_ids<'a>(view: &BundleView<'a>) -> BTreeMap<String, Part<'a>> {
         .collect()
 }
 
-/// Depth is bounded by the reader's limit on brackets: an id child is a leaf of what is given.
+/// Recursion depth is bounded by the reader's limit on brackets: a child given as an id is a leaf.
 fn descend(node: &Part<'_>, depth: usize, terminal: &BTreeMap<String, Part<'_>>, tree: &mut Tree) {
     tree.nodes += 1;
     tree.depth = tree.depth.max(depth);
@@ -183,7 +183,7 @@ fn descend(node: &Part<'_>, depth: usize, terminal: &BTreeMap<String, Part<'_>>,
     }
 }
 
-/// How many nodes there are and how deep they stand is known only where the whole tree is given.
+/// Checks the stats. The number and depth of nodes are known only if the whole tree is given.
 fn check_stats(view: &BundleView<'_>, tree: &Tree, findings: &mut Findings) {
     let bundle = top(view.root);
     let Some(stats) = bundle
@@ -227,7 +227,7 @@ fn check_stats(view: &BundleView<'_>, tree: &Tree, findings: &mut Findings) {
         if number.to_f64() != expected {
             findings.add_difference(
                 stats.place.then(name),
-                &format!("{name} is not what the bundle holds"),
+                &format!("{name} is not that of the bundle"),
                 expected.to_string(),
                 number.text().to_owned(),
             );
@@ -241,9 +241,9 @@ pub(super) fn check_leaves(view: &BundleView<'_>, findings: &mut Findings) {
     for node in top(view.root).elements("terminal_nodes") {
         let Some(id) = node.text("id") else { continue };
         let shown = id.escape_debug().to_string();
-        // Below a child that is not given there may be leaves that are not seen here.
+        // Below a child that is not given there may be leaves that are not visible here.
         if !tree.leaves.contains(&id) && tree.unresolved.is_empty() {
-            let message = format!("`{shown}` is no leaf of the tree");
+            let message = format!("`{shown}` is not a leaf of the tree");
             findings.add(&node.place, message);
         }
         if let Some(first) = terminal.get(&id) {
@@ -279,7 +279,7 @@ pub(super) fn check_leaves(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// BS22: the nodes are a tree. Each names the one above it, none stands twice or below itself.
+/// BS22: the nodes are a tree. Each names its parent, and none occurs twice or below itself.
 pub(super) fn check_tree(view: &BundleView<'_>, findings: &mut Findings) {
     let mut seen = BTreeMap::new();
     if let Some(root) = top(view.root).member("root_node") {
@@ -289,13 +289,13 @@ pub(super) fn check_tree(view: &BundleView<'_>, findings: &mut Findings) {
         if !node.elements("children").is_empty() {
             findings.add(
                 node.place.then("children"),
-                "a terminal node has no children",
+                "a terminal node must not have children",
             );
         }
     }
 }
 
-/// Depth is bounded by the reader's limit on brackets.
+/// Recursion depth is bounded by the reader's limit on brackets.
 fn check_node(
     node: &Part<'_>,
     parent: Option<&str>,
@@ -309,7 +309,7 @@ fn check_node(
     if let Some(id) = &id {
         if let Some(first) = seen.get(id) {
             let shown = id.escape_debug();
-            let message = format!("node `{shown}` stands in the tree already, at {first}");
+            let message = format!("node `{shown}` is already in the tree, at {first}");
             findings.add(&node.place, message);
             return;
         }
@@ -332,7 +332,7 @@ fn check_node(
     }
 }
 
-/// BS23: the whole tree is given, and branch ids are derived as the other ids are.
+/// BS23: the whole tree is given, and branch ids are derived like the other ids.
 pub(super) fn check_whole_tree(view: &BundleView<'_>, findings: &mut Findings) {
     let tree = read_tree(view);
     for (place, id) in &tree.unresolved {

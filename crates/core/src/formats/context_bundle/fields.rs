@@ -21,7 +21,7 @@ pub(super) fn check_version(view: &BundleView<'_>, findings: &mut Findings) {
         ),
         Some(version) if !is_semver(&version) => findings.add(
             JsonPath::ROOT.then("schema_version"),
-            format!("`{version}` is no version such as 0.1.0"),
+            format!("`{version}` is not a version such as 0.1.0"),
         ),
         Some(_) => {}
     }
@@ -76,7 +76,7 @@ pub(super) fn check_normalized_paths(view: &BundleView<'_>, findings: &mut Findi
         let fault = if path.is_empty() {
             "is empty"
         } else if path.chars().any(is_control) {
-            "holds a control character"
+            "contains a control character"
         } else if has_drive_prefix(&path) {
             "begins with a drive letter"
         } else if path
@@ -98,7 +98,7 @@ pub(super) fn check_ids(view: &BundleView<'_>, findings: &mut Findings) {
             let place = part.place.then(name);
             findings.add(
                 place,
-                format!("`{}` has not the form {form}", text.escape_debug()),
+                format!("`{}` does not have the form {form}", text.escape_debug()),
             );
         }
     };
@@ -135,7 +135,7 @@ pub(super) fn check_ids(view: &BundleView<'_>, findings: &mut Findings) {
                 let shown = id.escape_debug();
                 findings.add(
                     child.place,
-                    format!("`{shown}` has not the form node_{{hash16}}"),
+                    format!("`{shown}` does not have the form node_{{hash16}}"),
                 );
             }
         }
@@ -151,7 +151,10 @@ pub(super) fn check_scores(view: &BundleView<'_>, findings: &mut Findings) {
         let value = number.to_f64();
         if !(value.fract() == 0.0 && (0.0..=100.0).contains(&value)) {
             let text = number.text();
-            findings.add(part.place, format!("{text} is no integer from 0 to 100"));
+            findings.add(
+                part.place,
+                format!("{text} is not an integer from 0 to 100"),
+            );
         }
     };
     for (node, _) in nodes(view.root) {
@@ -211,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn semver_versions_are_told_apart() {
+    fn semver_versions_are_recognized() {
         for good in ["0.1.0", "1.0.0-alpha.1", "1.0.0+build.01", "10.20.30-0a"] {
             assert!(is_semver(good), "{good}");
         }

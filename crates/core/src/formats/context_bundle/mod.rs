@@ -1,8 +1,8 @@
 //! The context bundle (document 000): its rules and its summary.
 //!
 //! Paths in findings are JSON paths that begin with `$`. A missing or mistyped field silences only
-//! the rules that need it: every rule walks the document by itself and skips what is not there.
-//! The document is taken as it is; nothing here makes one.
+//! the rules that need it: every rule walks the document independently and skips what is not there.
+//! The document is only judged; nothing here makes one.
 
 mod content;
 mod fields;
@@ -14,7 +14,7 @@ mod walk;
 use crate::canon::{Kind, Node};
 use crate::digest::Digest;
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Outcome, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Outcome, ProofScope, infos};
 use crate::limits::BUNDLE_MAX_STEPS;
 use crate::verify::{Findings, Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 
@@ -25,8 +25,8 @@ pub use summary::summarize_bundle;
 pub struct BundleView<'a> {
     /// The parsed document.
     pub root: Node<'a>,
-    /// The hash of the bundle that the intent gives when it is transformed again; `None` where no
-    /// intent is at hand.
+    /// The hash of the bundle that transforming the intent again gives; `None` if no intent was
+    /// given.
     pub transformed: Option<Digest>,
 }
 
@@ -38,7 +38,7 @@ impl Subject for ContextBundle {
     const FORMAT: Format = Format::ContextBundle;
 
     fn excess(view: &BundleView<'_>) -> Option<String> {
-        /// Counts a value for each bracket that it stands in.
+        /// Counts a value once for each bracket that encloses it.
         fn count(node: Node<'_>, depth: u64, left: &mut u64) -> Option<()> {
             *left = left.checked_sub(depth)?;
             let inside = |value| count(value, depth + 1, left);
@@ -48,7 +48,7 @@ impl Subject for ContextBundle {
         let is_within = count(view.root, 0, &mut { BUNDLE_MAX_STEPS }).is_some();
         (!is_within).then(|| {
             format!(
-                "the paths to its values have more than {BUNDLE_MAX_STEPS} steps together, the limit"
+                "the paths to its values have more than {BUNDLE_MAX_STEPS} steps in total, the limit"
             )
         })
     }
@@ -126,7 +126,7 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
             section: "000 Appendix A",
             level: Level::Document,
             explanation: "Transforming the intent again gives a bundle with the same hash. Checked \
-                          where the intent is given.",
+                          if the intent is given.",
         },
         gate: |view| match (view.root.kind(), view.transformed) {
             (Kind::Object, Some(_)) => Gate::Ready,
@@ -169,7 +169,7 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
         "BS7",
         "000 §4.5",
         "output paths are safe",
-        "No output path begins with `/`, holds a backslash, or holds `..` anywhere.",
+        "No output path begins with `/`, contains a backslash, or contains `..` anywhere.",
         fields::check_safe_paths,
     ),
     rule(
@@ -209,7 +209,7 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
         "000 §4.5",
         "output paths are normalized",
         "No segment of an output path is empty or `.`; no drive letter, no control character, not \
-         empty. A path that breaks BS7 is named there only.",
+         empty. A path that breaks BS7 is reported there only.",
         fields::check_normalized_paths,
     ),
     rule(
@@ -228,7 +228,7 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
             "ids, hashes and stats are those of the content",
             "The ids of the bundle, its nodes, questions and outputs, every content_hash and every \
              number of the stats is computed again and compared. A content_hash of bare digits \
-             counts. total_nodes and max_depth are compared where the whole tree is given.",
+             counts. total_nodes and max_depth are compared if the whole tree is given.",
             content::check_derived,
         ),
     ),
@@ -238,8 +238,8 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
             "BS21",
             "000 §3.1",
             "terminal nodes are the tree's leaves",
-            "terminal_nodes holds exactly the nodes of the tree that have no children, each once \
-             and word for word; a child given as an id is found there.",
+            "terminal_nodes has exactly the nodes of the tree that have no children, each once \
+             and word for word; a child given as an id is among them.",
             content::check_leaves,
         ),
     ),
@@ -250,7 +250,7 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
             "000 §3.1, §5.1",
             "the nodes are a tree",
             "Each node's parent_id is the id of the node above it, null at the root; no node \
-             stands in the tree twice, so none is below itself; terminal nodes have no children.",
+             is in the tree twice, so none is below itself; terminal nodes have no children.",
             content::check_tree,
         ),
     ),
@@ -260,17 +260,17 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
             "BS23",
             "000 §5.1, §5.4",
             "the whole tree is given",
-            "Every child that is given as an id is a terminal node's, and branch ids are derived \
+            "Every child that is given as an id is the id of a terminal node, and branch ids are derived \
              from the answer and the question's id.",
             content::check_whole_tree,
         ),
     ),
 ];
 
-/// The context bundle as the rest of the program knows it.
+/// The definition of the context bundle format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::ContextBundle,
-    proves: Proves {
+    proves: ProofScope {
         shows: &[
             "That its ids, counts and hashes are those of its content, and its tree hangs together.",
         ],

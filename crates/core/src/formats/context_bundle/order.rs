@@ -1,4 +1,4 @@
-//! Orders: BS3, BS4, BS5, BS6, BS11. One finding a list.
+//! Orders: BS3, BS4, BS5, BS6, BS11. One finding per list.
 
 use crate::canon::JsonPath;
 use std::cmp::Ordering;
@@ -31,12 +31,12 @@ fn by_text(a: &Node<'_>, b: &Node<'_>) -> Ordering {
     a.compare_utf16(b)
 }
 
-/// The member `key`, where it is a string.
+/// The member `key`, if it is a string.
 fn string<'a>(part: &Part<'a>, key: &str) -> Option<Node<'a>> {
     part.node.get(key).filter(Node::is_string)
 }
 
-/// The strings of a list; other elements are SCHEMA's.
+/// The strings of a list; SCHEMA reports other elements.
 fn texts<'a>(part: &Part<'a>, name: &str) -> Vec<Node<'a>> {
     let elements = part.elements(name).into_iter();
     elements
@@ -74,7 +74,8 @@ pub(super) fn check_constraints(view: &BundleView<'_>, findings: &mut Findings) 
     }
 }
 
-/// Priority descending, id ascending (000 §4.3); questions without both are SCHEMA's.
+/// Checks that priority descends, then id ascends (000 §4.3); SCHEMA reports questions that lack
+/// either.
 fn check_question_list(part: &Part<'_>, findings: &mut Findings) {
     let list: Vec<(f64, Node<'_>)> = part
         .elements("unresolved_questions")
@@ -118,9 +119,12 @@ pub(super) fn check_inner_lists(view: &BundleView<'_>, findings: &mut Findings) 
         let ids: Vec<Node<'_>> = node
             .elements("children")
             .into_iter()
-            .filter_map(|child| match child.node.is_string() {
-                true => Some(child.node),
-                false => string(&child, "id"),
+            .filter_map(|child| {
+                if child.node.is_string() {
+                    Some(child.node)
+                } else {
+                    string(&child, "id")
+                }
             })
             .collect();
         check_sorted(node.place.then("children"), &ids, by_text, findings);

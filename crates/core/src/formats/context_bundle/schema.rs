@@ -94,7 +94,7 @@ pub(super) fn check_schema(view: &BundleView<'_>, findings: &mut Findings) {
     if !is_object(&bundle, "a context bundle", findings) {
         return;
     }
-    // A version that is there but no string is BS1's alone (rulings).
+    // A version that is present but not a string is reported by BS1 alone (rulings).
     if bundle.node.get("schema_version").is_none() {
         findings.add(
             JsonPath::ROOT.then("schema_version"),
@@ -122,7 +122,7 @@ pub(super) fn check_schema(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Members of something that is no object are not looked for: that it is none is said already.
+/// Checks the members of an object. A value of another kind is already reported.
 fn check_fields(part: &Part<'_>, fields: &[(&str, Shape)], findings: &mut Findings) {
     if part.node.kind() != Kind::Object {
         return;
@@ -211,7 +211,7 @@ fn check_optional_list(part: &Part<'_>, name: &str, findings: &mut Findings) {
     }
 }
 
-/// Depth is bounded by the reader's limit on brackets.
+/// Recursion depth is bounded by the reader's limit on brackets.
 fn check_node(node: &Part<'_>, findings: &mut Findings) {
     if node.node.kind() != Kind::Object {
         return;

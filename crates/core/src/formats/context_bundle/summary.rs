@@ -3,9 +3,9 @@
 use super::walk::{Part, top};
 use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_digest};
 
-/// artifact_count, artifact_paths, bundle_hash, outcome, question_ids, schema_version,
-/// terminal_node_ids, terminal_nodes_count, unresolved_questions_count. What is missing counts as
-/// empty; an error's outcome is REFUSE (rulings).
+/// Summarizes a bundle: artifact_count, artifact_paths, bundle_hash, outcome, question_ids,
+/// schema_version, terminal_node_ids, terminal_nodes_count, unresolved_questions_count. A missing
+/// member counts as empty; the outcome of an error is REFUSE (rulings).
 pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
     let bundle = top(root);
     let hash = canonical_digest(root, Dialect::Kernel)?;
@@ -31,8 +31,8 @@ pub fn summarize_bundle(root: Node<'_>) -> Result<Value, NoCanonicalForm> {
     ]))
 }
 
-/// The ids of the questions in the order of 000 §4.2: priority descending, then id. A question without a number for its
-/// priority comes last.
+/// The ids of the questions in the order of 000 §4.2: priority descending, then id. A question
+/// without a numeric priority comes last.
 fn ids_by_priority(bundle: &Part<'_>) -> Value {
     let questions = bundle.elements("unresolved_questions").into_iter();
     let mut ids: Vec<(f64, Node<'_>)> = questions

@@ -1,4 +1,4 @@
-//! Ways through a context bundle: every node, question and output with its place.
+//! Walks a context bundle: every node, question and output with its place.
 
 use crate::canon::{JsonPath, Kind, Node};
 
@@ -10,7 +10,7 @@ pub(super) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The member `name`, where there is one.
+    /// The member `name`, if present.
     pub fn member(&self, name: &str) -> Option<Part<'a>> {
         let node = self.node.get(name)?;
         Some(Part {
@@ -19,7 +19,7 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// The elements of the list `name`; none where it is no list.
+    /// The elements of the list `name`; empty if it is not a list.
     pub fn elements(&self, name: &str) -> Vec<Part<'a>> {
         let Some(list) = self.node.get(name) else {
             return Vec::new();
@@ -46,15 +46,15 @@ pub(super) fn top(root: Node<'_>) -> Part<'_> {
     }
 }
 
-/// Whether a node of the tree stands in the tree or in the flat list of terminal nodes.
+/// Whether a node is in the tree or in the flat list of terminal nodes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
     Tree,
     Terminal,
 }
 
-/// Every tree node that is an object: the root with all below it, then the terminal nodes with
-/// all below them.
+/// Every tree node that is an object: the root and all below it, then the terminal nodes and all
+/// below them.
 pub(super) fn nodes(root: Node<'_>) -> Vec<(Part<'_>, Where)> {
     let mut out = Vec::new();
     let top = top(root);
@@ -67,7 +67,7 @@ pub(super) fn nodes(root: Node<'_>) -> Vec<(Part<'_>, Where)> {
     out
 }
 
-/// Depth is bounded by the reader's limit on brackets.
+/// Recursion depth is bounded by the reader's limit on brackets.
 fn collect<'a>(part: Part<'a>, place: Where, out: &mut Vec<(Part<'a>, Where)>) {
     if part.node.kind() != Kind::Object {
         return;

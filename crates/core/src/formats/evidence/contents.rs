@@ -1,4 +1,4 @@
-//! What the hashes of evidence stand for: EV6, EV7.
+//! What the hashes of evidence represent: EV6, EV7.
 //!
 //! The documents name files and output by hash only. Our harness adds two members that they leave
 //! open: `contents`, the bytes themselves by their hash, and `proposal`, what was executed. Neither
@@ -13,12 +13,12 @@ use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
 use crate::digest::ContentHash;
 use crate::verify::{Findings, Gate};
 
-/// The member that holds contents by their hash.
+/// The member with contents by their hash.
 pub const CONTENTS: &str = "contents";
-/// The member that holds the proposal that was executed.
+/// The member with the proposal that was executed.
 pub const PROPOSAL: &str = "proposal";
 
-/// A content as evidence holds it: `text` where it is UTF-8, else `base64`.
+/// Encodes a content for evidence: `text` if it is UTF-8, else `base64`.
 pub fn encode_content(bytes: &[u8]) -> Value {
     let mut value = Value::object([("size_bytes", bytes.len())]);
     match str::from_utf8(bytes) {
@@ -28,14 +28,14 @@ pub fn encode_content(bytes: &[u8]) -> Value {
     value
 }
 
-/// A content that is too long to be held: its size alone.
+/// Encodes a content that is too long to be included: its size alone.
 pub fn encode_omitted(size: u64) -> Value {
     let mut value = Value::object([("size_bytes", size)]);
     value.insert("omitted", true);
     value
 }
 
-/// The bytes of an entry of `contents`; `None` where it has none or they are malformed.
+/// The bytes of an entry of `contents`; `None` if it has none or they are malformed.
 pub fn decode_content(entry: Node<'_>) -> Option<Cow<'_, [u8]>> {
     if let Some(text) = entry.get("text") {
         return Some(match text.as_str()? {
@@ -47,7 +47,7 @@ pub fn decode_content(entry: Node<'_>) -> Option<Cow<'_, [u8]>> {
     Base64::decode_vec(&text).ok().map(Cow::Owned)
 }
 
-/// The content with this hash, where the evidence holds it.
+/// The content with this hash, if the evidence includes it.
 pub fn find_content<'a>(evidence: Node<'a>, hash: &str) -> Option<Cow<'a, [u8]>> {
     decode_content(evidence.get(CONTENTS)?.get(hash)?)
 }
@@ -55,14 +55,14 @@ pub fn find_content<'a>(evidence: Node<'a>, hash: &str) -> Option<Cow<'a, [u8]>>
 pub(super) fn needs_contents(view: &EvidenceView<'_>) -> Gate {
     match view.root.get(CONTENTS) {
         Some(_) => Gate::Ready,
-        None => Gate::NotApplicable("the evidence holds no contents"),
+        None => Gate::NotApplicable("the evidence has no contents"),
     }
 }
 
 pub(super) fn needs_proposal(view: &EvidenceView<'_>) -> Gate {
     match view.root.get(PROPOSAL) {
         Some(_) => Gate::Ready,
-        None => Gate::NotApplicable("the evidence does not hold its proposal"),
+        None => Gate::NotApplicable("the evidence does not include its proposal"),
     }
 }
 
@@ -97,14 +97,14 @@ fn find_fault(name: &str, entry: Node<'_>) -> Option<String> {
         .get("size_bytes")
         .and_then(|node| u64::try_from(node.as_number()?.to_exact_i64()?).ok());
     let Some(size) = size else {
-        return Some("`size_bytes` is no whole number".to_owned());
+        return Some("`size_bytes` is not a whole number".to_owned());
     };
     if let Some(omitted) = entry.get("omitted") {
         let is_true = omitted.as_bool() == Some(true);
         return (!is_true).then(|| "`omitted` is not true".to_owned());
     }
     let Some(bytes) = decode_content(entry) else {
-        return Some("the content is not text, or no base64".to_owned());
+        return Some("the content is not text, or not base64".to_owned());
     };
     let actual = ContentHash::of(&bytes).to_string();
     if actual != name {
@@ -171,14 +171,14 @@ pub(super) fn check_proposal<'a>(view: &EvidenceView<'a>, findings: &mut Finding
     }
 }
 
-/// The member of a result that contradicts what was planned, and how.
+/// Returns the member of a result that contradicts the plan, and how.
 type FindFault = fn(Node<'_>, Node<'_>) -> Option<(&'static str, &'static str)>;
 
 fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
-/// Whether the plan fails without it: so it is where nothing is said.
+/// Whether the plan fails without it: true unless `required` is false.
 fn is_required(node: Node<'_>) -> bool {
     node.get("required").and_then(|node| node.as_bool()) != Some(false)
 }
@@ -232,12 +232,12 @@ fn find_test_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str, &
             actual == expected && code.is_some()
         }
         "content_match" => actual == ContentHash::of(expected.as_bytes()).to_string(),
-        // The prefix may be missing in proposals that others wrote.
+        // Proposals by others may omit the prefix.
         "hash_match" => actual == expected || actual.strip_prefix("sha256:") == Some(&*expected),
         "file_exists" => actual == expected,
         _ => return None,
     };
-    // A command that was killed may have the expected exit code, and fails all the same.
+    // A command that was killed may have the expected exit code and still fail.
     let may_fail = kind == "command_success";
     match (has_passed, meets) {
         (true, false) => Some(("passed", "what was found is not what the proposal expects")),

@@ -4,7 +4,7 @@
 
 mod contents;
 
-use crate::formats::definition::{DocumentFormat, Identity, Outcome, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, Outcome, ProofScope, infos};
 use std::borrow::Cow;
 
 use crate::canon::{Dialect, JsonPath, Kind, Node, Value, canonical_digest};
@@ -21,7 +21,7 @@ pub use contents::{
     CONTENTS, PROPOSAL, decode_content, encode_content, encode_omitted, find_content,
 };
 
-/// The fields that must be there.
+/// The required fields.
 pub const REQUIRED: [&str; 5] = [
     "proposal_id",
     "proposal_hash",
@@ -35,7 +35,7 @@ pub const REQUIRED: [&str; 5] = [
 pub struct EvidenceView<'a> {
     /// The parsed document.
     pub root: Node<'a>,
-    /// The hash of the proposal that was executed, where it is at hand.
+    /// The hash of the proposal that was executed, if it is at hand.
     pub proposal_hash: Option<ContentHash>,
 }
 
@@ -57,8 +57,8 @@ pub fn verify_evidence(view: &EvidenceView<'_>, level: Level) -> Report {
     run_rules(&RULES, view, level)
 }
 
-/// The hash of the evidence's core: proposal_id, proposal_hash, the results sorted, status; over
-/// the canonical bytes with the LF. Times, executor and folder are not part of it.
+/// The hash of the evidence's core: proposal_id, proposal_hash, the sorted results, and status;
+/// over the canonical bytes with the LF. Times, executor and folder are not part of it.
 pub fn compute_evidence_hash(root: Node<'_>) -> Option<ContentHash> {
     let mut core = Value::object::<Value>([]);
     for field in ["proposal_id", "proposal_hash", "status"] {
@@ -77,7 +77,7 @@ pub fn compute_evidence_hash(root: Node<'_>) -> Option<ContentHash> {
 }
 
 fn sorted(list: Node<'_>, by: &[&str]) -> Value {
-    // By their places, which take a tenth of what they themselves do.
+    // Sorts indices, which take a tenth of the memory of the values.
     let mut places: Vec<u32> = (0..).take(list.items().len()).collect();
     places.sort_by(|a, b| {
         let (a, b) = (list.item(*a as usize), list.item(*b as usize));
@@ -85,7 +85,7 @@ fn sorted(list: Node<'_>, by: &[&str]) -> Value {
             .map(
                 |name| match (a.and_then(|a| a.get(name)), b.and_then(|b| b.get(name))) {
                     (Some(a), Some(b)) => a.compare_utf16(&b),
-                    // What is missing counts as the empty string.
+                    // A missing member counts as the empty string.
                     (a, b) => is_filled_text(a).cmp(&is_filled_text(b)),
                 },
             )
@@ -123,7 +123,7 @@ pub static RULES: [Rule<Evidence>; 8] = [
         info: info(
             "EV1",
             "it is about this proposal",
-            "proposal_hash is sha256: and 64 hex digits and, where the proposal is at hand, the \
+            "proposal_hash is sha256: and 64 hex digits and, if the proposal is at hand, the \
              proposal's hash.",
         ),
         gate: needs_object,
@@ -145,7 +145,7 @@ pub static RULES: [Rule<Evidence>; 8] = [
             "EV3",
             "results of tests are well formed",
             "Each has test_id (a string, without repeats) and passed (a boolean); exit_code is an \
-             integer or null, stdout_sha256 and stderr_sha256 are hashes or null, where given.",
+             integer or null, stdout_sha256 and stderr_sha256 are hashes or null, if given.",
         ),
         gate: |view| needs_list(view, "test_results"),
         check: check_tests,
@@ -155,7 +155,7 @@ pub static RULES: [Rule<Evidence>; 8] = [
             "EV4",
             "status agrees with the results",
             "complete: every action succeeded or was skipped, with exit code 0 or none, and every \
-             test passed. failed: no action succeeded. partial: anything between.",
+             test passed. failed: no action succeeded. partial: anything in between.",
         ),
         gate: needs_both,
         check: check_status,
@@ -175,8 +175,8 @@ pub static RULES: [Rule<Evidence>; 8] = [
             "EV6",
             "contents have their hashes",
             "Each member of `contents` has a content hash as its name, and `text` or `base64` with \
-             that hash and of `size_bytes`, or `omitted` true where the content was too long to be \
-             held. Evidence without `contents` is fine.",
+             that hash and of `size_bytes`, or `omitted` true if the content was too long to be \
+             included. Evidence without `contents` is fine.",
         ),
         gate: contents::needs_contents,
         check: contents::check_contents,
@@ -185,9 +185,9 @@ pub static RULES: [Rule<Evidence>; 8] = [
         info: integrity(
             "EV7",
             "the proposal is the one that was executed",
-            "`proposal`, where it is held, has the hash that proposal_hash states, and the results \
+            "`proposal`, if included, has the hash that proposal_hash states, and the results \
              are those of its actions and tests, in their order: each with the action, path and \
-             `required` that were planned, and passed where what was found is what was expected.",
+             `required` that were planned, and `passed` if what was found is what was expected.",
         ),
         gate: contents::needs_proposal,
         check: contents::check_proposal,
@@ -215,12 +215,13 @@ fn needs_list(view: &EvidenceView<'_>, field: &str) -> Gate {
     }
 }
 
-/// A member of the core that is missing is SCHEMA's, so there is no hash to ask for.
+/// SCHEMA reports a missing member of the core, so there is no hash to check.
 fn needs_core(view: &EvidenceView<'_>) -> Gate {
     let is_there = |field: &str| view.root.get(field).is_some();
-    match REQUIRED.into_iter().all(is_there) {
-        true => needs_both(view),
-        false => Gate::NotRun("a member of the core is missing"),
+    if REQUIRED.into_iter().all(is_there) {
+        needs_both(view)
+    } else {
+        Gate::NotRun("a member of the core is missing")
     }
 }
 
@@ -310,14 +311,14 @@ const TEST_RESULT: [Member; 4] = [
     member("stderr_sha256", is_hash_or_null, "neither a hash nor null"),
 ];
 
-/// Ids of results: strings that are not empty and do not repeat.
+/// Checks the ids of results: non-empty strings without repeats.
 fn check_ids(nodes: &[Node<'_>], list: &str, name: &str, findings: &mut Findings) {
     let mut seen = std::collections::BTreeSet::new();
     for (at, node) in nodes.iter().enumerate() {
         let place = JsonPath::ROOT.then(list).then(at).then(name);
         match text(*node, name).filter(|id| !id.is_empty()) {
             None => findings.add(place, format!("`{name}` is not a string, or empty")),
-            Some(id) if seen.contains(&id) => findings.add(place, format!("`{id}` is there twice")),
+            Some(id) if seen.contains(&id) => findings.add(place, format!("duplicate id `{id}`")),
             Some(id) => {
                 seen.insert(id);
             }
@@ -356,7 +357,7 @@ fn check_results(
     }
 }
 
-/// The status that the results give.
+/// Derives the status from the results.
 fn derive_status(view: &EvidenceView<'_>) -> &'static str {
     let actions = results(view, "action_results");
     let status = |node: &Node<'_>| text(*node, "status").unwrap_or_default().into_owned();
@@ -403,10 +404,10 @@ fn check_hash(view: &EvidenceView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The evidence as the rest of the program knows it.
+/// The definition of the evidence format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Evidence,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That its status follows from the results that it lists."],
         does_not: &["That it happened: it is its maker's word."],
     },

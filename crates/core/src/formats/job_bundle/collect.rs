@@ -1,12 +1,12 @@
-//! Collects what a job bundle consists of, through any source, and judges it: its manifest, which is
-//! read as it passes by, and beside that its folder.
+//! Collects a job bundle from any source and judges it: its manifest, which is streamed, and at the
+//! same time its folder.
 
 use std::io::Read;
 use std::sync::OnceLock;
 
 use super::facts::BundleFacts;
 use super::folder::{Folder, MANIFEST};
-use super::manifest::{Manifest, PassedManifest};
+use super::manifest::{Manifest, StreamedManifest};
 use super::rules::{BundleView, ManifestState, RULES};
 use crate::formats::definition::Identity;
 use crate::limits::JsonLimits;
@@ -14,27 +14,27 @@ use crate::path::SafePath;
 use crate::source::{EntryKind, Source, SourceError};
 use crate::verify::{Level, Report, run_rules};
 
-/// A job bundle whose artifacts were read, as far as they could be, and whose manifest is at hand.
+/// A job bundle whose artifacts were read, as far as possible, and whose manifest is at hand.
 pub struct CollectedJob<'s> {
-    /// Where the manifest is, or why there is none.
+    /// The source of the manifest, or why there is none.
     manifest: Result<&'s dyn Source, String>,
-    /// What was kept of it as it passed by; nothing where it has to be read whole.
-    passed: Option<PassedManifest>,
+    /// What was kept of the manifest while streaming; `None` if it must be read whole.
+    streamed: Option<StreamedManifest>,
     facts: BundleFacts,
 }
 
-/// What judging a job bundle gave.
+/// The result of judging a job bundle.
 #[derive(Debug)]
 pub struct JudgedJob<T> {
     /// Every rule and finding.
     pub report: Report,
     /// What the manifest calls the bundle.
     pub identity: Identity,
-    /// What came of a bundle that holds.
+    /// What the caller made of a valid bundle.
     pub verified: Option<T>,
 }
 
-/// A bundle that was verified and holds. There is no other way to get one.
+/// A bundle that was verified and is valid. There is no other way to get one.
 #[derive(Debug)]
 pub struct VerifiedJob<'a> {
     manifest: &'a Manifest<'a>,
@@ -47,54 +47,53 @@ impl<'a> VerifiedJob<'a> {
         self.manifest
     }
 
-    /// What its artifacts hold.
+    /// What is in its artifacts.
     pub fn facts(&self) -> &'a BundleFacts {
         self.facts
     }
 }
 
 impl<'s> CollectedJob<'s> {
-    /// A bundle that cannot be looked at: only this is known of it.
+    /// A bundle that cannot be read, for this reason.
     pub fn absent(reason: impl Into<String>) -> Self {
         Self {
             manifest: Err(reason.into()),
-            passed: None,
+            streamed: None,
             facts: BundleFacts::empty(),
         }
     }
 
-    /// Reads the bundle in `source`: its manifest, and beside that its folder and artifacts where both are worthwhile.
-    /// What cannot be read is a fact, not an error.
+    /// Reads the bundle in `source`: its manifest and, on another thread if that pays, its folder
+    /// and artifacts. What cannot be read is a fact, not an error.
     pub fn collect(source: &'s dyn Source) -> Self {
-        let mut begun = BegunManifest::begin(source);
-        let is_short = begun.as_ref().is_none_or(|begun| begun.is_whole);
+        let mut opened = OpenedManifest::open(source);
+        let is_short = opened.as_ref().is_none_or(|opened| opened.is_whole);
         let folder: OnceLock<Folder> = OnceLock::new();
-        let mut passed = None;
-        let mut pass = || passed = begun.take().and_then(BegunManifest::pass);
-        // Whoever comes first lists the folder, while anyone else waits for that; then all read.
+        let mut streamed = None;
+        let mut stream = || streamed = opened.take().and_then(OpenedManifest::stream);
+        // The first thread to get here lists the folder while others wait; then all of them read.
         let read = |with_help: bool| {
             let folder = folder.get_or_init(|| Folder::list(source));
             let files = if with_help { folder.artifacts() } else { 0 };
             source.together(files, &|count| folder.read_artifacts(source, count));
         };
-        match is_short {
-            // A thread would take longer to begin than the manifest takes to read.
-            true => {
-                pass();
-                read(true);
-            }
-            // The thread that read the manifest goes on with the artifacts.
-            false => source.do_both(
+        if is_short {
+            // Starting a thread would take longer than reading the manifest.
+            stream();
+            read(true);
+        } else {
+            // The thread that read the manifest continues with the artifacts.
+            source.do_both(
                 &mut || {
-                    pass();
+                    stream();
                     read(false);
                 },
                 &mut || read(true),
-            ),
+            );
         }
         let (manifest, facts) = folder.into_inner().unwrap_or_default().into_facts();
         Self {
-            passed: passed.filter(|_| manifest.is_ok()),
+            streamed: streamed.filter(|_| manifest.is_ok()),
             manifest: match manifest {
                 Ok(()) => Ok(source),
                 Err(reason) => Err(reason.to_owned()),
@@ -103,15 +102,16 @@ impl<'s> CollectedJob<'s> {
         }
     }
 
-    /// What stands below the folder.
+    /// What is below the folder.
     pub fn facts(&self) -> &BundleFacts {
         &self.facts
     }
 
-    /// Judges it and, if it holds, goes on with what was read.
+    /// Judges the bundle and, if it is valid, calls `then` with what was read.
     ///
-    /// A manifest without a fault is judged as it passes by, and its text never held. Any other one is read again,
-    /// whole, and then only that second reading counts: its findings have lines and columns.
+    /// A manifest without faults is judged while it is streamed, and its text is never in memory.
+    /// Any other manifest is read again, whole; then only that second reading counts, because its
+    /// findings have lines and columns.
     pub fn judge<T>(&self, level: Level, then: impl FnOnce(&VerifiedJob<'_>) -> T) -> JudgedJob<T> {
         let source = match &self.manifest {
             Ok(source) => *source,
@@ -120,7 +120,7 @@ impl<'s> CollectedJob<'s> {
         let Ok(path) = SafePath::parse(MANIFEST) else {
             return self.judge_state(ManifestState::Absent("there is none"), level, then);
         };
-        let then = match self.judge_passing(level, then) {
+        let then = match self.judge_streamed(level, then) {
             Ok(judged) => return judged,
             Err(then) => then,
         };
@@ -128,13 +128,14 @@ impl<'s> CollectedJob<'s> {
         self.judge_whole(text, level, then)
     }
 
-    /// Judges the bundle by what was kept of its manifest; gives `then` back where the manifest has to be read whole.
-    fn judge_passing<T, F: FnOnce(&VerifiedJob<'_>) -> T>(
+    /// Judges the bundle by what was kept of its manifest; returns `then` if the manifest must be
+    /// read whole.
+    fn judge_streamed<T, F: FnOnce(&VerifiedJob<'_>) -> T>(
         &self,
         level: Level,
         then: F,
     ) -> Result<JudgedJob<T>, F> {
-        let Some(manifest) = self.passed.as_ref().and_then(PassedManifest::manifest) else {
+        let Some(manifest) = self.streamed.as_ref().and_then(StreamedManifest::manifest) else {
             return Err(then);
         };
         let judged = self.judge_state(ManifestState::Read(&manifest), level, |_| ());
@@ -182,7 +183,7 @@ impl<'s> CollectedJob<'s> {
         level: Level,
         then: impl FnOnce(&VerifiedJob<'_>) -> T,
     ) -> JudgedJob<T> {
-        // A bundle without a manifest shows no content of its artifacts.
+        // A bundle without a manifest reveals no content of its artifacts.
         let unread;
         let facts = match &manifest {
             ManifestState::Read(_) => &self.facts,
@@ -198,10 +199,10 @@ impl<'s> CollectedJob<'s> {
         };
         let report = run_rules(&RULES, &view, level);
         let read = view.read();
-        let holding = read.filter(|_| report.is_valid());
+        let valid = read.filter(|_| report.is_valid());
         JudgedJob {
             identity: read.map(identify).unwrap_or_default(),
-            verified: holding.map(|manifest| then(&VerifiedJob { manifest, facts })),
+            verified: valid.map(|manifest| then(&VerifiedJob { manifest, facts })),
             report,
         }
     }
@@ -217,7 +218,7 @@ fn identify(manifest: &Manifest<'_>) -> Identity {
     }
 }
 
-/// Why a manifest that stands there was not read, in the words of the rule that names it.
+/// Why a manifest was not read, in the words of the rule that reports it.
 fn reason_of(error: &SourceError) -> String {
     match error {
         SourceError::NotFound { .. } => "there is none".to_owned(),
@@ -225,7 +226,7 @@ fn reason_of(error: &SourceError) -> String {
             kind: EntryKind::Symlink,
             ..
         } => "it is a symbolic link".to_owned(),
-        SourceError::NotAFile { .. } => "it is no regular file".to_owned(),
+        SourceError::NotAFile { .. } => "it is not a regular file".to_owned(),
         SourceError::TooLarge { limit, .. } => {
             format!("it is longer than {limit} bytes, the most allowed")
         }
@@ -236,20 +237,21 @@ fn reason_of(error: &SourceError) -> String {
     }
 }
 
-/// A manifest whose beginning was read, to see how much there is of it.
-struct BegunManifest<'s> {
+/// A manifest whose beginning was read, to see how long it is.
+struct OpenedManifest<'s> {
     beginning: Vec<u8>,
     /// Whether that is all of it.
     is_whole: bool,
     rest: Box<dyn Read + Send + 's>,
 }
 
-impl<'s> BegunManifest<'s> {
-    /// A manifest up to this size is read before the artifacts, not beside them: it has less than a hundred.
+impl<'s> OpenedManifest<'s> {
+    /// A manifest below this size has fewer than a hundred artifacts, and is read before them, not
+    /// in parallel.
     const SHORT: u64 = 32 << 10;
 
-    /// `None` where there is none that can be opened.
-    fn begin(source: &'s dyn Source) -> Option<Self> {
+    /// Returns `None` if there is no manifest that can be opened.
+    fn open(source: &'s dyn Source) -> Option<Self> {
         let path = SafePath::parse(MANIFEST).ok()?;
         let mut rest = source.open(&path).ok()?;
         let mut beginning = Vec::new();
@@ -261,8 +263,8 @@ impl<'s> BegunManifest<'s> {
         })
     }
 
-    /// Keeps what rules ask for of it as it passes by; `None` where it has to be read whole.
-    fn pass(self) -> Option<PassedManifest> {
-        PassedManifest::read(&mut self.beginning.chain(self.rest))
+    /// Streams the manifest, keeping what rules need; `None` if it must be read whole.
+    fn stream(self) -> Option<StreamedManifest> {
+        StreamedManifest::read(&mut self.beginning.chain(self.rest))
     }
 }

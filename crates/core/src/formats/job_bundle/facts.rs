@@ -1,9 +1,8 @@
 //! What was found on disk, as the rules see it: no handles, no paths to follow, only facts.
 //!
-//! An artifact's file is named `<16 lower-case hex digits>.txt`, so a file is known by the
-//! number its name spells ([`ArtifactKey`]). The collector opens regular files of that form in
-//! the real `artifacts` folder and nothing else: no path that a manifest declares is ever
-//! opened, it is only compared.
+//! An artifact's file is named `<16 lower-case hex digits>.txt`, so a file is known by the number
+//! its name spells ([`ArtifactKey`]). The collector opens only regular files with such names in the
+//! real `artifacts` folder: a path that a manifest declares is only compared, never opened.
 
 use std::fmt;
 
@@ -16,12 +15,12 @@ pub use crate::source::ContentFact;
 pub struct ArtifactKey(u64);
 
 impl ArtifactKey {
-    /// From exactly 16 lower-case hex digits.
+    /// Parses exactly 16 lower-case hex digits.
     pub fn parse(text: &[u8]) -> Option<Self> {
         decode_lower_hex(text).map(|bytes| Self(u64::from_be_bytes(bytes)))
     }
 
-    /// From the bytes that the digits spell.
+    /// Makes a key from the bytes that the digits spell.
     pub fn from_bytes(bytes: [u8; 8]) -> Self {
         Self(u64::from_be_bytes(bytes))
     }
@@ -31,19 +30,19 @@ impl ArtifactKey {
         self.0.to_be_bytes()
     }
 
-    /// From a file name `<16 hex>.txt`.
+    /// Parses a file name `<16 hex>.txt`.
     pub fn parse_file_name(name: &[u8]) -> Option<Self> {
         name.strip_suffix(b".txt").and_then(Self::parse)
     }
 
-    /// The file name it stands for, with the NUL that system calls want after it.
+    /// The file name, with the NUL that system calls want after it.
     pub fn c_file_name(self) -> [u8; 21] {
         let mut name = *b"0000000000000000.txt\0";
         encode_lower_hex(&self.to_bytes(), &mut name);
         name
     }
 
-    /// The file name it stands for.
+    /// The file name.
     pub fn file_name(self) -> String {
         format!("{self}.txt")
     }
@@ -56,7 +55,7 @@ impl fmt::Display for ArtifactKey {
     }
 }
 
-/// What stands where an entry is, when it is no regular file.
+/// What kind of entry something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryFact {
     /// A regular file.
@@ -67,7 +66,7 @@ pub enum EntryFact {
     Link,
     /// A pipe, socket or device; never opened.
     Special,
-    /// It could not be looked at, so nothing good is assumed of it.
+    /// It could not be examined, so nothing good is assumed.
     Unknown,
 }
 
@@ -95,7 +94,7 @@ pub enum ArtifactFact {
     Unreadable(String),
 }
 
-/// What stands at `artifacts`.
+/// What is at `artifacts`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FolderFact {
     /// A folder that was listed.
@@ -108,20 +107,20 @@ pub enum FolderFact {
     Unreadable(String),
 }
 
-/// Everything found below the bundle's folder, but for the manifest's text.
+/// Everything found below the bundle's folder, except the manifest's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BundleFacts {
     /// The `artifacts` folder.
     pub folder: FolderFact,
     /// The files with an artifact's name, sorted by key.
     pub artifacts: Vec<(ArtifactKey, ArtifactFact)>,
-    /// Every other entry, by path relative to the bundle, sorted; `bundle.json` and `artifacts`
-    /// are here only when they are links.
+    /// Every other entry, by path relative to the bundle, sorted; `bundle.json` is here only if it
+    /// is a link, `artifacts` only if it is not a folder.
     pub others: Vec<(String, EntryFact)>,
 }
 
 impl BundleFacts {
-    /// The facts of nothing at all.
+    /// The facts of an empty bundle.
     pub fn empty() -> Self {
         Self {
             folder: FolderFact::Missing,
@@ -130,7 +129,7 @@ impl BundleFacts {
         }
     }
 
-    /// The same listing with nothing said of what artifacts hold.
+    /// The same listing without the content of artifacts.
     pub fn without_content(&self) -> Self {
         let unread = |(key, fact): &(ArtifactKey, ArtifactFact)| {
             let fact = match fact {

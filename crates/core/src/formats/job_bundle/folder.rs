@@ -1,7 +1,7 @@
-//! What stands below a job bundle's folder: every entry listed, every artifact opened once.
+//! What is below a job bundle's folder: every entry listed, every artifact opened once.
 //!
-//! Only regular files with an artifact's name, in the `artifacts` folder, are opened. No path that a manifest declares
-//! is ever opened; it is only compared.
+//! Only regular files with an artifact's name, in the `artifacts` folder, are opened. A path that a
+//! manifest declares is only compared, never opened.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,12 +14,13 @@ use crate::source::{Entry, EntryKind, EntryName, Got, Source, SourceError, Want}
 /// The manifest's name.
 pub(super) const MANIFEST: &str = "bundle.json";
 
-/// A folder that was listed, and whose artifacts are read by as many threads as take part.
+/// A folder that was listed, whose artifacts any number of threads can read together.
 #[derive(Default)]
 pub(super) struct Folder {
     manifest: Option<EntryKind>,
     folder: Option<EntryFact>,
-    /// What has an artifact's name, sorted by key, and what became of it; a regular file is still to be read.
+    /// The entries with an artifact's name, sorted by key; a regular file is unset until it is
+    /// read.
     artifacts: Vec<(ArtifactKey, OnceLock<ArtifactFact>)>,
     others: Vec<(String, EntryFact)>,
     unlisted: Option<String>,
@@ -30,14 +31,15 @@ pub(super) struct Folder {
 impl Folder {
     pub fn list(source: &dyn Source) -> Self {
         let mut folder = Self::default();
-        // What is noted first takes a fifth of what is kept, which begins only when the list of names is gone.
+        // This first list is five times smaller than the final one, which is made only when the
+        // entries are freed.
         let mut artifacts: Vec<(ArtifactKey, EntryFact)> = Vec::new();
         match source.entries() {
             Ok(entries) => {
                 let entries = entries.into_iter();
                 artifacts.extend(entries.filter_map(|entry| folder.note(&entry)));
             }
-            // Nothing good is assumed of what is in it.
+            // Nothing good is assumed about its content.
             Err(error) => {
                 folder.manifest = Some(EntryKind::File);
                 folder.unlisted = Some(error.to_string());
@@ -54,7 +56,7 @@ impl Folder {
         folder
     }
 
-    /// Takes note of an entry; gives those with an artifact's name back.
+    /// Notes an entry; returns it if it has an artifact's name.
     fn note(&mut self, entry: &Entry) -> Option<(ArtifactKey, EntryFact)> {
         let kind = fact_of(entry.kind);
         let name = entry.name.exact();
@@ -65,14 +67,14 @@ impl Folder {
                 also(name);
             }
         } else if name.starts_with("bundle.json/") {
-            // What lies in a folder of that name is that folder's fault.
+            // What is below a folder of that name is not reported separately.
         } else if name == "artifacts" {
             self.folder = Some(kind);
             if kind != EntryFact::Folder {
                 also(name);
             }
         } else if let Some(key) = artifact_key(&entry.name) {
-            // A folder may hide a link, and a link is a finding of its own.
+            // A folder may hide a link, and a link is a separate finding.
             if matches!(kind, EntryFact::Link | EntryFact::Folder) {
                 also(name);
             }
@@ -88,7 +90,7 @@ impl Folder {
         self.artifacts.len()
     }
 
-    /// Reads artifacts that no other thread reads, `count` at a time, until none is left.
+    /// Reads artifacts that no other thread reads, `count` at a time, until none are left.
     pub fn read_artifacts(&self, source: &dyn Source, count: usize) {
         loop {
             let from = self.next.fetch_add(count, Ordering::Relaxed);
@@ -105,18 +107,18 @@ impl Folder {
                     Ok(Got::Whole(_) | Got::Digests(_)) => return,
                     Err(error) => unread(&error),
                 };
-                // Each file is shown once, so nothing is known of it yet.
+                // Each file is visited once, so its fact is still unset.
                 let _: Result<(), ArtifactFact> = facts[at].set(fact);
             });
         }
     }
 
-    /// Why there is no manifest to be read, or that there is one; and everything else that was found.
+    /// Returns why there is no readable manifest, if so, and everything else that was found.
     pub fn into_facts(self) -> (Result<(), &'static str>, BundleFacts) {
         let manifest = match self.manifest {
             Some(EntryKind::File) => Ok(()),
             Some(EntryKind::Symlink) => Err("it is a symbolic link"),
-            Some(_) => Err("it is no regular file"),
+            Some(_) => Err("it is not a regular file"),
             None => Err("there is none"),
         };
         // Collected in place: there may be a hundred thousand.
@@ -138,7 +140,7 @@ impl Folder {
     }
 }
 
-/// What is known of an artifact that could not be read.
+/// The fact about an artifact that could not be read.
 fn unread(error: &SourceError) -> ArtifactFact {
     match error {
         // Swapped after it was listed.
@@ -150,7 +152,7 @@ fn unread(error: &SourceError) -> ArtifactFact {
     }
 }
 
-/// Where an artifact's file is.
+/// The path of an artifact's file.
 fn path_of(key: ArtifactKey) -> Option<SafePath> {
     let mut path = *b"artifacts/0000000000000000.txt";
     encode_lower_hex(&key.to_bytes(), &mut path[10..26]);

@@ -1,4 +1,4 @@
-//! The hashes of document 001 §4 and the ids made of them.
+//! The hashes of document 001 §4, and the ids derived from them.
 
 use super::facts::ArtifactKey;
 use crate::canon::{Dialect, NoCanonicalForm, Node, Value, canonical_bytes, update_digest};
@@ -14,7 +14,7 @@ pub const STEP_FIELDS: [&str; 6] = [
     "step_id",
 ];
 
-/// The id of the artifact that holds `slice` of `reference`: 16 hex digits of SHA-256 over
+/// Derives the id of the artifact with `slice` of `reference`: 16 hex digits of SHA-256 over
 /// `<ref>_<slice>` (rulings).
 pub fn derive_artifact_id(reference: &str, slice: &str) -> String {
     hash_read(reference, slice).hex_prefix(16)
@@ -49,14 +49,14 @@ pub fn compute_root_hash(artifacts: impl IntoIterator<Item = (ArtifactKey, Diges
         hasher.update(&line);
     }
     if is_empty {
-        // The document joins the lines with LF and adds one: no lines leave that one.
+        // The document joins the lines with LF and adds one: without lines, that one remains.
         hasher.update(b"\n");
     }
     hasher.finish()
 }
 
 /// The bundle id: SHA-256 over the canonical manifest with `bundle_id` and `hashes.root_hash`
-/// emptied (§4.2). `None` where the manifest is no object or lacks one of the two.
+/// emptied (§4.2). `None` if the manifest is not an object or lacks one of the two.
 pub fn compute_bundle_id(manifest: Node<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
     manifest.get("bundle_id")?;
     manifest.get("hashes")?.get("root_hash")?;
@@ -86,8 +86,8 @@ pub(super) fn write_without_root_hash(
     })
 }
 
-/// The bundle id of a manifest whose `text` is known to be its canonical form; of its members, only the two that hold
-/// what is emptied are asked for.
+/// The bundle id of a manifest whose `text` is known to be canonical; of its members, only the two
+/// that are emptied are needed.
 pub fn compute_stored_bundle_id(
     text: &str,
     bundle_id: Node<'_>,
@@ -106,8 +106,8 @@ pub fn compute_stored_bundle_id(
     Some(hasher.finish())
 }
 
-/// Adds an object's canonical text, with `write` for each member's value. Members come ordered
-/// by code point, which is the job dialect's order.
+/// Adds an object's canonical text, with `write` for each member's value. Members are ordered by
+/// code point, which is the job dialect's order.
 fn write_members<'a>(
     hasher: &mut Hasher,
     object: Node<'a>,
@@ -129,8 +129,8 @@ fn write_members<'a>(
     Ok(())
 }
 
-/// The plan hash over the run id and the steps in their order (§4.3), which are added one after the other. A step
-/// counts with its six fields only.
+/// The plan hash over the run id and the steps in order (§4.3), which are added one by one. Only
+/// the six fields of a step count.
 #[derive(Debug)]
 pub struct PlanHasher {
     hasher: Hasher,
@@ -150,7 +150,7 @@ impl PlanHasher {
         })
     }
 
-    /// Adds a step; `None` where it lacks one of the six fields.
+    /// Adds a step; `None` if it lacks one of the six fields.
     pub fn add(&mut self, step: Node<'_>) -> Option<Result<(), NoCanonicalForm>> {
         if !std::mem::take(&mut self.is_empty) {
             self.hasher.update(b",");
@@ -168,7 +168,7 @@ impl PlanHasher {
         Some(Ok(()))
     }
 
-    /// Adds a step whose `text` is its canonical form and has the six fields alone.
+    /// Adds a step whose `text` is canonical and has only the six fields.
     pub fn add_stored(&mut self, text: &str) {
         if !std::mem::take(&mut self.is_empty) {
             self.hasher.update(b",");
@@ -189,7 +189,7 @@ mod tests {
     use crate::canon::{ReadOptions, parse_document};
 
     #[test]
-    fn root_hash_of_nothing_is_the_hash_of_one_newline() {
+    fn root_hash_without_artifacts_is_hash_of_newline() {
         assert_eq!(compute_root_hash([]), Digest::of(b"\n"));
         let digest = Digest::of(b"x");
         let [a, b] = ["00000000000000aa", "00000000000000bb"];
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn bundle_id_leaves_out_the_two_hashes_and_nothing_else() {
+    fn bundle_id_ignores_only_its_two_hashes() {
         let text = br#"{"x":1.0,"hashes":{"z":2,"root_hash":"r"},"bundle_id":"b"}"#;
         let document = parse_document(text, &ReadOptions::default()).unwrap();
         let id = compute_bundle_id(document.root()).unwrap().unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn bundle_id_of_a_stored_text_is_that_of_its_value() {
+    fn bundle_id_of_stored_text_is_that_of_its_value() {
         let text = r#"{"bundle_id":"b","hashes":{"a":1,"root_hash":"r","z":2},"x":[15]}"#;
         let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
         assert!(document.is_stored_as_job(""));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn plan_hash_ignores_members_beyond_the_six() {
+    fn plan_hash_ignores_other_members() {
         let hash = |extra: &str| {
             let text = format!(
                 r#"{{"run_id":"é","steps":[{{"step_id":"s","ordinal":-0,"op":"READ_SYMBOL",
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn artifact_id_is_over_ref_and_slice_as_written() {
+    fn artifact_id_covers_ref_and_slice_as_written() {
         let expected = Digest::of(b"@a_head(1)").hex_prefix(16);
         assert_eq!(derive_artifact_id("@a", "head(1)"), expected);
         assert_ne!(derive_artifact_id("@a", " head(1)"), expected);

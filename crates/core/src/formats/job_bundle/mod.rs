@@ -1,7 +1,7 @@
 //! The job bundle (document 001): a folder with the slices that a job read, and nothing else.
 //!
-//! Pure: this module judges texts and facts it is given. Reading folders, databases and clocks
-//! is the engine's work.
+//! Pure: this module judges texts and facts that it is given. Other crates read folders, databases
+//! and clocks.
 
 pub mod collect;
 pub mod facts;
@@ -20,7 +20,7 @@ pub mod slice;
 
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, Coverage, FolderNames, FormatDefinition, Judgement, Judging, Proves, ReadName, infos,
+    Claim, Coverage, FolderNames, FormatDefinition, Judgement, Judging, ProofScope, ReadName, infos,
 };
 use crate::formats::detect::{Detected, detect_text};
 use crate::formats::pack::has_traces;
@@ -30,13 +30,13 @@ use crate::verify::RuleInfo;
 pub use collect::{CollectedJob, JudgedJob, VerifiedJob};
 pub use rules::{BundleView, JobBundle, ManifestState, RULES, lowest_check};
 
-/// The job bundle as the rest of the program knows it.
+/// The definition of the job bundle format.
 pub static DEFINITION: JobBundleFormat = JobBundleFormat;
 
-/// A job bundle is a folder with a manifest and artifacts.
+/// A job bundle: a folder with a manifest and artifacts.
 pub struct JobBundleFormat;
 
-/// Members that a manifest has and documents of other formats do not. Many documents have `inputs`.
+/// Members that only manifests have. Many documents have `inputs`.
 const MEMBERS: [&str; 3] = ["bundle_version", "provenance", "hashes"];
 
 /// Whether a text is, or was meant to be, a job bundle's manifest.
@@ -49,8 +49,8 @@ impl FormatDefinition for JobBundleFormat {
         Format::JobBundle
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That these are the texts that the job's plan refers to, byte for byte.",
                 "That nothing was added or left out: the ids and hashes cover every file.",
@@ -74,7 +74,7 @@ impl FormatDefinition for JobBundleFormat {
         &MEMBERS
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, "bundle.json" | "artifacts")
     }
 
@@ -85,17 +85,14 @@ impl FormatDefinition for JobBundleFormat {
         }
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &["bundle.json", "artifacts"]
     }
 
     fn claims(&self, names: &FolderNames, read: ReadName<'_>) -> Claim {
         let artifacts = names.has("artifacts");
         if !names.has("bundle.json") {
-            return match artifacts {
-                true => Claim::Weak,
-                false => Claim::No,
-            };
+            return if artifacts { Claim::Weak } else { Claim::No };
         }
         let is_manifest = || read("bundle.json").is_some_and(|text| is_manifest(&text));
         if (artifacts && !has_traces(names)) || is_manifest() {

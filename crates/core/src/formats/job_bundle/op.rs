@@ -1,16 +1,16 @@
-//! The two operations of a step, by the names the document gives them.
+//! The two operations of a step, by their names in the document.
 
 /// What a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Reads what a symbol stands for.
+    /// Reads the target of a symbol.
     ReadSymbol,
     /// Reads a section by its id.
     ReadSection,
 }
 
 impl Op {
-    /// From its name.
+    /// Parses its name.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "READ_SYMBOL" => Some(Self::ReadSymbol),
@@ -35,7 +35,7 @@ impl Op {
         }
     }
 
-    /// The kind of the artifact it gives.
+    /// The kind of the artifact it produces.
     pub const fn kind(self) -> &'static str {
         match self {
             Self::ReadSymbol => "SYMBOL_SLICE",

@@ -1,4 +1,4 @@
-//! Plans: what is posted to make a job, and the steps as the store keeps them.
+//! Plans: what is posted to create a job, and its steps as the store keeps them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -32,43 +32,41 @@ pub struct Budgets {
     pub max_steps: Option<i64>,
 }
 
-/// A plan that was read and found sound by itself; whether its symbols and sections exist is for
-/// the store to say.
+/// A plan that is sound in itself; only the store can say whether its symbols and sections exist.
 #[derive(Clone, Debug)]
 pub struct Plan<'a> {
     /// The id of the run that the job belongs to.
     pub run_id: String,
     /// What it is for.
     pub intent: String,
-    /// What makes a second posting the same one.
+    /// Identifies repeated postings of the same job.
     pub idempotency_key: String,
     /// How much it may read.
     pub budgets: Budgets,
     /// Its steps, as written.
     pub steps: Vec<PlanStep>,
     nodes: Node<'a>,
-    /// The plan as canonical JSON; the text that it was read from, where that is known to be canonical.
+    /// The plan as canonical JSON; borrowed if the text that it was read from is canonical.
     pub canonical: Cow<'a, str>,
 }
 
-/// A step of a plan that was found sound. What it does is read again when it is asked for: a plan
-/// may have a million steps.
+/// A sound step of a plan. Its body is parsed again on demand: a plan may have a million steps.
 #[derive(Clone, Debug)]
 pub struct PlanStep {
-    /// Its id, where the plan gives one.
+    /// Its id, if the plan gives one.
     pub step_id: Option<Box<str>>,
-    /// Its place: as given, else its position.
+    /// Its ordinal: as given, else its position.
     pub ordinal: i64,
 }
 
-/// What a step does: all of it but its id and place.
+/// What a step does: everything except its id and ordinal.
 #[derive(Clone, Debug)]
 pub struct StepBody {
     /// The operation.
     pub op: Op,
     /// The symbol or section it reads.
     pub reference: String,
-    /// Which part of it, where the step says so.
+    /// Which part of it, if the step says so.
     pub slice: Option<String>,
     refs: Value,
     constraints: Value,
@@ -76,7 +74,7 @@ pub struct StepBody {
 }
 
 impl StepBody {
-    /// Reads a step's members; null counts as absent.
+    /// Parses a step's members; null counts as absent.
     pub fn parse(node: Node<'_>) -> Result<Self, PlanFault> {
         let member = |key: &str| node.get(key).filter(|value| !value.is_null());
         let object = |key: &str| match member(key) {
@@ -128,13 +126,13 @@ impl StepBody {
         })
     }
 
-    /// The same step reading something else.
+    /// Makes the step read something else.
     pub fn set_reference(&mut self, reference: &str) {
         self.reference = reference.to_owned();
         self.refs.insert(self.op.ref_key(), reference);
     }
 
-    /// The same step with the slice written out.
+    /// Sets the slice.
     pub fn set_slice(&mut self, slice: &str) {
         self.slice = Some(slice.to_owned());
         self.constraints.insert("slice", slice);
@@ -152,7 +150,7 @@ impl StepBody {
 }
 
 impl<'a> Plan<'a> {
-    /// What the step at this place of `steps` does.
+    /// What the step at this index of `steps` does.
     pub fn body(&self, at: usize) -> Result<StepBody, PlanFault> {
         match self.nodes.item(at) {
             Some(node) => StepBody::parse(node),
@@ -160,7 +158,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Reads a plan and checks all that can be checked without a store. Every fault is reported.
+    /// Parses a plan and checks everything that needs no store. Every fault is reported.
     pub fn parse(root: Node<'a>) -> Result<Self, Vec<PlanFault>> {
         let mut faults = Vec::new();
         if root.kind() != Kind::Object {
@@ -319,7 +317,8 @@ fn parse_budgets(root: Node<'_>, faults: &mut Vec<PlanFault>) -> Budgets {
     budgets
 }
 
-/// Two steps with one id, or with one place and no ids of their own, could not be told apart.
+/// Checks for repeats: two steps with the same id, or with the same ordinal and no ids, would be
+/// indistinguishable.
 fn check_repeats(steps: &[PlanStep], faults: &mut Vec<PlanFault>) {
     let mut ids = BTreeSet::new();
     let mut places = BTreeSet::new();
@@ -381,8 +380,8 @@ fn expected(path: &str, what: &str, actual: Node<'_>) -> PlanFault {
     fault(path, format!("expected {what}, actual {found}"))
 }
 
-/// The 16 digits that the ids of a job are made of (rulings: ids made by us). Where the plan
-/// names a step itself, its id joins in, because several such steps may share a place.
+/// The 16 digits from which the ids of a job are made (rulings: ids made by us). A step id given by
+/// the plan is included, because several such steps may share an ordinal.
 pub fn derive_job_digits(
     run_id: &str,
     idempotency_key: &str,

@@ -1,9 +1,9 @@
-//! What redaction has to know of job bundles.
+//! What redaction needs to know about job bundles.
 //!
-//! The commitment stands in `provenance`, the one member of the manifest that is there for what
-//! document 001 does not say. `bundle_id` is over it, so it cannot be committed to; it is in
-//! no copy. The name of an artifact is made of a digest of what it was read from, so copies call it
-//! something else; the manifest's `sha256` says which artifact it is.
+//! The commitment is in `provenance`, the only member of the manifest for what document 001 does
+//! not define. `bundle_id` covers the commitment, so it cannot be committed to and is in no copy.
+//! The name of an artifact is derived from a digest of what was read, so copies rename it; the
+//! manifest's `sha256` says which artifact it is.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::formats::redacted::redactable::{
 };
 
 pub(super) const MANIFEST: &str = "bundle.json";
-/// The member of `provenance` that holds the commitment.
+/// The member of `provenance` with the commitment.
 pub const REDACTION_MEMBER: &str = "redaction";
 
 /// The job bundle as redaction knows it.
@@ -54,7 +54,7 @@ pub static REDACTABLE: Redactable = Redactable {
     outcome: |_| Ended::default(),
 };
 
-/// What our programs write of a job in more than one place.
+/// What our programs write about a job in more than one place.
 const DERIVATIONS: &[Derivation] = &[
     Derivation {
         of: &["{f}"],
@@ -99,7 +99,8 @@ const DERIVATIONS: &[Derivation] = &[
         how: How::Sorted,
         told: &["bundle.json#/inputs/slices"],
     },
-    // Artifacts are sorted by a digest of ref and slice; the ref of a section is a digest of its text.
+    // Artifacts are sorted by a digest of ref and slice; the ref of a section is a digest of its
+    // text.
     Derivation {
         of: &[
             "bundle.json#/artifacts/*[kind=SECTION_SLICE]/sha256",
@@ -112,10 +113,11 @@ const DERIVATIONS: &[Derivation] = &[
     },
 ];
 
-/// The id of an artifact is over its ref and slice; a ref that is a section's id is over the text of
-/// that section. Sections overlap: what one artifact withholds may be text of the section that
-/// another one was read from, so all such ids go once any artifact is touched. The root is over the
-/// digests of all artifacts, the plan's hash over all steps.
+/// The digests and ids in the manifest that are bound to what is withheld. The id of an artifact
+/// covers its ref and slice; a ref that is a section's id covers the text of that section. Sections
+/// overlap: text that one artifact withholds may be in the section of another, so all such ids go
+/// once any artifact is touched. The root covers the digests of all artifacts, the plan's hash all
+/// steps.
 fn bound(documents: &BTreeMap<String, Value>, withheld: &[PlaceRef<'_>]) -> Vec<String> {
     let Some(manifest) = documents.get(MANIFEST) else {
         return Vec::new();
@@ -176,7 +178,7 @@ mod tests {
     use crate::formats::redacted::documents::FileKind;
 
     #[test]
-    fn ids_of_sections_are_bound_to_every_artifact() {
+    fn section_ids_are_bound_to_every_artifact() {
         let section = "a".repeat(64);
         let manifest = format!(
             r#"{{"artifacts":[

@@ -1,4 +1,4 @@
-//! The ten checks of document 001 §8 as rules, and what they look at.
+//! The ten checks of document 001 §8 as rules, and their input.
 
 use super::facts::BundleFacts;
 use super::manifest::{Artifact, INPUT_LISTS, Manifest, Step, Text};
@@ -19,25 +19,25 @@ impl Subject for JobBundle {
     const NAMES_FILES: bool = true;
 }
 
-/// What became of the manifest.
+/// The state of the manifest.
 #[derive(Debug)]
 pub enum ManifestState<'a> {
-    /// It could not be read; why.
+    /// It could not be read, for this reason.
     Absent(&'a str),
-    /// It is no JSON document.
+    /// It is not a JSON document.
     Malformed(&'a JsonError),
-    /// What it says.
+    /// It was parsed.
     Read(&'a Manifest<'a>),
 }
 
-/// What the rules see of a bundle.
+/// A bundle as the rules see it.
 #[derive(Debug)]
 pub struct BundleView<'a> {
     /// The manifest.
     pub manifest: ManifestState<'a>,
     /// The folder.
     pub facts: &'a BundleFacts,
-    /// Whether what is only about form is looked at too.
+    /// Whether rules of the form level apply.
     pub form: bool,
 }
 
@@ -124,7 +124,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "001 §2.3, §2.4, §8 check 3",
             Level::Document,
             "Steps ascend by (ordinal, step_id), artifacts by artifact_id, each list of inputs \
-             by code point; none of them holds the same entry twice.",
+             by code point; none of them has the same entry twice.",
         ),
         gate: with_manifest,
         check: check_order,
@@ -160,7 +160,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "001 §3.3, §8 check 6",
             Level::Document,
             "The last byte of each artifact's file is LF. In strict mode more than one LF at the \
-             end is a finding too.",
+             end is also a finding.",
         ),
         gate: with_manifest,
         check: files::check_newlines,
@@ -185,7 +185,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             Level::Document,
             "bundle_id is SHA-256 over the canonical manifest with bundle_id and root_hash \
              emptied. Any edit of the manifest shows here. A number that has no canonical form \
-             (1e400) is a finding as well.",
+             (1e400) is also a finding.",
         ),
         gate: gate_bundle_id,
         check: check_bundle_id,
@@ -209,7 +209,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "001 §7, §8 check 10",
             Level::Document,
             "The manifest has none of timestamp, created_at, updated_at, cwd, os, locale at its \
-             top; each artifact's path is artifacts/<artifact_id>.txt; no symbolic link stands \
+             top; each artifact's path is artifacts/<artifact_id>.txt; there is no symbolic link \
              anywhere below the folder.",
         ),
         gate: always,
@@ -243,7 +243,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "Nothing unknown is in the bundle",
             "001 §2, rulings",
             Level::Form,
-            "The folder holds bundle.json, artifacts/ and the listed artifacts only; the \
+            "The folder contains only bundle.json, artifacts/ and the listed artifacts; the \
              manifest, its steps and artifacts have the documented fields only; provenance is {}.",
         ),
         gate: with_manifest,
@@ -252,12 +252,12 @@ pub static RULES: [Rule<JobBundle>; 15] = [
     Rule {
         info: info(
             "JB14",
-            "Artifacts and inputs are what the steps give",
+            "Artifacts and inputs follow from the steps",
             "001 §2.2, §2.4, rulings",
             Level::Integrity,
             "artifact_id is derived from ref and slice, kind agrees with the op of the steps \
              that read it, and inputs lists exactly the symbols, files and slices of the steps. \
-             provenance.redaction, where given, is a commitment that covers the files of the \
+             provenance.redaction, if given, is a commitment that covers the files of the \
              bundle, and a salt.",
         ),
         gate: with_manifest,
@@ -277,7 +277,7 @@ pub static RULES: [Rule<JobBundle>; 15] = [
     },
 ];
 
-/// The number of the lowest check that failed: JB7 is 7. `None` where nothing was found.
+/// The number of the lowest failed check: JB7 is 7. `None` if there are no findings.
 pub fn lowest_check(findings: &[Finding]) -> Option<u32> {
     findings
         .iter()
@@ -291,7 +291,7 @@ fn check_manifest(view: &BundleView<'_>, findings: &mut Findings) {
             findings.add("bundle.json", format!("no manifest: {reason}"))
         }
         ManifestState::Malformed(error) => {
-            findings.add("bundle.json", format!("no JSON document: {error}"));
+            findings.add("bundle.json", format!("not a JSON document: {error}"));
         }
         ManifestState::Read(..) => {}
     }
@@ -418,7 +418,7 @@ fn check_bundle_id(view: &BundleView<'_>, findings: &mut Findings) {
 fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
     let unbounded = |slice: &Text<'_>| slice.as_str().is_some_and(is_unbounded);
-    let in_words =
+    let message =
         |slice: &Text<'_>| format!("expected a bounded slice, actual `{}`", slice.to_lossy());
     for (at, step) in manifest.steps().enumerate() {
         if let Some(slice) = step.slice().filter(unbounded) {
@@ -428,7 +428,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
                     .then(at)
                     .then("constraints")
                     .then("slice"),
-                in_words(&slice),
+                message(&slice),
             );
         }
     }
@@ -436,7 +436,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
         if let Some(slice) = artifact.slice().filter(unbounded) {
             findings.add(
                 JsonPath::ROOT.then("artifacts").then(at).then("slice"),
-                in_words(&slice),
+                message(&slice),
             );
         }
     }
@@ -468,7 +468,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
             findings.add(
                 JsonPath::ROOT.then("steps").then(at),
                 format!(
-                    "no artifact holds `{}` of `{}`",
+                    "no artifact has `{}` of `{}`",
                     pair.1.to_lossy(),
                     pair.0.to_lossy()
                 ),

@@ -1,7 +1,7 @@
 //! The checks that compare the manifest with the files: 4, 5, 6 and 10.
 //!
-//! An artifact whose declared path is not its one place, or that is a link, was never opened;
-//! check 10 names it and the others leave it alone.
+//! An artifact whose declared path is not the only allowed one, or that is a link, was never
+//! opened; check 10 reports it and the others skip it.
 
 use super::facts::{ArtifactFact, ContentFact, EntryFact, FolderFact};
 use super::manifest::{Artifact, Manifest, Text};
@@ -20,7 +20,7 @@ const FORBIDDEN: [&str; 6] = [
 ];
 
 /// The artifacts that may be looked up, with what was found under their names.
-fn looked_up<'v, 'a>(
+fn artifact_facts<'v, 'a>(
     view: &'v BundleView<'a>,
 ) -> impl Iterator<Item = (Artifact<'a>, Option<&'v ArtifactFact>)> {
     let linked = view.facts.folder == FolderFact::NotFolder(EntryFact::Link);
@@ -54,14 +54,14 @@ fn looked_up<'v, 'a>(
 fn contents<'v, 'a>(
     view: &'v BundleView<'a>,
 ) -> impl Iterator<Item = (Artifact<'a>, &'v ContentFact)> {
-    looked_up(view).filter_map(|(artifact, fact)| match fact {
+    artifact_facts(view).filter_map(|(artifact, fact)| match fact {
         Some(ArtifactFact::Content(content)) => Some((artifact, content)),
         _ => None,
     })
 }
 
 pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
-    for (artifact, fact) in looked_up(view) {
+    for (artifact, fact) in artifact_facts(view) {
         match fact {
             Some(ArtifactFact::Content(content)) => {
                 if let Some(declared) = artifact.sha256()
@@ -145,7 +145,7 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
             EntryFact::Unknown => {
                 findings.add(
                     path.clone(),
-                    "it cannot be looked into, so it may hold a link",
+                    "it cannot be looked into, so it may contain a link",
                 );
             }
             _ => {}

@@ -32,8 +32,8 @@ pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {
             Gate::NotRun("there is no plan_hash to compare with")
         }
         Some(manifest) if !manifest.outline.has("run_id") => Gate::NotRun("there is no run_id"),
-        // Where the manifest passed by, every step was found to have both.
-        Some(manifest) if manifest.passed_plan_hash.is_some() => Gate::Ready,
+        // In a streamed manifest, every step was found to have both.
+        Some(manifest) if manifest.streamed_plan_hash.is_some() => Gate::Ready,
         Some(manifest) if manifest.steps().any(|step| step.order().is_none()) => {
             Gate::NotRun("a step has no ordinal or step_id")
         }
@@ -72,9 +72,9 @@ pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The hash of the plan that the steps are; `None` where a step lacks one of its fields.
+/// The plan hash of the steps; `None` if a step lacks one of its fields.
 fn hash_plan(manifest: &Manifest<'_>, run_id: Node<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
-    if let Some(digest) = manifest.passed_plan_hash {
+    if let Some(digest) = manifest.streamed_plan_hash {
         return Some(Ok(digest));
     }
     let mut hasher = match PlanHasher::begin(run_id) {
@@ -100,7 +100,7 @@ pub(super) fn check_stored_form(view: &BundleView<'_>, findings: &mut Findings) 
     let mut add = |message: String| findings.add("bundle.json", message);
     let whole = match manifest.outline.parse_whole(&ReadOptions::default()) {
         Ok(whole) => whole,
-        Err(error) => return add(format!("no JSON document: {error}")),
+        Err(error) => return add(format!("not a JSON document: {error}")),
     };
     let stored = manifest.outline.text().as_bytes();
     let text = stored.strip_suffix(b"\n").unwrap_or(stored);
@@ -136,7 +136,7 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
             unknown(node, known, &|| JsonPath::ROOT.then(key));
         }
     }
-    // A manifest that passed by has none; its elements are found nowhere.
+    // A streamed manifest has no unknown fields, and looking up its elements finds nothing.
     let mut elements = outline.elements();
     for (at, step) in manifest.steps().enumerate() {
         let place = || JsonPath::ROOT.then("steps").then(at);
@@ -175,14 +175,14 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether `provenance` has the commitment of a redactable bundle, and nothing else.
+/// Whether `provenance` has only the commitment of a redactable bundle.
 fn is_commitment(provenance: Node<'_>) -> bool {
     let mut members = provenance.members();
     let first = members.next();
     first.is_some_and(|(name, _)| name.to_lossy() == REDACTION_MEMBER) && members.next().is_none()
 }
 
-/// The commitment of a redactable bundle covers the files that the bundle has.
+/// Checks that the commitment of a redactable bundle covers the files of the bundle.
 fn check_commitment(view: &BundleView<'_>, manifest: &Manifest<'_>, findings: &mut Findings) {
     let member = manifest.outline.get("provenance");
     let Some(member) = member.and_then(|provenance| provenance.get(REDACTION_MEMBER)) else {
@@ -204,7 +204,7 @@ fn check_commitment(view: &BundleView<'_>, manifest: &Manifest<'_>, findings: &m
 
 pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    // Where each step has its artifact under the derived id, all ids are derived.
+    // If each step has its artifact under the derived id, all ids are derived.
     if !manifest
         .matching
         .is_some_and(|matching| matching.kinds_agree)
@@ -215,7 +215,7 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
     check_commitment(view, manifest, findings);
 }
 
-/// Names every artifact whose id is not derived, or whose kind is not that of a step.
+/// Reports every artifact whose id is not derived, or whose kind is not that of a step.
 fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
     let mut ops: Vec<(Text<'_>, Text<'_>, Op)> = manifest
         .steps()
@@ -237,7 +237,10 @@ fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
                 }
             }
             (_, _, Some(_)) => {
-                findings.add(place("artifact_id"), "ref or slice holds a lone surrogate");
+                findings.add(
+                    place("artifact_id"),
+                    "ref or slice contains a lone surrogate",
+                );
             }
             _ => {}
         }
@@ -266,7 +269,7 @@ fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
     check_input_list(manifest, 2, slices, findings);
 }
 
-/// Compares a list of `inputs` with what it has to hold: every one of `expected` once, sorted.
+/// Compares a list of `inputs` with what it must contain: each of `expected` once, sorted.
 fn check_input_list<'a>(
     manifest: &Manifest<'a>,
     list: usize,
@@ -302,7 +305,7 @@ fn check_input_list<'a>(
     );
 }
 
-/// Whether a sorted list holds all of `expected` and nothing else.
+/// Whether a sorted list contains all of `expected` and nothing else.
 fn holds_exactly<'a>(sorted: &[Text<'a>], expected: impl Iterator<Item = Text<'a>>) -> bool {
     let mut expected: Vec<Text<'a>> = expected.collect();
     // Steps in a row often read from the same file.

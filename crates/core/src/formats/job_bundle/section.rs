@@ -1,14 +1,14 @@
 //! Sections: what a step can read from a source text.
 //!
 //! A section is a whole file or, in Markdown, a heading with everything below it. Its id binds
-//! path, lines and content, so a section of an edited file is another section. Texts here have
-//! LF line ends only; [`normalize_newlines`] makes them so.
+//! path, lines and content, so a section of an edited file is another section. Texts here have only
+//! LF line ends; [`normalize_newlines`] ensures that.
 
 use std::ops::Range;
 
 pub use crate::space::normalize_newlines;
 
-/// How many lines the text has, an unfinished last one included.
+/// The number of lines, including an unfinished last one.
 pub fn count_lines(text: &str) -> u64 {
     let finished = text.bytes().filter(|&b| b == b'\n').count() as u64;
     finished + u64::from(!text.is_empty() && !text.ends_with('\n'))
@@ -19,12 +19,12 @@ pub fn lines_between(text: &str, start: u64, end: u64) -> Option<&str> {
     line_range(text, start, end).map(|range| &text[range])
 }
 
-/// Where the lines `start..end` stand, with their line ends; `None` beyond the text.
+/// The byte range of the lines `start..end`, with their line ends; `None` beyond the text.
 pub fn line_range(text: &str, start: u64, end: u64) -> Option<Range<usize>> {
     if start > end {
         return None;
     }
-    // Line n begins after n line ends; the place after the last line counts as a beginning.
+    // Line n begins after n line ends; the position after the last line counts as a beginning.
     let mut beginnings = text.split_inclusive('\n').scan(0, |offset, line| {
         *offset += line.len();
         Some(*offset)
@@ -40,10 +40,10 @@ pub fn line_range(text: &str, start: u64, end: u64) -> Option<Range<usize>> {
     }
 }
 
-/// Where a section lies in its file.
+/// The place of a section in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// The headings above and of it, outermost first; empty for a whole file.
+    /// The section's heading and those above it, outermost first; empty for a whole file.
     pub heading_path: Vec<String>,
     /// First line, counted from 0.
     pub line_start: u64,
@@ -60,7 +60,7 @@ pub fn outline_file(text: &str) -> Outline {
     }
 }
 
-/// Whether headings are looked for in a file of this name.
+/// Whether a file of this name is searched for headings.
 pub fn is_markdown(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     match name.rsplit_once('.') {
@@ -77,8 +77,8 @@ struct Heading {
     line: u64,
 }
 
-/// The sections of a Markdown text: each heading with its text, up to the next heading of its
-/// level or above. Headings inside code fences and front matter are text.
+/// The sections of a Markdown text: each heading with its text, up to the next heading of its level
+/// or above. Headings inside code fences and front matter are ordinary text.
 pub fn outline_markdown(text: &str) -> Vec<Outline> {
     let headings = find_headings(text);
     let last = count_lines(text);
@@ -164,7 +164,7 @@ fn atx_heading(body: &str) -> Option<(usize, String)> {
     }
     let title = rest.trim();
     let open = title.trim_end_matches('#');
-    // A closing run of # counts only where white space stands before it.
+    // A closing run of # counts only after white space.
     let title = match open.chars().next_back() {
         None => "",
         Some(' ' | '\t') => open.trim_end(),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_unfinished_last_one_counts() {
+    fn unfinished_last_line_counts() {
         assert_eq!(
             (count_lines(""), count_lines("a"), count_lines("a\n")),
             (0, 1, 1)
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_between_gives_lines_with_their_ends() {
+    fn lines_between_includes_line_ends() {
         let text = "a\nb\nc";
         assert_eq!(lines_between(text, 0, 3), Some("a\nb\nc"));
         assert_eq!(lines_between(text, 1, 2), Some("b\n"));
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn outline_nested_headings_end_at_the_next_of_their_level() {
+    fn outline_nested_headings_end_at_next_of_their_level() {
         let text = "# A\nx\n## B ##\ny\n```\n# no\n```\n## C#\n# D\n";
         let found: Vec<_> = outline_markdown(text)
             .into_iter()
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn outline_front_matter_and_underlines_are_told_apart() {
+    fn outline_distinguishes_front_matter_from_underlines() {
         let text = "---\ntitle: x\n---\n\nTop\n===\n\ntext\nmore\n---\n";
         let found = outline_markdown(text);
         assert_eq!(found.len(), 1);

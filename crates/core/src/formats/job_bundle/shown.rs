@@ -1,6 +1,6 @@
-//! The artifacts that a redacted copy of a job bundle shows, against the manifest.
+//! Compares the artifacts that a redacted copy of a job bundle shows with the manifest.
 //!
-//! Copies call artifacts by other names, so an artifact is found by its digest.
+//! Copies rename artifacts, so an artifact is found by its digest.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::formats::redacted::RedactedView;
 use crate::formats::redacted::commit::has_marker;
 use crate::verify::Finding;
 
-/// What is wrong with what `copy` shows.
+/// The faults of what `copy` shows.
 pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
     let manifest = copy
         .shown
@@ -20,9 +20,10 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
         return vec![at(MANIFEST, "JB2", "`artifacts` is missing")];
     };
     let Value::Array(entries) = listed else {
-        return match has_marker(listed) {
-            true => Vec::new(),
-            false => vec![at(MANIFEST, "JB2", "`artifacts` is no list")],
+        return if has_marker(listed) {
+            Vec::new()
+        } else {
+            vec![at(MANIFEST, "JB2", "`artifacts` is not a list")]
         };
     };
     let digest = |entry: &Value| {
@@ -48,7 +49,7 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
             None => found.push(at(
                 path,
                 "JB4",
-                "bundle.json declares no artifact of this content",
+                "bundle.json declares no artifact with this content",
             )),
             Some(Some(Value::Number(said)))
                 if said.get().to_exact_i64() != i64::try_from(bytes).ok() =>
@@ -71,7 +72,7 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
         found.push(at(
             MANIFEST,
             "JB4",
-            "it declares an artifact that is not there",
+            "it declares an artifact that is missing",
         ));
     }
     found

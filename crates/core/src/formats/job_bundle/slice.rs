@@ -1,15 +1,15 @@
 //! Slice expressions: the bounded part of a text that a step may read.
 //!
-//! `lines[a:b]` and `chars[a:b]` are 0-based and half open, `head(n)` and `tail(n)` take the
-//! first or last `n` characters. Characters are Unicode scalar values, lines end at LF only.
-//! Every slice is a borrowed part of the text: applying one never copies. A slice that would
-//! read everything (`ALL`) is refused, because document 001 §3.1 forbids unbounded reads.
+//! `lines[a:b]` and `chars[a:b]` are 0-based and half open, `head(n)` and `tail(n)` take the first
+//! or last `n` characters. Characters are Unicode scalar values, lines end at LF only. Every slice
+//! is a borrowed part of the text: applying one never copies. A slice that would read everything
+//! (`ALL`) is refused, because document 001 §3.1 forbids unbounded reads.
 
 use std::cmp::Ordering;
 
 use thiserror::Error;
 
-/// White space that may stand around a whole expression.
+/// White space that may surround an expression.
 const BLANK: [char; 6] = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
 
 /// A parsed slice expression.
@@ -35,7 +35,7 @@ pub enum Slice {
     Tail(u64),
 }
 
-/// Why an expression is no slice, or none of this text.
+/// Why an expression is not a slice, or not one of this text.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SliceError {
     /// Nothing but white space.
@@ -58,14 +58,14 @@ pub enum SliceError {
     OutOfRange {
         /// `line` or `character`.
         unit: &'static str,
-        /// The end asked for.
+        /// The requested end.
         end: u64,
         /// How many there are.
         length: u64,
     },
 }
 
-/// Whether the expression is `ALL`, in any letter case, with white space around it.
+/// Whether the expression is `ALL`, in any letter case, with or without white space around it.
 pub fn is_all(text: &str) -> bool {
     text.trim_matches(BLANK).eq_ignore_ascii_case("all")
 }
@@ -75,15 +75,15 @@ pub fn is_blank(text: &str) -> bool {
     text.trim_matches(BLANK).is_empty()
 }
 
-/// Whether the expression reads everything: `ALL`, or nothing that says otherwise.
+/// Whether the expression reads everything: `ALL`, or blank.
 pub fn is_unbounded(text: &str) -> bool {
-    // Every other slice begins with one of four letters: most are decided by the first byte.
+    // Every other slice begins with one of four letters, so the first byte decides most cases.
     !matches!(text.as_bytes().first(), Some(b'l' | b'c' | b'h' | b't'))
         && (is_all(text) || is_blank(text))
 }
 
-/// A count as written: its value (as far as 64 bits go) and its digits without leading zeros.
-/// No text is longer than 64 bits can count, so a larger number acts like the largest.
+/// A count as written: its value, saturated at 64 bits, and its digits without leading zeros. No
+/// text has more than 2^64 characters, so saturation changes no result.
 struct Count<'a> {
     value: u64,
     digits: &'a str,
@@ -111,7 +111,7 @@ impl<'a> Count<'a> {
     }
 }
 
-/// Reads an expression.
+/// Parses an expression.
 pub fn parse_slice(text: &str) -> Result<Slice, SliceError> {
     let expression = text.trim_matches(BLANK);
     if expression.is_empty() {
@@ -155,7 +155,7 @@ pub fn parse_slice(text: &str) -> Result<Slice, SliceError> {
 }
 
 impl Slice {
-    /// The part of `content` this slice names.
+    /// The part of `content` that this slice selects.
     pub fn apply(self, content: &str) -> Result<&str, SliceError> {
         match self {
             Slice::Lines { start, end } => {
@@ -198,7 +198,7 @@ impl Slice {
     }
 }
 
-/// Where line `n` of the text ends (its LF, or the end of the text for the last one).
+/// The offset at which line `n` of the text ends (its LF, or the end of the text for the last one).
 fn nth_line_end(text: &str, n: u64) -> Option<usize> {
     let n = usize::try_from(n).ok()?;
     text.bytes()
@@ -209,7 +209,8 @@ fn nth_line_end(text: &str, n: u64) -> Option<usize> {
         .nth(n)
 }
 
-/// Where character `n` begins; the text's length is the place after its last character.
+/// The offset at which character `n` begins; the text's length is the offset after its last
+/// character.
 fn char_offset(text: &str, n: u64) -> Option<usize> {
     let n = usize::try_from(n).ok()?;
     text.char_indices()
@@ -218,7 +219,7 @@ fn char_offset(text: &str, n: u64) -> Option<usize> {
         .nth(n)
 }
 
-/// An expression as an error message shows it: whole, unless it is absurdly long.
+/// Shortens an absurdly long expression for an error message.
 fn shorten(text: &str) -> String {
     match text.char_indices().nth(120) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_at_the_end_of_a_finished_text_count_the_empty_last_line() {
+    fn lines_after_final_newline_include_empty_last_line() {
         assert_eq!(cut("a\nb\n", "lines[1:3]"), Ok("b\n"));
         assert_eq!(cut("a\nb\n", "lines[2:3]"), Ok(""));
         assert_eq!(
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn chars_beyond_the_text_are_refused_with_its_length() {
+    fn chars_beyond_text_are_refused_with_its_length() {
         assert_eq!(cut("é😀", "chars[1:2]"), Ok("😀"));
         assert_eq!(
             cut("é😀", "chars[0:3]"),
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn head_and_tail_beyond_the_text_are_cut_to_it() {
+    fn head_and_tail_beyond_text_are_cut_to_it() {
         assert_eq!(cut("héé", "head(99999999999999999999999)"), Ok("héé"));
         assert_eq!(cut("héé", "tail(2)"), Ok("éé"));
         assert_eq!(cut("", "tail(2)"), Ok(""));

@@ -1,9 +1,9 @@
-//! What was asked, in the form that a recording's `prompt_hash` is over.
+//! A request in the form that a recording's `prompt_hash` covers.
 //!
-//! Method, path, query and body, without members that are declared volatile and with placeholders
-//! reduced to their kind. Of a JSON-RPC message the id of a request, its progress token and its trace
-//! context are always volatile. Replay matches by the hash of this form, and verification compares
-//! the readable request with it.
+//! The form has method, path, query and body, without the members that are declared volatile and
+//! with placeholders reduced to their kind. In a JSON-RPC message the id of a request, its progress
+//! token and its trace context are always volatile. Replay matches by the hash of this form, and
+//! verification compares the readable request with it.
 
 use std::borrow::Cow;
 
@@ -16,13 +16,13 @@ use crate::canon::{
 use crate::digest::{ContentHash, Hasher};
 use crate::limits::JsonLimits;
 
-/// What every placeholder of a secret begins with.
+/// The prefix of every placeholder for a secret.
 pub const PLACEHOLDER: &str = "[redacted:";
 
-/// Members of `_meta` that differ from run to run: MCP's progress tokens and trace context.
+/// Members of `_meta` that differ between runs: MCP's progress tokens and trace context.
 const VOLATILE_META: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
 
-/// How a body is read.
+/// The options for parsing a body.
 const BODY: ReadOptions = ReadOptions {
     limits: JsonLimits::BODY,
     ..ReadOptions::TEXT
@@ -33,16 +33,16 @@ const BODY: ReadOptions = ReadOptions {
 pub enum BodyForm {
     /// The request has no body.
     Empty,
-    /// A JSON document, which counts by its values and not by its spelling.
+    /// A JSON document, compared by value and not by spelling.
     Json(Value),
-    /// Text that is no JSON, or JSON without a canonical form.
+    /// Text that is not JSON, or JSON without a canonical form.
     Text(String),
     /// Bytes, by their hash.
     Binary(ContentHash),
 }
 
 impl BodyForm {
-    /// Reads a body that is free of secrets. Beyond [`JsonLimits::BODY`] it counts as the text that it is.
+    /// Parses a body that is free of secrets. JSON over [`JsonLimits::BODY`] counts as text.
     pub fn parse(content_type: &str, body: &[u8]) -> Self {
         if body.is_empty() {
             return Self::Empty;
@@ -61,7 +61,7 @@ impl BodyForm {
     }
 }
 
-/// The parts of a multipart body are divided by a line that is made anew each time.
+/// Replaces the boundary of a multipart body, which differs each time.
 fn without_boundary(content_type: &str, body: &[u8]) -> Vec<u8> {
     let boundary = content_type
         .split_once("boundary=")
@@ -89,7 +89,7 @@ fn without_boundary(content_type: &str, body: &[u8]) -> Vec<u8> {
 pub struct Asked {
     /// The HTTP method, or the method of a JSON-RPC message.
     pub method: String,
-    /// The path of the URL; empty where the transport has none.
+    /// The path of the URL; empty if the transport has none.
     pub path: String,
     /// The query, without secrets.
     pub query: Option<String>,
@@ -97,7 +97,7 @@ pub struct Asked {
     pub body: BodyForm,
 }
 
-/// The first header of this name in a request or response; empty where there is none.
+/// The first header of this name in a request or response; empty if there is none.
 pub(super) fn header_of(part: Node<'_>, wanted: &str) -> String {
     let headers = part.get("headers");
     let mut pairs = headers.iter().flat_map(|headers| headers.items());
@@ -111,15 +111,14 @@ pub(super) fn header_of(part: Node<'_>, wanted: &str) -> String {
     pairs.find_map(of_pair).unwrap_or_default()
 }
 
-/// Members that do not count: JSON Pointers into the body, `*` standing for any one member or
-/// element.
+/// Members that do not count: JSON Pointers into the body, with `*` for any one member or element.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Volatile {
     pointers: Vec<String>,
 }
 
 impl Volatile {
-    /// From pointers; an error names the one that is none.
+    /// Parses pointers; the error is the first invalid one.
     pub fn parse<S: AsRef<str>>(pointers: &[S]) -> Result<Self, String> {
         let mut parsed = Vec::new();
         for pointer in pointers {
@@ -137,7 +136,7 @@ impl Volatile {
     /// The pointers that a recording declares under `capture.volatile`.
     ///
     /// # Errors
-    /// Names the first that is no JSON Pointer.
+    /// Returns the first that is not a JSON Pointer.
     pub fn of_recording(root: Node<'_>) -> Result<Self, String> {
         let list = root
             .get("capture")
@@ -197,7 +196,7 @@ fn remove(value: &mut Value, names: &[String]) {
     }
 }
 
-/// Drops what differs from run to run in a JSON-RPC message or a batch of them.
+/// Drops what differs between runs in a JSON-RPC message or batch.
 fn strip_rpc(body: &mut Value) {
     if let Value::Array(messages) = body {
         messages.iter_mut().for_each(strip_rpc);
@@ -211,7 +210,7 @@ fn strip_rpc(body: &mut Value) {
         members.remove(&"id".into());
     }
     if let Some(Value::Object(params)) = members.get_mut(&"params".into()) {
-        // Which call is called off, by its id.
+        // The id of the call to cancel.
         params.remove(&"requestId".into());
         if let Some(Value::Object(meta)) = params.get_mut(&"_meta".into()) {
             for name in VOLATILE_META {
@@ -225,7 +224,7 @@ fn strip_rpc(body: &mut Value) {
 }
 
 /// Reduces the placeholders in all strings to their kind.
-fn forget_in(value: &mut Value) {
+fn forget_digits_in(value: &mut Value) {
     match value {
         Value::String(string) => {
             let short = match string.as_str().map(forget_digits) {
@@ -234,17 +233,17 @@ fn forget_in(value: &mut Value) {
             };
             *string = short.into();
         }
-        Value::Array(items) => items.iter_mut().for_each(forget_in),
-        Value::Object(members) => members.values_mut().for_each(forget_in),
+        Value::Array(items) => items.iter_mut().for_each(forget_digits_in),
+        Value::Object(members) => members.values_mut().for_each(forget_digits_in),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
 impl Asked {
-    /// Reads the `request` of an interaction. Of a body that is a file, `file` has the bytes.
+    /// Parses the `request` of an interaction. If its body is a file, `file` has the bytes.
     ///
     /// # Errors
-    /// In words, where the request cannot be understood.
+    /// Says why the request cannot be understood.
     pub fn parse(request: Node<'_>, file: Option<&[u8]>) -> Result<Self, &'static str> {
         let text = |name: &str| Some(request.get(name)?.as_str()?.into_owned());
         let content_type = header_of(request, "content-type");
@@ -253,7 +252,7 @@ impl Asked {
         } else if let Some(body) = text("body_text") {
             BodyForm::parse(&content_type, body.as_bytes())
         } else if let Some(body) = text("body_base64") {
-            let body = Base64::decode_vec(&body).map_err(|_| "its body is no base64")?;
+            let body = Base64::decode_vec(&body).map_err(|_| "its body is not base64")?;
             BodyForm::parse(&content_type, &body)
         } else if request.get("body_file").is_some() {
             let bytes = file.ok_or("the file of its body was not read")?;
@@ -269,12 +268,12 @@ impl Asked {
         })
     }
 
-    /// What is compared: a JSON value.
+    /// The JSON value that is compared.
     pub fn form(&self, volatile: &Volatile) -> Value {
         self.clone().into_form(volatile)
     }
 
-    /// The same where the request is not needed any more.
+    /// Like [`Self::form`], but consumes the request.
     pub fn into_form(self, volatile: &Volatile) -> Value {
         let mut form = Value::object([
             ("method", Value::from(self.method.as_str())),
@@ -292,22 +291,22 @@ impl Asked {
             BodyForm::Text(text) => form.insert("body_text", text),
             BodyForm::Binary(hash) => form.insert("body_hash", hash.to_string()),
         }
-        forget_in(&mut form);
+        forget_digits_in(&mut form);
         form
     }
 }
 
-/// The hash of a form: what a recording calls the hash of the prompt.
+/// The hash of a form: a recording's `prompt_hash`.
 ///
 /// # Errors
-/// When the form holds a number that no canonical text has.
+/// If the form contains a number without a canonical form.
 pub fn compute_key(form: &Value) -> Result<ContentHash, NoCanonicalForm> {
     let mut hasher = Hasher::new();
     update_digest(&mut hasher, form, Dialect::Kernel)?;
     Ok(hasher.finish().into())
 }
 
-/// Replaces every placeholder by its kind alone, as matching sees it.
+/// Reduces every placeholder to its kind.
 pub fn forget_digits(text: &str) -> Cow<'_, str> {
     let mut rest = text;
     let mut out: Option<String> = None;

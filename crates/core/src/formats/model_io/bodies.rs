@@ -1,7 +1,7 @@
-//! Large bodies of a recording: files in `<name>.bodies` beside it, named by their SHA-256; or, where no
-//! file may lie beside it, as in a pack, texts of its member `bodies` under that name.
+//! Large bodies of a recording: files in `<name>.bodies` next to it, named by their SHA-256; or,
+//! where no other files are allowed, as in a pack, texts in its member `bodies` under that name.
 //!
-//! Only the hash says where a body lies; no path of the document is followed.
+//! Only the hash determines where a body is; no path in the document is followed.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use base64ct::{Base64, Encoding};
 use super::asked::{Asked, Volatile, compute_key};
 use super::checks::text;
 use super::reading::{Api, LARGEST_READ, Reading};
-use super::readings::{read_anew, says_something};
+use super::readings::{read_again, says_something};
 use crate::canon::{Node, Value};
 use crate::digest::{ContentHash, Digest};
 use crate::formats::definition::FilesBeside;
 use crate::path::SafePath;
 use crate::source::{ContentFact, SourceError};
 
-/// Bytes of a request's body that are read to compute its hash: twice what the proxy takes, because
-/// placeholders may be longer than what they stand for.
+/// The most bytes of a request's body that are read to compute its hash: twice what the proxy
+/// accepts, because placeholders may be longer than the secrets they replace.
 const LARGEST_REQUEST: u64 = 128 << 20;
 
 /// The folder of large bodies that belongs to a recording of this name.
@@ -30,19 +30,19 @@ pub fn bodies_folder(recording: &str) -> String {
     format!("{stem}.bodies")
 }
 
-/// What the files of large bodies are.
+/// The facts about large bodies.
 #[derive(Debug, Clone, Default)]
 pub struct BodyFacts {
     files: BTreeMap<Digest, Result<ContentFact, String>>,
-    /// For interactions whose request is a file: the hash of what was asked, or why there is none.
+    /// For interactions whose request is a file: the hash of the request, or why there is none.
     keys: BTreeMap<usize, Result<ContentHash, String>>,
-    /// For interactions with a file that say what the answer says: what it does say, or how many bytes
-    /// too many it has.
+    /// For interactions with a file and a stated reading: the reading of the answer, or the
+    /// answer's size if it is too large to read.
     readings: BTreeMap<usize, Result<(Api, Reading), u64>>,
 }
 
 impl BodyFacts {
-    /// Looks at every file that the recording names. `name` is the recording's own.
+    /// Reads every file that the recording names. `name` is the recording's own.
     pub fn collect(root: Node<'_>, files: &dyn FilesBeside, name: &str) -> Self {
         let mut facts = Self::default();
         let folder = bodies_folder(name);
@@ -65,7 +65,7 @@ impl BodyFacts {
                 let file = interaction.get(part).and_then(parse_body_file)?;
                 read_body(&file.sha256, most).ok()
             };
-            facts.read_anew(at, &adapter, interaction, &read);
+            facts.read_again(at, &adapter, interaction, &read);
             for part in ["request", "response"] {
                 let file = interaction.get(part).and_then(parse_body_file);
                 let Some(file) = file else {
@@ -92,19 +92,19 @@ impl BodyFacts {
         facts
     }
 
-    /// The bodies that a recording holds itself; none where it holds none.
+    /// The bodies in the recording itself; `None` if there are none.
     pub fn held(root: Node<'_>) -> Option<Self> {
         root.get("bodies")?;
         Some(Self::collect(root, &NoFiles, ""))
     }
 
-    /// Whether any interaction names the body of this name.
+    /// Whether any interaction refers to the body of this name.
     pub(super) fn is_named(&self, name: &str) -> bool {
         Digest::parse_hex(name).is_ok_and(|digest| self.files.contains_key(&digest))
     }
 
-    /// Reads the answer of an interaction with a file anew, where it says what it says.
-    fn read_anew(
+    /// Reads the answer of an interaction with a file again, if the interaction states a reading.
+    fn read_again(
         &mut self,
         at: usize,
         adapter: &str,
@@ -131,17 +131,17 @@ impl BodyFacts {
             return;
         }
         let (request, response) = (request_bytes.as_deref(), response_bytes.as_deref());
-        if let Some(reading) = read_anew(adapter, interaction, request, response) {
+        if let Some(reading) = read_again(adapter, interaction, request, response) {
             self.readings.insert(at, Ok(reading));
         }
     }
 
-    /// What the answer of an interaction with a file says, or how large it is where it is not read.
+    /// The reading of an interaction with a file, or the answer's size if it is too large to read.
     pub(super) fn reading(&self, interaction: usize) -> Option<&Result<(Api, Reading), u64>> {
         self.readings.get(&interaction)
     }
 
-    /// The file of this name, or why it could not be looked at.
+    /// The file of this name, or why it could not be read.
     pub(super) fn file(&self, named: &Digest) -> Option<&Result<ContentFact, String>> {
         self.files.get(named)
     }
@@ -152,7 +152,7 @@ impl BodyFacts {
     }
 }
 
-/// Where there is nothing beside a recording.
+/// The files next to a recording that has none.
 struct NoFiles;
 
 impl FilesBeside for NoFiles {
@@ -169,8 +169,8 @@ impl FilesBeside for NoFiles {
     }
 }
 
-/// The body of this name that the recording holds itself: none where it holds none of this name, none
-/// within where that cannot be read.
+/// The body of this name in the recording itself. The outer `None` means there is none of this
+/// name, the inner that it cannot be decoded.
 pub fn held_body(root: Node<'_>, digest: &Digest) -> Option<Option<Vec<u8>>> {
     let held = root.get("bodies")?.get(&digest.to_string())?;
     Some(match (held.get("text"), held.get("base64")) {
@@ -182,7 +182,7 @@ pub fn held_body(root: Node<'_>, digest: &Digest) -> Option<Option<Vec<u8>>> {
     })
 }
 
-/// A body as recordings hold it.
+/// Encodes a body for inclusion in a recording.
 pub fn hold_body(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::object([("text", text)]),
@@ -201,16 +201,16 @@ fn compute_request_key(
     compute_key(&asked.into_form(volatile)).map_err(|error| error.to_string())
 }
 
-/// A large body as an interaction names it.
+/// A reference to a large body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyFile {
     /// The hash of its bytes, which is also its name.
     pub sha256: Digest,
-    /// How many bytes it has, where that is stated.
+    /// Its size in bytes, if stated.
     pub bytes: Option<u64>,
 }
 
-/// Reads `body_file` of a request or response.
+/// Parses `body_file` of a request or response.
 pub fn parse_body_file(part: Node<'_>) -> Option<BodyFile> {
     let file = part.get("body_file")?;
     let bytes = file.get("bytes").and_then(|bytes| bytes.as_number());

@@ -1,4 +1,4 @@
-//! MI1-MI12: what a recording of model calls holds, whoever made it.
+//! MI1-MI12: the content of a recording of model calls, whoever made it.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,7 +21,7 @@ pub(super) fn needs_object(view: &ModelIoView<'_>) -> Gate {
 pub(super) fn needs_interactions(view: &ModelIoView<'_>) -> Gate {
     match view.root.get("interactions").map(|node| node.kind()) {
         Some(Kind::Array) => Gate::Ready,
-        _ => Gate::NotRun("there is not a list of interactions"),
+        _ => Gate::NotRun("there is no list of interactions"),
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) fn check_version(view: &ModelIoView<'_>, findings: &mut Findings) {
     if !version.is_some_and(|version| is_version(&version)) {
         findings.add(
             JsonPath::ROOT.then("model_io_schema_version"),
-            "the version is not three numbers with dots between them",
+            "the version is not three numbers separated by dots",
         );
     }
 }
@@ -146,7 +146,7 @@ pub(super) fn check_held_prompts(view: &ModelIoView<'_>, findings: &mut Findings
                 place(at, PROMPT_CONTENT),
                 "the prompt is not the one that prompt_hash states",
                 declared.as_deref().unwrap_or("none"),
-                actual.as_deref().unwrap_or("no text"),
+                actual.as_deref().unwrap_or("not a text"),
             );
         }
     }
@@ -181,7 +181,7 @@ pub(super) fn check_responses(view: &ModelIoView<'_>, findings: &mut Findings) {
 pub(super) fn check_unique(view: &ModelIoView<'_>, findings: &mut Findings) {
     let mut seen = BTreeSet::new();
     for (at, node) in interactions(view) {
-        // As ECMAScript would key them: by the text of the value, absent being one of its own.
+        // Keyed as in ECMAScript: by the text of the value, with absent as a separate key.
         let prompt = text(node, "prompt_hash").map(Cow::into_owned);
         let i = node.get("i").map(|i| match i.as_number() {
             Some(number) => format!("number {}", number.to_f64() + 0.0),
@@ -190,7 +190,7 @@ pub(super) fn check_unique(view: &ModelIoView<'_>, findings: &mut Findings) {
         if !seen.insert((prompt, i)) {
             findings.add(
                 JsonPath::ROOT.then("interactions").then(at),
-                "an interaction with this prompt and number is already there",
+                "duplicate interaction: same prompt and number",
             );
         }
     }

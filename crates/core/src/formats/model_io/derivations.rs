@@ -1,8 +1,8 @@
-//! What a recording says of a request or an answer elsewhere, so that it is withheld with it.
+//! What else in a recording depends on a request or an answer, so that it is withheld together.
 
 use crate::formats::redacted::derivations::{Derivation, How};
 
-/// What of a request the key is over that replay matches by.
+/// The parts of a request that the key for replay covers.
 const ASKED: &[&str] = &[
     "model_io.json#/interactions/{i}/prompt_content",
     "model_io.json#/interactions/{i}/request/method",
@@ -44,7 +44,7 @@ pub const DERIVATIONS: &[Derivation] = &[
             "model_io.json#/interactions/{i}/response/after",
         ],
     },
-    // What is read out of an answer, and the answer.
+    // An answer, and what is read from it.
     Derivation {
         of: &["model_io.json#/interactions/{i}/response_content"],
         how: How::Repeated,
@@ -68,7 +68,7 @@ pub const DERIVATIONS: &[Derivation] = &[
         how: How::Repeated,
         told: &["model_io.json#/model_id"],
     },
-    // Bodies that are files of their own, or members in a pack, and what names them.
+    // Bodies that are files, or members in a pack, and references to them.
     Derivation {
         of: BODIES,
         how: How::Digest,

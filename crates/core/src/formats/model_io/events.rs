@@ -7,13 +7,13 @@
 /// One server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// The name, where it has one.
+    /// The name, if it has one.
     pub name: Option<String>,
     /// Its data lines, joined by LF.
     pub data: String,
 }
 
-/// Every complete event of a stream.
+/// Parses every complete event of a stream.
 pub fn parse_events(stream: &str) -> Vec<Event> {
     let stream = stream.strip_prefix('\u{feff}').unwrap_or(stream);
     let mut events = Vec::new();
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parse_events_line_ends_and_comments_are_as_the_document_says() {
+    fn parse_events_handles_line_ends_and_comments() {
         let stream = ": hello\r\nevent: a\r\ndata: 1\r\ndata:2\r\n\r\ndata: x\r\rdata\n\nid: 7\n\ndata: lost";
         let event = |name: Option<&str>, data: &str| Event {
             name: name.map(str::to_owned),

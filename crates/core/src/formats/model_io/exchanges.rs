@@ -1,4 +1,5 @@
-//! MI13-MI15: what the proxy adds to an interaction for people to read, against what is hashed.
+//! MI13-MI15: compares what the proxy adds to an interaction for people to read with what is
+//! hashed.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -12,16 +13,17 @@ use super::checks::{interactions, needs_interactions, place, text};
 use crate::canon::{JsonPath, Node};
 use crate::verify::{Findings, Gate};
 
-/// Recordings whose `request` and `response` are the proxy's.
+/// The adapters whose recordings have the proxy's `request` and `response`.
 const ADAPTERS: [&str; 3] = ["http-proxy", "mcp-http", "mcp-stdio"];
 
-/// Whether the proxy made the recording in `root`, so that rules bind what its interactions have for people to read.
+/// Whether the proxy made the recording in `root`, so that rules bind the readable parts of its
+/// interactions.
 pub fn is_of_proxy(root: Node<'_>) -> bool {
     let adapter = text(root, "adapter_id").unwrap_or_default();
     ADAPTERS.contains(&adapter.as_ref())
 }
 
-/// Asked of recordings that the proxy made; elsewhere the members may mean anything.
+/// Applies to recordings that the proxy made; in others the members may mean anything.
 pub(super) fn has_exchanges(view: &ModelIoView<'_>) -> Gate {
     match needs_interactions(view) {
         Gate::Ready if !is_of_proxy(view.root) => {
@@ -31,7 +33,7 @@ pub(super) fn has_exchanges(view: &ModelIoView<'_>) -> Gate {
     }
 }
 
-/// Asked where a body is a file.
+/// Applies if a body is a file.
 pub(super) fn has_body_files(view: &ModelIoView<'_>) -> Gate {
     let names_file = |node: Node<'_>| {
         let has = |part: &str| {
@@ -45,10 +47,10 @@ pub(super) fn has_body_files(view: &ModelIoView<'_>) -> Gate {
             if view.root.get("bodies").is_none()
                 && !interactions(view).any(|(_, node)| names_file(node)) =>
         {
-            Gate::NotApplicable("no body is a file of its own")
+            Gate::NotApplicable("no body is a separate file")
         }
         Gate::Ready if view.bodies.is_none() => Gate::NotRun(
-            "large bodies are files beside the recording, which was given without them",
+            "large bodies are files next to the recording, which was given without them",
         ),
         gate => gate,
     }
@@ -61,7 +63,7 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
             let at = JsonPath::ROOT.then("capture").then("volatile");
             findings.add(
                 at,
-                format!("`{}` is no JSON Pointer", pointer.escape_debug()),
+                format!("`{}` is not a JSON Pointer", pointer.escape_debug()),
             );
             return;
         }
@@ -70,7 +72,7 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
         let Some(request) = node.get("request") else {
             findings.add(
                 place(at, "request"),
-                "the proxy's recordings have a request for every answer",
+                "the proxy records a request for every answer",
             );
             continue;
         };
@@ -80,7 +82,7 @@ pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
                 .and_then(|asked| {
                     compute_key(&asked.into_form(&volatile)).map_err(|error| error.to_string())
                 }),
-            // What cannot be read is MI15's to tell.
+            // MI15 reports what cannot be read.
             Some(_) => match view.bodies.and_then(|bodies| bodies.key(at)) {
                 Some(key) => key.clone(),
                 None => continue,
@@ -111,18 +113,18 @@ pub(super) fn check_response_parts(view: &ModelIoView<'_>, findings: &mut Findin
     let models: BTreeSet<String> = interactions(view)
         .filter_map(|(_, node)| text(node.get("reading")?, "model").map(Cow::into_owned))
         .collect();
-    let is_told = !models.is_empty();
+    let is_stated = !models.is_empty();
     let models = models.into_iter().collect::<Vec<_>>().join(",");
     let declared = text(view.root, "model_id").unwrap_or_default();
-    if is_told && declared != models {
-        let what = "model_id is not the models that answered";
+    if is_stated && declared != models {
+        let what = "model_id does not list the models that answered";
         findings.add_difference(JsonPath::ROOT.then("model_id"), what, models, declared);
     }
     for (at, node) in interactions(view) {
         let Some(response) = node.get("response") else {
             findings.add(
                 place(at, "response"),
-                "the proxy's recordings have a response for every request",
+                "the proxy records a response for every request",
             );
             continue;
         };
@@ -153,7 +155,7 @@ pub(super) fn check_response_parts(view: &ModelIoView<'_>, findings: &mut Findin
         let Some(bytes) = bytes else {
             findings.add(
                 place("encoding"),
-                "how the response is encoded cannot be read",
+                "the encoding of the response is unknown or wrong",
             );
             continue;
         };
@@ -200,7 +202,7 @@ pub(super) fn check_body_files(view: &ModelIoView<'_>, findings: &mut Findings) 
                 continue;
             };
             match bodies.file(&stated.sha256) {
-                None => findings.add(place, "the file was not looked at"),
+                None => findings.add(place, "the file was not read"),
                 Some(Err(reason)) => findings.add(place, reason.as_str()),
                 Some(Ok(fact)) if fact.sha256 != stated.sha256 => findings.add_difference(
                     place,

@@ -1,4 +1,4 @@
-//! MI17: the recording that another one parted from, bound to it by a hash.
+//! MI17: a recording that was forked from another one, bound to it by a hash.
 
 use super::checks::{interactions, text};
 use super::exchanges::has_exchanges;
@@ -13,8 +13,8 @@ pub const FORK: &str = "fork";
 /// The member of a fork that binds it.
 pub const FORK_HASH: &str = "hash";
 
-/// The hash that binds a fork: over the canonical form, without a trailing LF, of where it parted, the
-/// parent's hashes and the hash of the recording that it is part of.
+/// The hash that binds a fork: over the canonical form, without a trailing LF, of the point of the
+/// fork, the parent's hashes and the hash of the forked recording.
 pub fn compute_fork_hash(fork: Node<'_>, own: &ContentHash) -> Option<ContentHash> {
     let mut bound = Value::object([("model_io_hash", own.to_string())]);
     for member in ["at", "parent_model_io_hash", "parent_sha256"] {
@@ -27,7 +27,7 @@ pub fn compute_fork_hash(fork: Node<'_>, own: &ContentHash) -> Option<ContentHas
 pub(super) fn has_fork(view: &ModelIoView<'_>) -> Gate {
     match has_exchanges(view) {
         Gate::Ready if view.root.get(FORK).is_none() => {
-            Gate::NotApplicable("the recording is no fork")
+            Gate::NotApplicable("the recording is not a fork")
         }
         gate => gate,
     }
@@ -52,9 +52,9 @@ pub(super) fn check_fork(view: &ModelIoView<'_>, findings: &mut Findings) {
         Some(Ok(at)) if at <= count => {}
         Some(Ok(at)) => findings.add(
             place("at"),
-            format!("the fork parted after {at} calls, and the recording has {count}"),
+            format!("the fork is after {at} calls, but the recording has {count}"),
         ),
-        Some(Err(_)) | None => findings.add(place("at"), "at is no number of calls"),
+        Some(Err(_)) | None => findings.add(place("at"), "at is not a number of calls"),
     }
     if !is_hash(fork.get("parent_model_io_hash")) {
         findings.add(
@@ -79,7 +79,7 @@ pub(super) fn check_fork(view: &ModelIoView<'_>, findings: &mut Findings) {
         findings.add(
             place(FORK_HASH),
             format!(
-                "expected {computed}: the parent, the place or the recording is not the one that was forked"
+                "expected {computed}: the parent, the point of the fork or the recording was changed"
             ),
         );
     }

@@ -1,9 +1,9 @@
 //! model_io.json: recorded model calls, MI1-MI17.
 //!
-//! - [`asked`]: the form of a request that `prompt_hash` is over, which replay matches by.
-//! - [`fork`]: which recording another one parted from.
-//! - [`bodies`]: large bodies, which are files beside the recording.
-//! - [`reading`], [`events`]: what an answer says, read out of its exact bytes, streams included.
+//! - [`asked`]: the form of a request that `prompt_hash` covers and replay matches by.
+//! - [`fork`]: which recording another one was forked from.
+//! - [`bodies`]: large bodies, which are files next to the recording.
+//! - [`reading`], [`events`]: what an answer says, read from its exact bytes, streams included.
 //!
 //! Paths in findings are JSON paths that begin with `$`. A missing field silences only the rules
 //! that need it.
@@ -22,7 +22,9 @@ use crate::canon::{Dialect, Document, JsonError, Node, ReadOptions, Value};
 use crate::canon::{canonical_bytes, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
-use crate::formats::definition::{Beside, FormatDefinition, Identity, Judgement, Proves, infos};
+use crate::formats::definition::{
+    Beside, FormatDefinition, Identity, Judgement, ProofScope, infos,
+};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use bodies::BodyFacts;
 use checks::{
@@ -38,11 +40,11 @@ use exchanges::{
 use fork::{check_fork, has_fork};
 use readings::check_readings;
 
-/// Interactions of one recording at the most. Stops a recording that nobody could replay.
+/// The most interactions of one recording, so that it can be replayed.
 pub const MAX_INTERACTIONS: usize = 10_000;
-/// Bytes of one response at the most.
+/// The most bytes of one response.
 pub const MAX_RESPONSE_BYTES: usize = 1_000_000;
-/// Bytes of all responses together at the most.
+/// The most bytes of all responses together.
 pub const MAX_SESSION_BYTES: usize = 100_000_000;
 
 const REQUIRED: [&str; 5] = [
@@ -59,7 +61,7 @@ const CORE_OF_INTERACTION: [&str; 4] = ["i", "prompt_hash", "response_hash", "re
 pub struct ModelIoView<'a> {
     /// The parsed document.
     pub root: Node<'a>,
-    /// The files of large bodies; none where the document alone was looked at.
+    /// The facts about large bodies; `None` if only the document was read.
     pub bodies: Option<&'a BodyFacts>,
 }
 
@@ -77,7 +79,7 @@ pub fn verify_model_io(view: &ModelIoView<'_>, level: Level) -> Report {
 }
 
 /// The hash of a recording: over the canonical form, without a trailing LF, of the five required
-/// fields with only the four fields of each interaction that are part of the session.
+/// fields with only the four core fields of each interaction.
 pub fn compute_model_io_hash(root: Node<'_>) -> Option<ContentHash> {
     let mut core = Value::object::<Value>([]);
     for field in REQUIRED {
@@ -129,7 +131,7 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: info(
             "MI1",
             "the version is given",
-            "model_io_schema_version is three numbers with dots between them.",
+            "model_io_schema_version is three numbers separated by dots.",
         ),
         gate: needs_object,
         check: check_version,
@@ -199,7 +201,7 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: info(
             "MI9",
             "interactions are in order",
-            "i rises from each interaction to the next. Every descent is named.",
+            "i increases from each interaction to the next. Every violation is reported.",
         ),
         gate: needs_interactions,
         check: check_order,
@@ -218,9 +220,9 @@ pub static RULES: [Rule<ModelIo>; 17] = [
             level: Level::Integrity,
             ..info(
                 "MI12",
-                "prompts that are held have their hashes",
-                "prompt_content, where an interaction has it, is a string with the hash that \
-                 prompt_hash states. Recordings of other producers need not hold prompts.",
+                "included prompts have their hashes",
+                "prompt_content, if an interaction has it, is a string with the hash that \
+                 prompt_hash states. Recordings of other producers need not include prompts.",
             )
         },
         gate: needs_interactions,
@@ -230,7 +232,7 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: integrity(
             "MI13",
             "readable requests have their hashes",
-            "Of a recording that the proxy made, the request of each interaction (method, path, \
+            "In a recording that the proxy made, the request of each interaction (method, path, \
              query and body, without the members that capture.volatile names and with \
              placeholders reduced to their kind) is there and has the hash that prompt_hash states. A \
              difference means that what people read is not what was asked.",
@@ -242,10 +244,10 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: integrity(
             "MI14",
             "readable responses belong to their contents",
-            "Of a recording that the proxy made, each interaction has a response, model_id is the models \
-             of the readings, sorted and joined by commas, where these name any, and the lengths in \
-             response.chunks add up to the bytes of the response: response_content, what it holds in base64, or the file that \
-             response.body_file names, whose hash then is response_content.",
+            "In a recording that the proxy made, each interaction has a response, model_id lists the models \
+             of the readings, sorted and joined by commas, if these name any, and the lengths in \
+             response.chunks add up to the bytes of the response: response_content, decoded if it is base64, or the file that \
+             response.body_file names, whose hash is then response_content.",
         ),
         gate: has_exchanges,
         check: check_response_parts,
@@ -254,10 +256,10 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: integrity(
             "MI15",
             "large bodies are there",
-            "Each body_file is a file in the folder `<name>.bodies` beside the recording, or a body \
-             that the recording holds in `bodies`, named by its SHA-256, with that hash and the \
-             size that is stated; `bodies` holds no others. A recording with large bodies as files \
-             that comes without its folder, as on standard input, cannot be checked.",
+            "Each body_file is a file in the folder `<name>.bodies` next to the recording, or a body \
+             in the recording's member `bodies`, named by its SHA-256, with that hash and the \
+             stated size; `bodies` has no others. A recording with large bodies as files \
+             that is given without its folder, as on standard input, cannot be checked.",
         ),
         gate: has_body_files,
         check: check_body_files,
@@ -266,9 +268,9 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: integrity(
             "MI16",
             "readings are what the response says",
-            "Of a recording that the proxy made, reading, tokens_input and tokens_output, where they \
-             are given, are what is read out of the exact bytes of the response. Nothing is read \
-             out of a response above 32 MiB, so such a one has none of them.",
+            "In a recording that the proxy made, reading, tokens_input and tokens_output, if \
+             given, are what is read from the exact bytes of the response. Nothing is read \
+             from a response over 32 MiB, so it has none of them.",
         ),
         gate: has_exchanges,
         check: check_readings,
@@ -277,10 +279,10 @@ pub static RULES: [Rule<ModelIo>; 17] = [
         info: integrity(
             "MI17",
             "a fork belongs to its recording",
-            "Of a recording that the proxy made, fork, where it is given, says after how many of its \
-             interactions it parted from another one, whose hashes it names. Its own hash, where it has \
-             one, is over these three and the hash of this recording, so that none of them can be \
-             exchanged.",
+            "In a recording that the proxy made, fork, if given, says after how many of its \
+             interactions it was forked from another one, whose hashes it names. Its own hash, if it has \
+             one, covers these three and the hash of this recording, so that none of them can be \
+             replaced.",
         ),
         gate: has_fork,
         check: check_fork,
@@ -295,13 +297,13 @@ const fn integrity(id: &'static str, title: &'static str, explanation: &'static 
     }
 }
 
-/// The member of an interaction that holds the prompt itself.
+/// The member of an interaction with the prompt itself.
 pub const PROMPT_CONTENT: &str = "prompt_content";
 
-/// The model recording as the rest of the program knows it.
+/// The definition of the model recording format.
 pub static DEFINITION: ModelIoFormat = ModelIoFormat;
 
-/// A model recording is one JSON document, with large bodies as files beside it.
+/// A model recording: one JSON document, with large bodies as files next to it.
 pub struct ModelIoFormat;
 
 impl ModelIoFormat {
@@ -323,10 +325,10 @@ impl ModelIoFormat {
             report,
             identity: Identity {
                 about: Identity::of_members(root, &["model_id"]).ids,
-                not_captured: told_gaps(root),
+                not_captured: stated_gaps(root),
                 caveats: vec![
                     "no hash covers it: a consistent change of what was asked or answered is noticed only \
-                     where it is signed or sealed with its run"
+                     if it is signed or sealed with its run"
                         .to_owned(),
                 ],
                 ..Identity::default()
@@ -335,8 +337,8 @@ impl ModelIoFormat {
     }
 }
 
-/// What the recording says itself that it cannot have seen.
-fn told_gaps(root: Node<'_>) -> Vec<String> {
+/// What the recording itself says that it cannot have seen.
+fn stated_gaps(root: Node<'_>) -> Vec<String> {
     let gaps = root.get("capture").and_then(|capture| capture.get("gaps"));
     gaps.iter()
         .flat_map(|gaps| gaps.items())
@@ -349,12 +351,12 @@ impl FormatDefinition for ModelIoFormat {
         Format::ModelIo
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &["That each answer is the one its hash names, in this order."],
             does_not: &[
-                "That a model said this: an answer and its hash can both be made anew.",
-                "What it was asked, where the prompt is kept as its hash alone.",
+                "That a model said this: an answer and its hash can both be forged.",
+                "What it was asked, if only the hash of the prompt is kept.",
             ],
         }
     }
@@ -387,7 +389,7 @@ impl FormatDefinition for ModelIoFormat {
         Some(self.judge(document, level, None))
     }
 
-    fn judge_beside(
+    fn judge_with_files(
         &self,
         document: &Document<'_>,
         level: Level,

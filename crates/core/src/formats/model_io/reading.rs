@@ -1,7 +1,7 @@
-//! What the known APIs say: model, text, tool calls, usage, read out of the exact bytes.
+//! What answers of known APIs say: model, text, tool calls and usage, read from the exact bytes.
 //!
-//! Reading never fails: what is not understood is not there. The exact bytes stay beside it, and MI16
-//! reads them anew: what is read out of an answer can change only together with the version that
+//! Reading never fails: what is not understood is left out. The exact bytes are kept too, and MI16
+//! reads them again: what is read from an answer can change only together with the version that
 //! recordings state.
 
 use super::events::{Event, parse_events};
@@ -9,10 +9,10 @@ use crate::canon::{
     Dialect, Kind, Members, Node, ReadOptions, Value, canonical_bytes, parse_document,
 };
 
-/// Answers larger than this are not read; their bytes are recorded all the same.
+/// Answers larger than this are not read, only recorded.
 pub const LARGEST_READ: u64 = 32 << 20;
 
-/// An API that is known.
+/// A known API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// OpenAI's chat completions.
@@ -21,11 +21,11 @@ pub enum Api {
     OpenAiResponses,
     /// OpenAI's embeddings.
     OpenAiEmbeddings,
-    /// The list of models, of either.
+    /// The list of models, of either provider.
     Models,
     /// Anthropic's messages.
     AnthropicMessages,
-    /// Anthropic's counting of tokens.
+    /// Anthropic's token counting.
     AnthropicCountTokens,
     /// JSON-RPC messages of MCP.
     Mcp,
@@ -48,24 +48,26 @@ impl Api {
         }
     }
 
-    /// By the path, and by the body where it is JSON.
+    /// Detects the API by the path, and by the body if it is JSON.
     pub fn of_request(path: &str, body: Option<&Value>) -> Self {
-        match body.is_some_and(is_rpc) {
-            true => Self::Mcp,
-            false => Self::of_path(path),
+        if body.is_some_and(is_rpc) {
+            Self::Mcp
+        } else {
+            Self::of_path(path)
         }
     }
 
-    /// The same where the body is part of a document that was read.
+    /// Like [`Self::of_request`], for a body that is part of a parsed document.
     pub fn of_recorded_request(path: &str, body: Option<Node<'_>>) -> Self {
         let message = body.and_then(|body| match body.kind() {
             Kind::Array => body.item(0),
             _ => Some(body),
         });
         let version = message.and_then(|message| message.get("jsonrpc")?.as_str());
-        match version.as_deref() == Some(RPC_VERSION) {
-            true => Self::Mcp,
-            false => Self::of_path(path),
+        if version.as_deref() == Some(RPC_VERSION) {
+            Self::Mcp
+        } else {
+            Self::of_path(path)
         }
     }
 
@@ -88,15 +90,16 @@ impl Api {
         }
     }
 
-    /// By what recorded it, as recordings name that, and by what was asked.
+    /// Detects the API by the adapter, as recordings name it, and by the request.
     pub fn of_exchange(adapter: &str, path: &str, body: Option<&Value>) -> Self {
-        match adapter.starts_with("mcp-") {
-            true => Self::Mcp,
-            false => Self::of_request(path, body),
+        if adapter.starts_with("mcp-") {
+            Self::Mcp
+        } else {
+            Self::of_request(path, body)
         }
     }
 
-    /// The provider, as OpenTelemetry names it.
+    /// The provider, by its OpenTelemetry name.
     pub const fn provider(self) -> Option<&'static str> {
         match self {
             Self::OpenAiChat | Self::OpenAiResponses | Self::OpenAiEmbeddings => Some("openai"),
@@ -117,10 +120,10 @@ fn is_rpc(body: &Value) -> bool {
     message.and_then(|message| message.get("jsonrpc")?.as_str()) == Some(RPC_VERSION)
 }
 
-/// A call of a tool that a model asked for.
+/// A tool call that a model requested.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolCall {
-    /// The id that the result is given back under.
+    /// The id under which the result is returned.
     pub id: String,
     /// The name of the tool.
     pub name: String,
@@ -133,17 +136,17 @@ pub struct ToolCall {
 pub struct Reading {
     /// The model that answered.
     pub model: Option<String>,
-    /// All text that the model said, joined.
+    /// All text of the model, joined.
     pub text: String,
-    /// Which tools it asked for.
+    /// The tools that it called.
     pub tool_calls: Vec<ToolCall>,
-    /// Why the model stopped, in the API's own words.
+    /// Why the model stopped, in the words of the API.
     pub finish_reason: Option<String>,
-    /// Tokens that went in.
+    /// Input tokens.
     pub tokens_input: Option<u64>,
-    /// Tokens that came out.
+    /// Output tokens.
     pub tokens_output: Option<u64>,
-    /// The error that was answered instead.
+    /// The error that was returned instead.
     pub error: Option<String>,
 }
 
@@ -165,7 +168,7 @@ impl Reading {
         reading
     }
 
-    /// As recordings have it: only what is there.
+    /// The reading as recordings state it, without absent members.
     pub fn to_value(&self, api: Api) -> Value {
         let mut value = Value::object([("api", api.name())]);
         if let Some(model) = &self.model {
@@ -272,7 +275,7 @@ impl Reading {
                 self.tool_calls.push(ToolCall {
                     id: text(block, "id").unwrap_or_default(),
                     name: text(block, "name").unwrap_or_default(),
-                    // A stream begins with no arguments and adds them piece by piece.
+                    // A stream begins without arguments and adds them piece by piece.
                     arguments: arguments.filter(|text| text != "{}").unwrap_or_default(),
                 });
             }

@@ -1,4 +1,4 @@
-//! MI16: what a recording says of an answer, against the exact bytes of the answer.
+//! MI16: compares what a recording says about an answer with the exact bytes of the answer.
 
 use base64ct::{Base64, Encoding};
 
@@ -9,18 +9,18 @@ use super::reading::{Api, LARGEST_READ, Reading};
 use crate::canon::{Dialect, Node, Value, canonical_text};
 use crate::verify::Findings;
 
-/// The longest text that a finding shows.
+/// The longest text that a finding shows, in characters.
 const SHOWN: usize = 120;
 
-/// Whether an interaction says anything that is read out of its answer.
+/// Whether an interaction states anything that is read from its answer.
 pub(super) fn says_something(interaction: Node<'_>) -> bool {
     let members = ["reading", "tokens_input", "tokens_output"];
     members.iter().any(|name| interaction.get(name).is_some())
 }
 
-/// Reads an answer anew. The bodies are given where they are files of their own. None where the
-/// interaction cannot be understood, which other rules tell.
-pub(super) fn read_anew(
+/// Reads an answer again. The bodies are given if they are separate files. `None` if the
+/// interaction cannot be understood, which other rules report.
+pub(super) fn read_again(
     adapter: &str,
     interaction: Node<'_>,
     request_file: Option<&[u8]>,
@@ -57,23 +57,24 @@ pub(super) fn check_readings(view: &ModelIoView<'_>, findings: &mut Findings) {
             node.get(part)
                 .is_some_and(|part| part.get("body_file").is_some())
         };
-        let (api, reading) = match is_file("request") || is_file("response") {
-            false => match read_anew(&adapter, node, None, None) {
-                Some(read) => read,
-                None => continue,
-            },
-            true => match view.bodies.and_then(|bodies| bodies.reading(at)) {
+        let (api, reading) = if is_file("request") || is_file("response") {
+            match view.bodies.and_then(|bodies| bodies.reading(at)) {
                 Some(Ok(read)) => read.clone(),
                 Some(Err(too_large)) => {
                     let message = format!(
-                        "the response has {too_large} bytes; none above {LARGEST_READ} is read"
+                        "the response has {too_large} bytes; nothing over {LARGEST_READ} is read"
                     );
                     findings.add(place(at, "reading"), message);
                     continue;
                 }
-                // What cannot be read is MI15's to tell.
+                // MI15 reports what cannot be read.
                 None => continue,
-            },
+            }
+        } else {
+            match read_again(&adapter, node, None, None) {
+                Some(read) => read,
+                None => continue,
+            }
         };
         for (name, count) in [
             ("tokens_input", reading.tokens_input),
@@ -113,7 +114,7 @@ pub(super) fn check_readings(view: &ModelIoView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Tells where what is stated is not what the response says.
+/// Adds a finding if what is stated is not what the response says.
 fn compare(
     findings: &mut Findings,
     place: crate::canon::JsonPath,

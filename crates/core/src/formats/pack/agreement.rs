@@ -1,5 +1,5 @@
-//! PK13: what every producer's records repeat or imply must be so: ids, hashes, the decision against
-//! the evidence, the ledger against the run.
+//! PK13: what the records of every producer repeat or imply must agree: ids, hashes, the decision
+//! with the evidence, the ledger with the run.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,7 @@ const EVIDENCE: &str = "evidence.json";
 const RUNNER: &str = "runner.json";
 const LEDGER: &str = "ledger.jsonl";
 
-/// A member of a file of the pack, reached by names.
+/// The place of a member of a file of the pack, by path.
 pub(super) fn place(file: &str, names: &[&str]) -> Place {
     let path = names
         .iter()
@@ -27,7 +27,7 @@ pub(super) fn element(file: &str, list: &str, at: usize) -> Place {
     Place::file(file).at(JsonPath::ROOT.then(list).then(at))
 }
 
-/// The canonical text of a member, reached by names.
+/// The canonical text of a member, by path.
 pub(super) fn member(node: Node<'_>, names: &[&str]) -> Option<String> {
     let mut at = node;
     for name in names {
@@ -46,7 +46,7 @@ pub(super) fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
-/// The strings of a list; nothing where there is no list.
+/// The strings of a list; empty if there is no list.
 pub(super) fn texts(list: Option<Node<'_>>) -> Vec<String> {
     let items = list.into_iter().flat_map(|list| list.items());
     items
@@ -140,10 +140,7 @@ fn check_ledger(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
         .iter()
         .find(|(_, entry)| member(*entry, &["run_id"]) == id)
     else {
-        findings.add(
-            Place::file(LEDGER),
-            "no entry is this run's: `run_id` is another in each",
-        );
+        findings.add(Place::file(LEDGER), "no entry has the `run_id` of this run");
         return;
     };
     let pairs: [(&str, &[&str]); 7] = [
@@ -181,7 +178,7 @@ fn check_proposal(view: &PackView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Whether a result must have succeeded: all do whose proposal did not make them optional.
+/// Whether a result must have succeeded: true unless the proposal made it optional.
 fn is_required(result: Node<'_>) -> bool {
     flag(result, "required") != Some(false)
 }
@@ -193,7 +190,7 @@ fn has_failed(result: Node<'_>) -> bool {
     !matches!(status.as_deref(), Some("success" | "skipped")) || (is_command && code != 0.0)
 }
 
-/// The decision and the exit code against what the evidence says of actions and tests.
+/// Checks the decision and the exit code against the actions and tests in the evidence.
 fn check_decision(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let accepted = run.get("decision").and_then(|node| flag(node, "accepted")) == Some(true);
     let exit_code = execution(run).and_then(|node| number(node, "exit_code"));
@@ -201,9 +198,9 @@ fn check_decision(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let mut report = |file_place: Place, what: &str| {
         failures += 1;
         if accepted {
-            findings.add(file_place, format!("{what} beside an accepted run"));
+            findings.add(file_place, format!("{what}, but the run was accepted"));
         } else if exit_code == Some(0.0) {
-            findings.add(file_place, format!("{what} beside exit code 0"));
+            findings.add(file_place, format!("{what}, but the exit code is 0"));
         }
     };
     for (at, result) in list(evidence, "action_results").into_iter().enumerate() {
@@ -228,7 +225,7 @@ fn check_decision(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     }
 }
 
-/// Results against the patch's contents, the run's outputs and its commands.
+/// Checks results against the patch's contents, the run's outputs and its commands.
 fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let operations = view
         .document("patch.json")
@@ -261,7 +258,7 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
             continue;
         };
         let is_file = matches!(action.as_deref(), Some("create" | "modify" | "delete"));
-        // A command that was refused, or never begun, has no exit code and is not the run's.
+        // A command that was refused or never started has no exit code and is not among the run's.
         let has_run = number(*result, "exit_code").is_some();
         if is_execute(result) && has_run && execution(run).is_some() && !commands.contains(&path) {
             findings.add(here(), format!("`{path}` is not among the run's commands"));
@@ -273,13 +270,14 @@ fn check_results(view: &PackView<'_>, run: Node<'_>, evidence: Node<'_>, finding
         if is_file && !ran_commands && hash.is_some() && outputs.get(&path) != Some(&hash) {
             findings.add(
                 here(),
-                format!("`{path}` is not among the run's outputs so"),
+                format!("`{path}` is not among the run's outputs with this hash"),
             );
         }
     }
 }
 
-/// The commands that the run says it ran, against those of the proposal, where the evidence holds it.
+/// Checks the commands that the run says it ran against those of the proposal, if the evidence
+/// includes it.
 fn check_commands(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let (Some(execution), Some(proposal)) = (execution(run), evidence.get("proposal")) else {
         return;
@@ -302,7 +300,7 @@ fn check_commands(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     }
 }
 
-/// A result against the operation of the patch that it is the result of.
+/// Checks a result against its operation in the patch.
 fn check_operation(result: Node<'_>, operation: Node<'_>, place: Place, findings: &mut Findings) {
     if text(operation, "op") != text(result, "action") {
         findings.add(place.clone(), "the patch does something else with the file");
@@ -328,7 +326,7 @@ fn check_operation(result: Node<'_>, operation: Node<'_>, place: Place, findings
     check_action_id(result, kind, content.as_deref(), place, findings);
 }
 
-/// An id of the form that content gives must be the one that this content gives.
+/// Checks that an id in the form of derived ids is the one derived from this content.
 pub(super) fn check_action_id(
     result: Node<'_>,
     kind: &str,
@@ -368,7 +366,7 @@ fn check_runner(run: Node<'_>, runner: Node<'_>, findings: &mut Findings) {
         if is_killed && ended.and_then(|exit| number(exit, "code")) == Some(0.0) {
             findings.add(
                 place(RUNNER, &["exit", name]),
-                format!("`{name}` beside exit code 0"),
+                format!("`{name}` is true, but the exit code is 0"),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! The companion texts in full: RS, PL, EV, LD.
+//! The rules of the companion texts: RS, PL, EV, LD.
 
 use super::PackView;
 use crate::canon::Node;
@@ -8,7 +8,7 @@ use crate::formats::ledger::{LedgerView, verify_ledger};
 use crate::formats::{policy, run};
 use crate::verify::{Finding, Findings, Level};
 
-/// Adds the faults that `find` sees in run.json.
+/// Adds the faults that `find` returns for run.json.
 pub(super) fn check_run(
     view: &PackView<'_>,
     findings: &mut Findings,
@@ -21,7 +21,7 @@ pub(super) fn check_run(
     }
 }
 
-/// RS7, which looks at the bytes too.
+/// RS7, which checks the bytes too.
 pub(super) fn check_run_form(view: &PackView<'_>, findings: &mut Findings) {
     if let (Some(root), Some(bytes)) = (view.document("run.json"), view.files.bytes("run.json")) {
         for fault in run::find_form_faults(root, bytes) {
@@ -30,7 +30,7 @@ pub(super) fn check_run_form(view: &PackView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Adds the faults that `find` sees in policy.json.
+/// Adds the faults that `find` returns for policy.json.
 pub(super) fn check_policy(
     view: &PackView<'_>,
     findings: &mut Findings,
@@ -48,7 +48,7 @@ pub(super) fn find_name_faults(policy: Node<'_>) -> Vec<String> {
     policy::find_name_fault(policy).into_iter().collect()
 }
 
-/// Adds what one rule of evidence finds. The proposal is not in the pack; the patch names it.
+/// Adds the findings of one rule of evidence. The proposal is not in the pack; the patch names it.
 pub(super) fn check_evidence(view: &PackView<'_>, findings: &mut Findings, rule: &str) {
     let Some(root) = view.document("evidence.json") else {
         return;
@@ -70,8 +70,8 @@ pub(super) fn check_evidence(view: &PackView<'_>, findings: &mut Findings, rule:
     }
 }
 
-/// Whether a finding about evidence is one of this rule of the pack. What is wrong with its shape is
-/// the business of the rule that reads it.
+/// Whether a finding about evidence belongs to this rule of the pack. A fault of shape belongs to
+/// the rule that reads that part.
 fn is_of(finding: &Finding, rule: &str) -> bool {
     let reader = match finding.path() {
         Some("$.action_results") => "EV2",
@@ -81,7 +81,7 @@ fn is_of(finding: &Finding, rule: &str) -> bool {
     finding.rule_id == rule || (finding.rule_id == "SCHEMA" && reader == rule)
 }
 
-/// Adds what one rule of the ledger finds.
+/// Adds the findings of one rule of the ledger.
 pub(super) fn check_ledger(view: &PackView<'_>, findings: &mut Findings, rule: &str) {
     let ledger = LedgerView {
         lines: &view.ledger,

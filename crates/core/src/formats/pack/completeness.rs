@@ -1,7 +1,7 @@
-//! PK15: what records of our own harness repeat beyond what every producer's do.
+//! PK15: what the records of our own harness repeat beyond those of other producers.
 //!
-//! A pack of another producer may leave these looser, so they are compared in a pack that lists its
-//! files (PK14), and in any pack when form is asked for.
+//! Packs of other producers may be looser here, so these are compared in packs that list their
+//! files (PK14), and in any pack at the form level.
 
 use super::PackView;
 use super::agreement::{
@@ -15,7 +15,7 @@ const EVIDENCE: &str = "evidence.json";
 const RUNNER: &str = "runner.json";
 const LEDGER: &str = "ledger.jsonl";
 
-/// PK15 looks at packs that list their files, and at others when form is asked for.
+/// PK15 applies to packs that list their files, and to others at the form level.
 pub(super) fn needs_completeness(view: &PackView<'_>) -> Gate {
     if view.document(RUN).is_none() {
         return Gate::NotApplicable("there is no run.json to compare with");
@@ -37,7 +37,7 @@ pub(super) fn check_completeness(view: &PackView<'_>, findings: &mut Findings) {
     if view.files.bytes(LEDGER).is_some() && view.ledger.len() != 1 {
         findings.add(
             Place::file(LEDGER),
-            "a pack's ledger holds the entry of its own run only",
+            "a pack's ledger must have only the entry of its own run",
         );
     }
     if let Some(evidence) = view.document(EVIDENCE) {
@@ -57,7 +57,7 @@ pub(super) fn check_completeness(view: &PackView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Each operation of the patch has exactly one result.
+/// Checks that each operation of the patch has exactly one result.
 fn check_each_operation(view: &PackView<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let Some(patch) = view.document("patch.json") else {
         return;
@@ -87,7 +87,7 @@ fn check_each_operation(view: &PackView<'_>, evidence: Node<'_>, findings: &mut 
     }
 }
 
-/// Every command of the run is an action's or a test's, and every one of those is the run's.
+/// Checks that the commands of the run are exactly those of its actions and tests.
 fn check_commands(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let Some(execution) = execution(run) else {
         return;
@@ -137,8 +137,8 @@ fn check_sandbox_id(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) 
     }
 }
 
-/// The id of a sandbox: of what was to run and under which policy, so that the same plan has the
-/// same id.
+/// Derives the id of a sandbox from what runs in it and under which policy, so that the same plan
+/// has the same id.
 pub fn derive_sandbox_id(policy: &str, proposal_hash: &str) -> Option<String> {
     let content = Value::object([("policy", policy), ("proposal_hash", proposal_hash)]);
     let digest = canonical_digest(&content, Dialect::Kernel).ok()?;
@@ -194,13 +194,13 @@ fn check_limits(run: Node<'_>, runner: Node<'_>, is_ours: bool, findings: &mut F
     }
 }
 
-/// Our reasons begin with the decision they speak for; the decision is theirs.
+/// Our reasons begin with the decision they support; checks that it is the decision made.
 fn check_reasons(run: Node<'_>, findings: &mut Findings) {
     let Some(decision) = run.get("decision") else {
         return;
     };
     let reasons = list(decision, "reasons");
-    let speaks_for = |word: &str| {
+    let supports = |word: &str| {
         let begins = |reason: &Node<'_>| {
             reason
                 .as_lossy_str()
@@ -208,14 +208,14 @@ fn check_reasons(run: Node<'_>, findings: &mut Findings) {
         };
         reasons.iter().any(begins)
     };
-    let is_refused = speaks_for("reject:") || speaks_for("review:");
-    if !is_refused && !speaks_for("accept:") {
+    let is_refused = supports("reject:") || supports("review:");
+    if !is_refused && !supports("accept:") {
         return;
     }
     if flag(decision, "accepted") == Some(is_refused) {
         findings.add(
             place(RUN, &["decision", "accepted"]),
-            "the decision is not the one its reasons speak for",
+            "the decision is not the one its reasons support",
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What is in the files, by the pack document: PK3, PK4, PK5, PK8, PK9.
+//! The content of the files, by the pack document: PK3, PK4, PK5, PK8, PK9.
 
 use super::PackView;
 use crate::canon::{Dialect, JsonPath, Node, canonical_bytes};
@@ -14,7 +14,7 @@ use crate::formats::run::find_basic_faults;
 use crate::formats::runner::{RunnerView, verify_runner};
 use crate::verify::{Finding, Findings, Place, Report};
 
-/// Calls `check` with the document of a file that is there; a text that is no JSON is a finding.
+/// Calls `check` with the document in a file, if present; a text that is not JSON is a finding.
 fn with_document(
     view: &PackView<'_>,
     name: &'static str,
@@ -79,7 +79,7 @@ pub(super) fn check_bundle_hash(view: &PackView<'_>, findings: &mut Findings) {
     let Some(reference) = view.bundle_reference() else {
         return;
     };
-    // Absent is PK3's business, and so is a bundle that is not there PK1's.
+    // PK3 reports an absent hash, and PK1 an absent bundle.
     let Some(declared) = reference.get("sha256") else {
         return;
     };
@@ -99,7 +99,7 @@ pub(super) fn check_bundle_hash(view: &PackView<'_>, findings: &mut Findings) {
     }
 }
 
-/// PK8: the optional files hold what their own documents ask for.
+/// PK8: the optional files meet their own documents.
 pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
     with_document(view, "patch.json", findings, |root| {
         let patch = PatchView {
@@ -139,7 +139,7 @@ pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
     with_document(view, "runner.json", findings, |root| {
         messages(&verify_runner(&RunnerView { root }, view.level))
     });
-    // PK11: whatever it holds, as long as it is JSON.
+    // PK11: any content, as long as it is JSON.
     with_document(view, "meta.json", findings, |_| Vec::new());
 }
 
@@ -159,7 +159,7 @@ fn messages(report: &Report) -> Vec<Fault> {
     report.findings().iter().map(fault).collect()
 }
 
-/// 002 §4.4, §4.5; absent is another finding's business.
+/// 002 §4.4, §4.5; another finding reports an absent hash.
 fn find_hash_fault(root: Node<'_>, field: &str) -> Option<Fault> {
     let declared = root.get(field)?.as_lossy_str().unwrap_or_default();
     match ContentHash::parse(&declared) {

@@ -1,16 +1,16 @@
-//! A pack: the folder that a run is handed over as. PK1-PK12 are document 002's; at the integrity
-//! level PK13-PK17 ask whether its records agree, and RS1-RS8, PL1-PL3, EV1-EV7 and LD1-LD4 are
-//! the rules of what it holds.
+//! A pack: the folder in which a run is handed over. PK1-PK12 are document 002's; at the integrity
+//! level PK13-PK17 check whether its records agree, and RS1-RS8, PL1-PL3, EV1-EV7 and LD1-LD4 are
+//! the rules of its content.
 //!
-//! Invariants: every file is opened once, without following links, and all rules look at those
-//! bytes; a link, folder, pipe or device in a file's place is never opened and gives no findings
-//! about its contents. Findings name files of the pack.
+//! Invariants: every file is opened once, without following links, and all rules see those bytes; a
+//! link, folder, pipe or device in place of a file is never opened and its contents cause no
+//! findings. Findings name files of the pack.
 
 mod agreement;
 mod companions;
 mod completeness;
 mod contents;
-mod held;
+mod included;
 mod proposal;
 pub mod redactable;
 mod rules;
@@ -20,7 +20,7 @@ mod structure;
 
 use crate::formats::definition::{
     ACCEPTED, Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome,
-    Proves, ReadName, infos,
+    ProofScope, ReadName, infos,
 };
 use crate::formats::job_bundle::is_manifest;
 use crate::verify::RuleInfo;
@@ -44,7 +44,7 @@ pub use proposal::APPROVED;
 pub use rules::RULES;
 pub use sealed::{FILES, SELF_HASH, cover_files};
 
-/// The files a pack may hold (002 §3.1), sorted.
+/// The files a pack may contain (002 §3.1), sorted.
 pub const MANIFEST: [&str; 9] = [
     "bundle.json",
     "evidence.json",
@@ -57,7 +57,7 @@ pub const MANIFEST: [&str; 9] = [
     "runner.json",
 ];
 
-/// The bytes of a pack, as they were when they were read.
+/// The bytes of a pack, as they were read.
 pub struct PackFiles {
     entries: Vec<(String, EntryKind)>,
     bytes: BTreeMap<&'static str, Vec<u8>>,
@@ -67,14 +67,14 @@ impl PackFiles {
     /// Lists a source and reads every regular file of the manifest.
     ///
     /// # Errors
-    /// When the source cannot be listed or a file that is there cannot be read: then nothing can
-    /// be said about the pack.
+    /// If the source cannot be listed or a file in it cannot be read: then nothing can be said
+    /// about the pack.
     pub fn read(source: &dyn Source) -> Result<Self, SourceError> {
         let mut entries = Vec::new();
         let mut bytes = BTreeMap::new();
         for entry in source.entries()? {
             let name = entry.name.exact();
-            // What lies in a folder is the folder's fault.
+            // What is in a folder is not reported separately.
             if name.contains('/') {
                 continue;
             }
@@ -89,12 +89,12 @@ impl PackFiles {
         Ok(Self { entries, bytes })
     }
 
-    /// Regular files of the manifest, sorted.
+    /// The regular files of the manifest, sorted.
     pub fn names(&self) -> Vec<&'static str> {
         self.bytes.keys().copied().collect()
     }
 
-    /// The bytes of one of them.
+    /// The bytes of a file of the manifest.
     pub fn bytes(&self, name: &str) -> Option<&[u8]> {
         self.bytes.get(name).map(Vec::as_slice)
     }
@@ -102,19 +102,19 @@ impl PackFiles {
 
 /// A pack as the rules see it.
 pub struct PackView<'a> {
-    /// The path as it was given.
+    /// The path as given.
     pack_path: &'a str,
     files: &'a PackFiles,
     documents: BTreeMap<&'static str, Result<Document<'a>, JsonError>>,
     ledger: Vec<Line<'a>>,
-    /// What the rules of evidence and ledger say, judged once and asked for by several rules.
+    /// The reports on evidence and ledger, made once and used by several rules.
     evidence_report: OnceLock<Report>,
     ledger_report: OnceLock<Report>,
     level: Level,
 }
 
-/// The outcome of a pack in a word, from what run.json says.
-fn tell_outcome(kind: Option<ResultKind>, accepted: Option<bool>) -> Ended {
+/// The outcome of a pack, by what run.json says.
+fn outcome_of(kind: Option<ResultKind>, accepted: Option<bool>) -> Ended {
     let (word, outcome) = match (kind, accepted) {
         (None, _) => (None, Outcome::Unknown),
         (Some(ResultKind::Bundle), Some(true)) => (Some(ACCEPTED), Outcome::Accepted),
@@ -129,11 +129,11 @@ fn tell_outcome(kind: Option<ResultKind>, accepted: Option<bool>) -> Ended {
 }
 
 impl<'a> PackView<'a> {
-    /// Parses what was read.
+    /// Parses the files.
     pub fn new(pack_path: &'a str, files: &'a PackFiles, level: Level) -> Self {
         let mut documents = BTreeMap::new();
         let mut ledger = Vec::new();
-        // The documents are held together.
+        // The documents are in memory together, so they share one limit.
         let mut options = ReadOptions::default();
         for (name, bytes) in &files.bytes {
             if *name == "ledger.jsonl" {
@@ -157,7 +157,7 @@ impl<'a> PackView<'a> {
         }
     }
 
-    /// The document in a file, where it is there and parses.
+    /// The document in a file, if present and valid JSON.
     fn document(&self, name: &str) -> Option<Node<'_>> {
         let parsed = self.documents.get(name)?.as_ref().ok()?;
         Some(parsed.root())
@@ -171,7 +171,7 @@ impl<'a> PackView<'a> {
         let accepted = run
             .get("decision")
             .and_then(|decision| decision.get("accepted")?.as_bool());
-        let ended = tell_outcome(self.outcome(), accepted);
+        let ended = outcome_of(self.outcome(), accepted);
         let mut identity =
             Identity::of_members(run, &["run_id", "bundle.bundle_id"]).ended(ended.word);
         identity.result = ended.outcome;
@@ -198,13 +198,13 @@ impl<'a> PackView<'a> {
         parse_result_kind(self.document("run.json")?)
     }
 
-    /// The reference from run.json to the bundle, where run.json has an object there.
+    /// The reference from run.json to the bundle, if it is an object.
     fn bundle_reference(&self) -> Option<Node<'_>> {
         let reference = self.document("run.json")?.get("bundle")?;
         (reference.kind() == Kind::Object).then_some(reference)
     }
 
-    /// The canonical hash of bundle.json, where it has one.
+    /// The canonical hash of bundle.json, if it has one.
     fn bundle_hash(&self) -> Option<ContentHash> {
         let digest = canonical_digest(self.document("bundle.json")?, Dialect::Kernel).ok()?;
         Some(digest.into())
@@ -231,7 +231,7 @@ pub fn verify_pack(view: &PackView<'_>) -> Report {
     report
 }
 
-/// The verdict as 002 §7 has it.
+/// The verdict in the form of 002 §7.
 pub fn render_verdict(view: &PackView<'_>, report: &Report) -> Value {
     let mut verdict = crate::verify::render_json(report);
     verdict.insert("pack_path", view.pack_path);
@@ -265,22 +265,22 @@ pub fn render_unreadable(pack_path: &str, message: &str) -> Value {
     ])
 }
 
-/// The pack as the rest of the program knows it.
+/// The definition of the pack format.
 pub static DEFINITION: PackFormat = PackFormat;
 
-/// A pack is a flat folder.
+/// A pack: a flat folder.
 pub struct PackFormat;
 
-/// Files that packs have and folders of other kinds seldom do. A ledger or a recording is kept
-/// beside other things as well, and so is a bundle.
+/// Files that packs have and other folders seldom do. Ledgers, recordings and bundles are also kept
+/// with other things.
 const TELLING: [&str; 4] = ["evidence.json", "patch.json", "policy.json", "runner.json"];
 
-/// How many files are there that packs have and folders of other kinds seldom do.
+/// The number of files that packs have and other folders seldom do.
 fn count_telling(names: &FolderNames) -> usize {
     TELLING.iter().filter(|name| names.has(name)).count()
 }
 
-/// Whether anything beside its bundle.json tells that a folder was meant as a pack.
+/// Whether anything besides bundle.json suggests that a folder was meant to be a pack.
 pub(super) fn has_traces(names: &FolderNames) -> bool {
     names.has("run.json") || names.has("meta.json") || count_telling(names) > 0
 }
@@ -290,8 +290,8 @@ impl FormatDefinition for PackFormat {
         Format::Pack
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That the records agree with each other: the decision with the evidence, the evidence with \
              the proposal, the run with its ledger line.",
@@ -312,11 +312,11 @@ impl FormatDefinition for PackFormat {
         Some(&redactable::REDACTABLE)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         MANIFEST.contains(&name)
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &["run.json", "policy.json"]
     }
 

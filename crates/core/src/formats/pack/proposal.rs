@@ -1,7 +1,8 @@
-//! PK17: the proposal that was executed is the one of this pack's bundle.
+//! PK17: the proposal that was executed is that of this pack's bundle.
 //!
-//! bundle.json is what readers are shown as the goal, evidence.json holds the proposal that a replay executes, and
-//! patch.json what it wrote. Whoever exchanges one of them has to exchange what the others say of it.
+//! Readers are shown bundle.json as the goal; evidence.json has the proposal that a replay
+//! executes, and patch.json what it wrote. Whoever replaces one of them must also change what the
+//! others say about it.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +17,10 @@ const RUN: &str = "run.json";
 const EVIDENCE: &str = "evidence.json";
 const PATCH: &str = "patch.json";
 
-pub(super) fn holds_proposal(view: &PackView<'_>) -> Gate {
+pub(super) fn has_proposal(view: &PackView<'_>) -> Gate {
     match proposal_of(view) {
         Some(_) => Gate::Ready,
-        None => Gate::NotApplicable("the evidence does not hold its proposal"),
+        None => Gate::NotApplicable("the evidence does not include its proposal"),
     }
 }
 
@@ -46,7 +47,7 @@ pub(super) fn check_proposal(view: &PackView<'_>, findings: &mut Findings) {
     check_approval(view, proposal, findings);
 }
 
-/// The proposal is valid, and made of bundle.json.
+/// Checks that the proposal is valid and derived from bundle.json.
 fn check_source(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings) {
     let bundle = view.document("bundle.json");
     let bundle = bundle.and_then(|bundle| {
@@ -67,7 +68,7 @@ fn check_source(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings
     }
 }
 
-/// The patch has the files that the proposal writes and deletes, and no others.
+/// Checks that the patch has exactly the files that the proposal writes and deletes.
 fn check_patch(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings) {
     let Some(patch) = view.document(PATCH) else {
         return;
@@ -99,7 +100,8 @@ fn check_patch(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings)
     }
 }
 
-/// What needs a person's approval is accepted only with the reason that somebody approved.
+/// Checks that a run that needs a person's approval is accepted only with the reason for an
+/// approval.
 fn check_approval(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings) {
     let decision = view.document(RUN).and_then(|run| run.get("decision"));
     let Some(decision) = decision.filter(|_| view.lists_files()) else {
@@ -112,10 +114,10 @@ fn check_approval(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findin
     if needs && flag(decision, "accepted") == Some(true) && !is_approved {
         findings.add(
             place(RUN, &["decision", "accepted"]),
-            "the proposal needs approval, and no reason says that somebody gave it",
+            "the proposal needs approval, but no reason says that it was approved",
         );
     }
 }
 
-/// The reason that stands for an approval.
+/// The reason that records an approval.
 pub const APPROVED: &str = "accept: approved by the caller";

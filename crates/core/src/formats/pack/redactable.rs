@@ -1,12 +1,12 @@
-//! What redaction has to know of packs.
+//! What redaction needs to know about packs.
 //!
-//! A pack has no room for more files, but run.json is open to more members: it holds the commitment as
+//! A pack cannot have more files, but run.json may have more members: it has the commitment as
 //! `redaction`, and is committed to without it and without the two hashes that come after it.
 
 use std::collections::BTreeMap;
 
+use super::outcome_of;
 use super::sealed::{FILES, SELF_HASH};
-use super::tell_outcome;
 use crate::canon::Value;
 use crate::formats::Format;
 use crate::formats::model_io;
@@ -17,7 +17,7 @@ use crate::formats::redacted::redactable::{
 };
 use crate::formats::run::ResultKind;
 
-/// The member of run.json that holds the commitment of a redactable pack.
+/// The member of run.json with the commitment of a redactable pack.
 pub const REDACTION_MEMBER: &str = "redaction";
 
 /// The pack as redaction knows it.
@@ -97,11 +97,11 @@ pub static REDACTABLE: Redactable = Redactable {
             Some(Value::Bool(accepted)) => Some(*accepted),
             _ => None,
         };
-        tell_outcome(kind.and_then(ResultKind::parse), accepted)
+        outcome_of(kind.and_then(ResultKind::parse), accepted)
     },
 };
 
-/// What our programs write of a run in more than one file of its pack.
+/// What our programs write about a run in more than one file of its pack.
 const DERIVATIONS: &[Derivation] = &[
     // The content of a file: planned, executed, written.
     Derivation {
@@ -205,7 +205,7 @@ const DERIVATIONS: &[Derivation] = &[
         how: How::Sorted,
         told: &["run.json#/execution/outputs"],
     },
-    // The tree of goals: texts that are measured, handed down and written out.
+    // The tree of goals: texts that are measured, passed down and written out.
     Derivation {
         of: GOALS,
         how: How::Computed,
@@ -231,7 +231,7 @@ const DERIVATIONS: &[Derivation] = &[
             "bundle.json#/**/source_constraints",
         ],
     },
-    // A node is in the tree and among the terminal ones.
+    // A node is in the tree and among the terminal nodes.
     Derivation {
         of: &["bundle.json#/**/*[id={n}]/density"],
         how: How::Same,
@@ -267,7 +267,7 @@ const DERIVATIONS: &[Derivation] = &[
         how: How::Repeated,
         told: &["bundle.json#/outputs/*/confidence"],
     },
-    // What is written out can be put together from them.
+    // The written output reveals them.
     Derivation {
         of: &["bundle.json#/outputs/*/content"],
         how: How::Repeated,
@@ -416,7 +416,7 @@ const CONTENT: &[&str] = &[
     "bundle.json#/outputs/*[path={p}]/content",
 ];
 
-/// What was to be done and was done to the file or with the command `{p}`.
+/// What was to be done and was done to the file, or with the command, `{p}`.
 const DONE: &[&str] = &[
     "patch.json#/operations/*[path={p}]/op",
     "evidence.json#/proposal/actions/*[target={p}]/type",
@@ -431,14 +431,14 @@ const GOALS: &[&str] = &[
     "evidence.json#/proposal/summary",
 ];
 
-/// Files that say nothing of the intent.
+/// Files that say nothing about the intent.
 const APART: [&str; 2] = ["policy.json", "runner.json"];
-/// Files that say something of the proposal.
+/// Files that say something about the proposal.
 const OF_PROPOSAL: [&str; 3] = ["bundle.json", "patch.json", "evidence.json"];
 
-/// Every id and hash of a pack is over what stands beside it or below it. Three are not: the intent's,
-/// which is not in the pack and of which the rest was made; the sandbox's, which is over the
-/// hash of the proposal; and the proposal's own.
+/// The digests that are bound to what is withheld. Every id and hash of a pack covers what is next
+/// to it or below it, with three exceptions: the intent's, which is not in the pack but from which
+/// the rest was made; the sandbox's, which covers the hash of the proposal; and the proposal's own.
 fn bound(documents: &BTreeMap<String, Value>, withheld: &[PlaceRef<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     for (path, pointer) in withheld {

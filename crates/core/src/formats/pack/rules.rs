@@ -1,7 +1,7 @@
-//! The table of the pack's rules.
+//! The rules of packs.
 
 use super::{
-    Pack, PackView, agreement, companions, completeness, contents, held, proposal, sealed,
+    Pack, PackView, agreement, companions, completeness, contents, included, proposal, sealed,
     structure,
 };
 use crate::formats::{Format, policy, run};
@@ -42,12 +42,11 @@ const fn form(id: &'static str, title: &'static str, explanation: &'static str) 
     }
 }
 
-/// Whether a file is there to be looked at. One that is no regular file is another rule's
-/// finding.
+/// Whether a file can be read. Another rule reports an entry that is not a regular file.
 fn needs(view: &PackView<'_>, name: &str) -> Gate {
     match view.kind_of(name) {
         Some(EntryKind::File) => Gate::Ready,
-        Some(_) => Gate::NotApplicable("what stands in the file's place is no regular file"),
+        Some(_) => Gate::NotApplicable("the entry of that name is not a regular file"),
         None => Gate::NotApplicable("there is no such file"),
     }
 }
@@ -90,8 +89,8 @@ pub static RULES: [Rule<Pack>; 39] = [
             "002 §8 PK2, §3.2",
             "there are no other files",
             "Only run.json, bundle.json, patch.json, evidence.json, ledger.jsonl, policy.json, \
-             model_io.json, runner.json and meta.json; no patch and no evidence where the kernel \
-             asked questions, and no bundle either where it refused.",
+             model_io.json, runner.json and meta.json; no patch and no evidence if the kernel \
+             asked questions, and no bundle either if it refused.",
         ),
         gate: always,
         check: structure::check_known,
@@ -134,7 +133,7 @@ pub static RULES: [Rule<Pack>; 39] = [
             "PK6",
             "002 §8 PK6, §5.1",
             "there are no symbolic links",
-            "A link could lead to another file tomorrow; it is named and never followed.",
+            "A link could lead to another file tomorrow; it is reported and never followed.",
         ),
         gate: always,
         check: structure::check_links,
@@ -144,8 +143,8 @@ pub static RULES: [Rule<Pack>; 39] = [
             "PK7",
             "002 §8 PK7, §5.2, §5.3",
             "no path climbs",
-            "The pack's path as given holds no `..`, no `.` segment inside and no `//`; no name in \
-             the pack holds a backslash.",
+            "The pack's path as given has no `..`, no `.` segment inside and no `//`; no name in \
+             the pack contains a backslash.",
         ),
         gate: always,
         check: structure::check_traversal,
@@ -166,7 +165,7 @@ pub static RULES: [Rule<Pack>; 39] = [
         info: info(
             "PK9",
             "002 §8 PK9",
-            "the ledger holds entries",
+            "the ledger consists of entries",
             "Every line of ledger.jsonl that is not blank is a JSON object with run_id, \
              timestamp, intent_sha256, result_kind, accepted, mode and policy.",
         ),
@@ -189,7 +188,7 @@ pub static RULES: [Rule<Pack>; 39] = [
             "PK11",
             "002 §8 PK11",
             "meta.json is ignored",
-            "meta.json may hold any JSON and changes no verdict. This is about the verifier and \
+            "meta.json may be any JSON and changes no verdict. This is about the verifier and \
              cannot fail for a pack.",
         ),
         gate: |_| Gate::NotApplicable("it is about the verifier: meta.json is parsed only"),
@@ -210,8 +209,8 @@ pub static RULES: [Rule<Pack>; 39] = [
             "PK13",
             "the records agree with each other",
             "bundle_id and kernel_version in run.json are the bundle's; the ledger's entry of this \
-             run has run.json's values; patch and evidence name one proposal; an accepted run and \
-             exit code 0 stand beside no required action or test that failed; results have the \
+             run has run.json's values; patch and evidence name the same proposal; no required \
+             action or test failed if the run was accepted or has exit code 0; results have the \
              hash of the patch's content, the action id of their content, and their files and \
              commands are the run's; the runner's exit, network and write roots fit the run and \
              its policy.",
@@ -223,9 +222,9 @@ pub static RULES: [Rule<Pack>; 39] = [
         info: integrity(
             "PK14",
             "the files are those that run.json lists",
-            "Where run.json has `files` and `self_hash`, every other file but meta.json is listed \
+            "If run.json has `files` and `self_hash`, every other file except meta.json is listed \
              with the hash of its bytes, and self_hash is the canonical hash of run.json without \
-             that member. Packs of other producers need have neither. Where it has `redaction`, that is \
+             that member. Packs of other producers need have neither. If it has `redaction`, that is \
              a commitment that covers the files of the pack, each as its kind, and a salt.",
         ),
         gate: sealed::needs_list,
@@ -235,11 +234,11 @@ pub static RULES: [Rule<Pack>; 39] = [
         info: integrity(
             "PK15",
             "the records repeat each other in full",
-            "In a pack that lists its files, and with --strict in any: the ledger holds this run's \
+            "In a pack that lists its files, and with --strict in any: the ledger has this run's \
              entry alone, every operation of the patch has its result, and the runner's limits \
-             and times are the run's. Where the files are listed also: the commands are those of \
+             and times are the run's. If the files are listed, also: the commands are those of \
              the evidence, sandbox_id is that of policy and proposal, the runner's lists are the \
-             policy's, and the decision is the one its reasons speak for.",
+             policy's, and the decision is the one its reasons support.",
         ),
         gate: completeness::needs_completeness,
         check: completeness::check_completeness,
@@ -247,26 +246,26 @@ pub static RULES: [Rule<Pack>; 39] = [
     Rule {
         info: integrity(
             "PK16",
-            "what was written and printed is there",
-            "Where evidence.json has `contents`: every file that an action wrote or that is there at \
-             the end, and all that commands printed, is in `contents` or, written by the plan, in \
-             patch.json; nothing else is; and what the commands printed one after the other, \
-             up to 64 MiB, has the hashes of run.json. What was too long to be held is named as \
+            "what was written and printed is in the pack",
+            "If evidence.json has `contents`: every file that an action wrote or that exists at \
+             the end, and all that commands printed, is in `contents` or, if the plan wrote it, in \
+             patch.json; nothing else is; and the concatenated output of the commands, \
+             up to 64 MiB, has the hashes of run.json. What was too long to be included is marked as \
              omitted.",
         ),
-        gate: held::needs_contents,
-        check: held::check_held,
+        gate: included::needs_contents,
+        check: included::check_included,
     },
     Rule {
         info: integrity(
             "PK17",
-            "the proposal is the one of this bundle",
-            "Where evidence.json holds the proposal that was executed: it is a valid proposal whose \
+            "the proposal is that of this bundle",
+            "If evidence.json includes the proposal that was executed: it is a valid proposal whose \
              source_bundle_id and source_bundle_hash are those of bundle.json, proposal_id is its \
-             id, the operations of the patch are its files, and in a pack that lists its files one \
-             that needs approval is accepted only with the reason that somebody approved.",
+             id, the operations of the patch are its files, and in a pack that lists its files a run \
+             that needs approval is accepted only with a reason that records the approval.",
         ),
-        gate: proposal::holds_proposal,
+        gate: proposal::has_proposal,
         check: proposal::check_proposal,
     },
     Rule {
@@ -292,7 +291,7 @@ pub static RULES: [Rule<Pack>; 39] = [
             "RS3",
             "the run has the fields of its outcome",
             "Every field has its type; bundle, clarify_questions, refuse_reason and execution are \
-             there or not as the outcome says; an execution is whole, its outputs sorted and \
+             present or absent as the outcome says; an execution is complete, its outputs sorted and \
              their sizes added up right.",
         ),
         gate: needs_run,
@@ -340,7 +339,7 @@ pub static RULES: [Rule<Pack>; 39] = [
         info: integrity(
             "RS8",
             "the decision agrees with what happened",
-            "accepted is false unless there is a bundle, and implies exit code 0 where something \
+            "accepted is false unless there is a bundle, and implies exit code 0 if something \
              was executed; validated_by_kernel is true.",
         ),
         gate: needs_run,
@@ -380,7 +379,7 @@ pub static RULES: [Rule<Pack>; 39] = [
         info: integrity(
             "EV1",
             "evidence is about the patch's proposal",
-            "proposal_hash is a hash, and source_proposal_hash of the patch where there is one.",
+            "proposal_hash is a hash and, if there is a patch, its source_proposal_hash.",
         ),
         gate: needs_evidence,
         check: |view, findings| companions::check_evidence(view, findings, "EV1"),
@@ -451,7 +450,7 @@ pub static RULES: [Rule<Pack>; 39] = [
     Rule {
         info: integrity(
             "LD2",
-            "the ledger's times never go back",
+            "the ledger's times never decrease",
             "As `runseal ledger verify` checks it.",
         ),
         gate: needs_ledger,

@@ -1,7 +1,7 @@
 //! PK14: the hashes with which run.json covers the pack's other files and itself.
 //!
-//! 002 leaves run.json open to more members. Packs of other producers have neither member, which
-//! is fine. meta.json is never covered: its contents decide nothing (PK11).
+//! 002 leaves run.json open to more members. Packs of other producers have neither of the two,
+//! which is fine. meta.json is never covered: its contents decide nothing (PK11).
 
 use super::PackView;
 use super::redactable::{REDACTABLE, REDACTION_MEMBER};
@@ -16,13 +16,13 @@ use crate::verify::{Findings, Gate, Place};
 pub const FILES: &str = "files";
 /// The member of run.json that is the hash of all its other members.
 pub const SELF_HASH: &str = "self_hash";
-/// Files that the list leaves out: the one it stands in, and the one that decides nothing.
+/// Files that are not listed: the one with the list, and the one that decides nothing.
 const NOT_COVERED: [&str; 2] = ["run.json", "meta.json"];
 
 /// Adds both members to `run`, whose pack has these other files.
 ///
 /// # Errors
-/// When the run has no canonical form.
+/// If the run has no canonical form.
 pub fn cover_files<'a>(
     run: &mut Value,
     files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
@@ -68,19 +68,19 @@ pub(super) fn check_cover(view: &PackView<'_>, findings: &mut Findings) {
     }
     check_self_hash(run, findings);
     let Some(files) = run.get(FILES).filter(|files| files.kind() == Kind::Object) else {
-        findings.add(place(FILES), "`files` is missing or no object");
+        findings.add(place(FILES), "`files` is missing or not an object");
         return;
     };
     for (name, hash) in files.members() {
         let (name, stated) = (name.to_lossy(), hash.as_lossy_str().unwrap_or_default());
         if NOT_COVERED.contains(&name.as_ref()) {
-            findings.add(place(FILES), format!("`{name}` is not for the list"));
+            findings.add(place(FILES), format!("`{name}` must not be listed"));
             continue;
         }
         match view.files.bytes(&name) {
             None => findings.add(
                 place(FILES),
-                format!("`{}` is listed, but it is not there", name.escape_debug()),
+                format!("`{}` is listed, but missing", name.escape_debug()),
             ),
             Some(bytes) => {
                 let actual = ContentHash::of(bytes).to_string();
@@ -97,12 +97,12 @@ pub(super) fn check_cover(view: &PackView<'_>, findings: &mut Findings) {
     }
     for name in view.files.names() {
         if !NOT_COVERED.contains(&name) && files.get(name).is_none() {
-            findings.add(name, "run.json lists the pack's files, and not this one");
+            findings.add(name, "run.json lists the pack's files, but not this one");
         }
     }
 }
 
-/// The commitment of a redactable pack covers the files that the pack has.
+/// Checks that the commitment of a redactable pack covers the files of the pack.
 fn check_commitment(view: &PackView<'_>, run: Node<'_>, findings: &mut Findings) {
     let Some(member) = run.get(REDACTION_MEMBER) else {
         return;
@@ -119,7 +119,7 @@ fn check_self_hash(run: Node<'_>, findings: &mut Findings) {
     let stated = run.get(SELF_HASH).and_then(|node| node.as_lossy_str());
     let actual = compute_self_hash(run).map(|hash| hash.to_string());
     match (stated, actual) {
-        (None, _) => findings.add(place(SELF_HASH), "`self_hash` is missing or no text"),
+        (None, _) => findings.add(place(SELF_HASH), "`self_hash` is missing or not a text"),
         (Some(_), None) => findings.add("run.json", "the run has no canonical form"),
         (Some(stated), Some(actual)) if stated != actual => findings.add_difference(
             place(SELF_HASH),

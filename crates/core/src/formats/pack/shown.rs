@@ -1,4 +1,4 @@
-//! The rules of a pack on what a redacted copy shows of one.
+//! The rules of a pack, applied to what a redacted copy of one shows.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ const RUN: &str = "run.json";
 /// The rule about the decision, which every copy shows.
 const DECISION: &str = "RS8";
 
-/// What is wrong with what `copy` shows: the decision, and everything else if nothing is withheld.
+/// The faults of what `copy` shows: of the decision, and of everything else if nothing is withheld.
 pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
     let Ok(redaction) = &copy.redaction else {
         return Vec::new();

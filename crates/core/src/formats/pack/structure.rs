@@ -5,7 +5,7 @@ use crate::formats::run::ResultKind;
 use crate::source::EntryKind;
 use crate::verify::Findings;
 
-/// PK1: the files that the outcome asks for are there, as regular files.
+/// PK1: the files that the outcome requires are there, as regular files.
 pub(super) fn check_required(view: &PackView<'_>, findings: &mut Findings) {
     let mut required = vec!["run.json"];
     if view.outcome() != Some(ResultKind::Refuse) {
@@ -32,7 +32,7 @@ pub(super) fn check_known(view: &PackView<'_>, findings: &mut Findings) {
     };
     for (name, _) in &view.files.entries {
         if !MANIFEST.contains(&name.as_str()) {
-            findings.add(name, "a pack holds no such file");
+            findings.add(name, "this file does not belong in a pack");
         } else if forbidden.contains(&name.as_str()) {
             findings.add(name, "the run's outcome allows no such file");
         }
@@ -43,7 +43,7 @@ pub(super) fn check_known(view: &PackView<'_>, findings: &mut Findings) {
 pub(super) fn check_links(view: &PackView<'_>, findings: &mut Findings) {
     for (name, kind) in &view.files.entries {
         if *kind == EntryKind::Symlink {
-            findings.add(name, "a symbolic link is no file; it was not followed");
+            findings.add(name, "a symbolic link is not a file; it was not followed");
         }
     }
 }
@@ -55,22 +55,23 @@ pub(super) fn check_traversal(view: &PackView<'_>, findings: &mut Findings) {
     }
     for (name, _) in &view.files.entries {
         if name.contains('\\') {
-            findings.add(name, "the name holds a backslash");
+            findings.add(name, "the name contains a backslash");
         }
     }
 }
 
-/// What an address of another machine begins with; behind it stands the path.
+/// The schemes of addresses on other machines; the path follows.
 const SCHEMES: [&str; 2] = ["s3://", "oci://"];
 
-/// A leading `./`, a plain `.` and a trailing slash are what people type (rulings).
+/// A leading `./`, a plain `.` and a trailing slash are allowed, because people type them
+/// (rulings).
 fn find_path_fault(path: &str) -> Option<&'static str> {
     let mut schemes = SCHEMES.into_iter();
     let path = schemes
         .find_map(|scheme| path.strip_prefix(scheme))
         .unwrap_or(path);
     if path.split('/').any(|segment| segment == "..") {
-        return Some("the path of the pack holds `..`");
+        return Some("the path of the pack contains `..`");
     }
     let inner = path.strip_prefix("./").unwrap_or(path);
     let inner = inner.strip_suffix('/').unwrap_or(inner);
@@ -78,10 +79,10 @@ fn find_path_fault(path: &str) -> Option<&'static str> {
         return None;
     }
     if inner.split('/').any(|segment| segment == ".") {
-        return Some("the path of the pack holds a `.` segment");
+        return Some("the path of the pack contains a `.` segment");
     }
     if inner.contains("//") || inner.ends_with('/') {
-        return Some("the path of the pack holds `//`");
+        return Some("the path of the pack contains `//`");
     }
     None
 }
@@ -90,7 +91,10 @@ fn find_path_fault(path: &str) -> Option<&'static str> {
 pub(super) fn check_regular(view: &PackView<'_>, findings: &mut Findings) {
     for (name, kind) in &view.files.entries {
         if !matches!(kind, EntryKind::File | EntryKind::Symlink) {
-            findings.add(name, format!("{} is no regular file", kind.with_article()));
+            findings.add(
+                name,
+                format!("{} is not a regular file", kind.with_article()),
+            );
         }
     }
 }
@@ -100,7 +104,7 @@ mod tests {
     use super::find_path_fault;
 
     #[test]
-    fn pack_path_as_people_type_it_passes() {
+    fn pack_path_as_typed_by_people_passes() {
         for path in [
             ".",
             "./",
@@ -120,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn pack_path_that_climbs_or_repeats_is_named() {
+    fn pack_path_with_dots_or_double_slash_is_fault() {
         for path in [
             "..",
             "../a",

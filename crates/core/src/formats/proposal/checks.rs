@@ -1,4 +1,4 @@
-//! The checks of a proposal, one function a rule.
+//! The checks of a proposal, one function per rule.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,11 +18,11 @@ pub(super) fn needs_object(view: &ProposalView<'_>) -> Gate {
 }
 
 pub(super) fn needs_actions(view: &ProposalView<'_>) -> Gate {
-    needs_list(view, "actions", "there is not a list of actions")
+    needs_list(view, "actions", "there is no list of actions")
 }
 
 pub(super) fn needs_tests(view: &ProposalView<'_>) -> Gate {
-    needs_list(view, "acceptance_tests", "there is not a list of tests")
+    needs_list(view, "acceptance_tests", "there is no list of tests")
 }
 
 fn needs_list(view: &ProposalView<'_>, field: &str, because: &'static str) -> Gate {
@@ -32,7 +32,7 @@ fn needs_list(view: &ProposalView<'_>, field: &str, because: &'static str) -> Ga
     }
 }
 
-/// An action or a test, and where it stands.
+/// An action or a test, and its path.
 #[derive(Clone)]
 pub(super) struct Item<'a> {
     node: Node<'a>,
@@ -40,7 +40,8 @@ pub(super) struct Item<'a> {
 }
 
 impl Item<'_> {
-    /// The place under the item's id, which is how reports name it; an empty id counts as none.
+    /// The place labelled with the item's id, by which reports name it; without a label if the id
+    /// is empty or missing.
     fn place(&self) -> Place {
         let id = text(self.node, "id").filter(|id| !id.is_empty());
         let place = id.map_or_else(Place::whole, Place::named);
@@ -75,7 +76,7 @@ fn text<'a>(node: Node<'a>, name: &str) -> Option<Cow<'a, str>> {
     node.get(name)?.as_lossy_str()
 }
 
-/// A member of the proposal itself: reports give it no name.
+/// The place of a member of the proposal itself, which has no label in reports.
 fn member(name: &str) -> Place {
     Place::whole().at(JsonPath::ROOT.then(name))
 }
@@ -138,7 +139,7 @@ fn check_proposal_id(root: Node<'_>, id: &ProposalId, findings: &mut Findings) {
         Ok(derived) if derived == *id => {}
         Ok(derived) => findings.add_difference(
             member("id"),
-            "`id` is not the content's",
+            "`id` is not that of the content",
             derived.to_string(),
             id.to_string(),
         ),
@@ -151,7 +152,7 @@ fn check_fields(root: Node<'_>, field: &str, wanted: &[(&str, Kind)], findings: 
         let node = item.node;
         if node.kind() != Kind::Object {
             let found = node.kind().with_article();
-            let message = format!("an element of `{field}` is {found}, no object");
+            let message = format!("an element of `{field}` is {found}, not an object");
             findings.add(item.place(), message);
             continue;
         }
@@ -161,7 +162,7 @@ fn check_fields(root: Node<'_>, field: &str, wanted: &[(&str, Kind)], findings: 
                 let wanted = kind.with_article();
                 findings.add(item.place(), format!("`{name}` is not {wanted}"));
             } else if *name == "id" && item.place().label().is_none() {
-                findings.add(item.place(), "a test's id is empty");
+                findings.add(item.place(), "the id of a test is empty");
             }
         }
         if let Some(hash) = node.get("expected_hash")
@@ -193,7 +194,7 @@ pub(super) fn check_summary(view: &ProposalView<'_>, findings: &mut Findings) {
 
 pub(super) fn check_source(view: &ProposalView<'_>, findings: &mut Findings) {
     let id = text(view.root, "source_bundle_id").unwrap_or_default();
-    // 003 writes bun_, 000 bundle_; both are read.
+    // 003 writes bun_, 000 bundle_; both are accepted.
     let spelled_out = id
         .strip_prefix("bun_")
         .map_or(Cow::Borrowed(&*id), |hash| format!("bundle_{hash}").into());
@@ -212,7 +213,7 @@ pub(super) fn check_source(view: &ProposalView<'_>, findings: &mut Findings) {
     {
         findings.add_difference(
             member("source_bundle_id"),
-            "`source_bundle_id` is another bundle's",
+            "`source_bundle_id` is that of another bundle",
             bundle.id.as_str(),
             id,
         );
@@ -231,7 +232,7 @@ pub(super) fn check_source(view: &ProposalView<'_>, findings: &mut Findings) {
             {
                 findings.add_difference(
                     member("source_bundle_hash"),
-                    "`source_bundle_hash` is another bundle's",
+                    "`source_bundle_hash` is that of another bundle",
                     bundle.hash.to_string(),
                     hash.to_string(),
                 );
@@ -242,7 +243,7 @@ pub(super) fn check_source(view: &ProposalView<'_>, findings: &mut Findings) {
 
 pub(super) fn check_actions_list(view: &ProposalView<'_>, findings: &mut Findings) {
     if view.root.get("actions").map(|node| node.kind()) != Some(Kind::Array) {
-        findings.add(member("actions"), "`actions` is missing or no list");
+        findings.add(member("actions"), "`actions` is missing or not a list");
     }
 }
 
@@ -254,7 +255,7 @@ pub(super) fn check_unique(items: Vec<Item<'_>>, findings: &mut Findings) {
             continue;
         };
         if !seen.insert(id.clone()) {
-            findings.add(place, format!("`{id}` is already there"));
+            findings.add(place, format!("duplicate id `{id}`"));
         }
     }
 }
@@ -266,7 +267,7 @@ pub(super) fn check_types(items: Vec<Item<'_>>, known: &[&str], findings: &mut F
             let shown = found.map_or("nothing".to_owned(), |found| format!("`{found}`"));
             findings.add(
                 item.place(),
-                format!("the type is {shown}, not a known one"),
+                format!("the type is {shown}, which is unknown"),
             );
         }
     }
@@ -298,13 +299,18 @@ pub(super) fn check_action_ids(view: &ProposalView<'_>, findings: &mut Findings)
                 .is_none_or(|derived| derived.as_str() != id)
             {
                 let expected = derived.map_or("none".to_owned(), |derived| derived.to_string());
-                findings.add_difference(item.place(), "the id is not the content's", expected, id);
+                findings.add_difference(
+                    item.place(),
+                    "the id is not that of the content",
+                    expected,
+                    id,
+                );
             }
         }
     }
 }
 
-/// An action's id: of content, target and type, and of order where another action of the
+/// Derives an action's id from content, target and type, and from order if another action of the
 /// proposal has the same three.
 fn derive_action_id(node: Node<'_>, collides: bool) -> Option<ActionId> {
     let mut content = action_content(node);
@@ -314,7 +320,7 @@ fn derive_action_id(node: Node<'_>, collides: bool) -> Option<ActionId> {
     ActionId::derive(&content).ok()
 }
 
-/// How many actions have each content, by its hash.
+/// The number of actions with each content, by its hash.
 fn count_contents(actions: &[Item<'_>]) -> BTreeMap<Digest, usize> {
     let mut counts = BTreeMap::new();
     for content in actions.iter().filter_map(|item| content_digest(item.node)) {
@@ -349,7 +355,7 @@ pub(super) fn check_confidence(view: &ProposalView<'_>, findings: &mut Findings)
     if !is_score {
         findings.add(
             member("confidence"),
-            "`confidence` is no integer from 0 to 100",
+            "`confidence` is not an integer from 0 to 100",
         );
     }
 }
@@ -394,11 +400,11 @@ pub(super) fn check_content(view: &ProposalView<'_>, findings: &mut Findings) {
         let content = node.get("content");
         let fault = match (text(node, "type").as_deref(), content) {
             (Some("create_file" | "modify_file"), None) => Some("`content` is missing"),
-            (Some("delete_file"), Some(_)) => Some("a delete carries no content"),
+            (Some("delete_file"), Some(_)) => Some("a delete must not have content"),
             (_, Some(content)) if !content.is_string() => Some("`content` is not a string"),
             (_, Some(content)) => match content.as_str() {
-                None => Some("`content` holds a lone surrogate, which UTF-8 has no form for"),
-                Some(text) if text.contains('\0') => Some("`content` holds a NUL character"),
+                None => Some("`content` contains a lone surrogate, which UTF-8 cannot represent"),
+                Some(text) if text.contains('\0') => Some("`content` contains a NUL character"),
                 Some(_) => None,
             },
             (_, None) => None,

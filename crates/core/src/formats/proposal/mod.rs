@@ -1,14 +1,14 @@
-//! A proposal: the plan that a context bundle gives, PR1-PR12 (document 003).
+//! A proposal: the plan that follows from a context bundle, PR1-PR12 (document 003).
 //!
-//! Findings name an action or a test by its id; an empty or missing id is no place. A missing
-//! field silences only the rules that need it.
+//! Findings name an action or a test by its id, if it has one. A missing field silences only the
+//! rules that need it.
 
 mod checks;
 
 use crate::canon::{Dialect, Node, Value, canonical_digest};
 use crate::digest::{ContentHash, Digest};
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, ProofScope, infos};
 use crate::formats::shape::find_excess;
 use crate::limits::PROPOSAL_MAX_ELEMENTS;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
@@ -18,7 +18,7 @@ use checks::{
     needs_actions, needs_object, needs_tests, tests,
 };
 
-/// The version that we write.
+/// The version that runseal writes.
 pub const SCHEMA_VERSION: &str = "1.0.0";
 
 /// The six things an action can do (003 §3.5).
@@ -31,7 +31,7 @@ pub const ACTION_TYPES: [&str; 6] = [
     "test",
 ];
 
-/// The four things a test can look at (003 §3.6).
+/// The four things a test can check (003 §3.6).
 pub const TEST_TYPES: [&str; 4] = [
     "hash_match",
     "command_success",
@@ -39,7 +39,7 @@ pub const TEST_TYPES: [&str; 4] = [
     "content_match",
 ];
 
-/// The bundle that a proposal says it came from, where it is at hand (003 §4.2).
+/// The bundle that a proposal says it was made from, if at hand (003 §4.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceBundle {
     /// The id that the bundle states.
@@ -53,13 +53,13 @@ pub struct SourceBundle {
 pub struct ProposalView<'a> {
     /// The parsed document.
     pub root: Node<'a>,
-    /// The bundle it came from, where it is at hand.
+    /// The bundle it was made from, if at hand.
     pub bundle: Option<&'a SourceBundle>,
     derives_ids: bool,
 }
 
 impl<'a> ProposalView<'a> {
-    /// A view of a document.
+    /// Makes a view of a document.
     pub fn new(root: Node<'a>, bundle: Option<&'a SourceBundle>) -> Self {
         Self {
             root,
@@ -149,7 +149,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
             "003 §8 PR2, §4.2",
             "the source bundle is named",
             "source_bundle_id is bundle_ (or bun_) and 16 hex digits, source_bundle_hash is \
-             sha256: and 64. Where the bundle is at hand, both must be its own: a plan belongs \
+             sha256: and 64. If the bundle is at hand, both must be its own: a plan belongs \
              to one bundle.",
         ),
         gate: needs_object,
@@ -160,7 +160,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
             "PR3",
             "003 §8 PR3, rulings",
             "there is a list of actions",
-            "actions is a list. It may be empty: a bundle that asks gives nothing to do.",
+            "actions is a list. It may be empty: a bundle with open questions leaves nothing to do.",
         ),
         gate: needs_object,
         check: check_actions_list,
@@ -170,7 +170,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
             "PR4",
             "003 §8 PR4",
             "no action appears twice",
-            "Ids of actions are unique. The later one is named.",
+            "Ids of actions are unique. The later one is reported.",
         ),
         gate: needs_actions,
         check: |view, findings| check_unique(actions(view), findings),
@@ -191,7 +191,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
             "003 §8 PR6, §4.3",
             "ids of actions are well formed",
             "An action's id is act_ and 16 lower-case hex digits. Strict mode recomputes it from \
-             content, target and type (and order, where two actions would collide).",
+             content, target and type (and order, if two actions would collide).",
         ),
         gate: needs_actions,
         check: check_action_ids,
@@ -201,7 +201,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
             "PR7",
             "003 §8 PR7",
             "no test appears twice",
-            "Ids of tests are unique. The later one is named.",
+            "Ids of tests are unique. The later one is reported.",
         ),
         gate: needs_tests,
         check: |view, findings| check_unique(tests(view), findings),
@@ -242,7 +242,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
             "003 §8 PR11, §6.2, §6.3",
             "actions and tests are in order",
             "Actions are sorted by (order, id), tests by id, ids by UTF-16 code units. The first \
-             action and the first test that sort before their predecessor are named.",
+             action and the first test that sort before their predecessor are reported.",
         ),
         gate: needs_object,
         check: check_order,
@@ -252,7 +252,7 @@ pub static RULES: [Rule<Proposal>; 13] = [
             "PR12",
             "003 §8 PR12, §5.1",
             "content is where it belongs",
-            "create_file and modify_file carry content, delete_file carries none; content is a \
+            "create_file and modify_file have content, delete_file has none; content is a \
              string without NUL characters and lone surrogates.",
         ),
         gate: needs_actions,
@@ -260,10 +260,10 @@ pub static RULES: [Rule<Proposal>; 13] = [
     },
 ];
 
-/// The proposal as the rest of the program knows it.
+/// The definition of the proposal format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Proposal,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That its ids are those of its content and it is well formed."],
         does_not: &["That the intent was understood."],
     },

@@ -1,5 +1,6 @@
-//! What a receipt says twice must agree: its outcome with its steps, its steps with its artifacts, its
-//! artifacts with its root hash. Members that are missing or mistyped are RC1's findings and not compared.
+//! What a receipt says twice must agree: its outcome with its steps, its steps with its artifacts,
+//! its artifacts with its root hash. Missing or mistyped members are findings of RC1 and not
+//! compared.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::hashes::compute_root_hash;
 use crate::limits::FINDINGS_A_RULE;
 
-/// A disagreement: where in the receipt, and what.
+/// A disagreement: its place in the receipt, and a message.
 pub(super) type Disagreement = (JsonPath, String);
 
 const SUCCESS: &str = "SUCCESS";
@@ -30,12 +31,12 @@ fn is_success(node: Node<'_>) -> Option<bool> {
     }
 }
 
-/// Whether a member is there and not null.
+/// Whether a member is present and not null.
 fn has(node: Node<'_>, member: &str) -> bool {
     node.get(member).is_some_and(|value| !value.is_null())
 }
 
-/// Where outcomes, results and errors contradict each other.
+/// Finds contradictions between outcomes, results and errors.
 pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     let mut found = Vec::new();
     let node = receipt.node;
@@ -75,12 +76,12 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     match is_success(node) {
         Some(true) => {
             if steps.is_none_or(|steps| steps.is_empty()) {
-                let message = "the outcome is SUCCESS, and there is no step that succeeded";
+                let message = "the outcome is SUCCESS, but there is no step";
                 add("steps", message.to_owned());
             }
             if failed_steps > 0 {
                 let message =
-                    format!("the outcome is SUCCESS, and {failed_steps} of its steps failed");
+                    format!("the outcome is SUCCESS, but {failed_steps} of its steps failed");
                 add("outcome", message);
             }
             if has(node, "error") {
@@ -91,7 +92,7 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
             }
         }
         Some(false) if failed_steps == 0 && !has(node, "error") => {
-            let message = "the outcome is FAILURE, and neither an error nor a step says why";
+            let message = "the outcome is FAILURE, but neither an error nor a step says why";
             add("outcome", message.to_owned());
         }
         _ => {}
@@ -99,7 +100,7 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     found
 }
 
-/// Content and size, as both lists state them.
+/// The hash and size of a content, as both lists state them.
 type Content = (Digest, u64);
 
 fn content(node: Node<'_>, hash: &str) -> Option<Content> {
@@ -108,7 +109,8 @@ fn content(node: Node<'_>, hash: &str) -> Option<Content> {
     Some((digest, bytes.to_u64()?))
 }
 
-/// Where artifacts are not what the steps gave, or the root hash is not that of the artifacts.
+/// Finds artifacts that are not results of steps, and a root hash that is not that of the
+/// artifacts.
 pub(super) fn compare_artifacts(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     let mut found = Vec::new();
     let items = |member: &str| {

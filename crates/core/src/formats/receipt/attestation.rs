@@ -1,7 +1,7 @@
 //! Attestations: ed25519 signatures over a receipt or over the Merkle root of a chain.
 //!
-//! Keys are 32-byte seeds; hex is lower case. Signatures are checked strictly: a key of small
-//! order or a second encoding of the same signature is refused.
+//! Keys are 32-byte seeds; hex is lower case. Signatures are checked strictly: a key of small order
+//! or another encoding of the same signature is refused.
 
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, EncodePrivateKey, KeypairBytes};
@@ -12,22 +12,22 @@ use super::receipt_bytes;
 use crate::canon::{Dialect, Edit, NoCanonicalForm, Node, Value, write_edited};
 use crate::digest::{Digest, decode_lower_hex};
 
-/// The one scheme there is.
+/// The only scheme.
 pub const SCHEME: &str = "ed25519";
 
-/// Why an attestation does not hold.
+/// Why an attestation is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AttestationError {
-    /// It is no object.
+    /// It is not an object.
     #[error("expected an object or null")]
     NotObject,
-    /// A member is missing or no string.
-    #[error("`{0}` is missing or no string")]
+    /// A member is missing or not a string.
+    #[error("`{0}` is missing or not a string")]
     Member(&'static str),
     /// Another scheme.
     #[error("expected scheme `ed25519`, actual `{0}`")]
     Scheme(String),
-    /// A key or signature is no lower-case hex of its length.
+    /// A key or signature is not lower-case hex of its length.
     #[error("`{member}` is not {digits} lower-case hex digits")]
     Hex {
         /// The member's name.
@@ -35,7 +35,7 @@ pub enum AttestationError {
         /// How many digits it should have.
         digits: usize,
     },
-    /// The signature does not belong to these bytes and this key.
+    /// The signature was not made by this key over these bytes.
     #[error("the signature was not made by this key over this content")]
     Signature,
     /// The attestation is for another root.
@@ -46,12 +46,12 @@ pub enum AttestationError {
         /// The root it names.
         actual: String,
     },
-    /// What was signed cannot be written.
+    /// What was signed has no canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
 }
 
-/// Who signed, as far as an attestation says.
+/// The signer, as far as an attestation says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// The validator's name, as the signer states it.
@@ -60,7 +60,7 @@ pub struct Identity {
     pub build_id: Option<String>,
 }
 
-/// The claims of an attestation: who signed, with which key and result.
+/// The claims of an attestation: who signed, and with which key.
 #[derive(Clone, Debug)]
 pub struct Attestation {
     /// The key, as 32 bytes.
@@ -71,7 +71,7 @@ pub struct Attestation {
 }
 
 impl Attestation {
-    /// Reads the members of an attestation; more members are no fault.
+    /// Parses an attestation; unknown members are ignored.
     pub fn parse(node: Node<'_>) -> Result<Self, AttestationError> {
         if node.as_object().is_none() {
             return Err(AttestationError::NotObject);
@@ -134,18 +134,18 @@ impl std::fmt::Debug for Key {
 }
 
 impl Key {
-    /// The key of a 32-byte seed.
+    /// Makes the key from a 32-byte seed.
     pub fn from_seed(seed: &[u8; 32]) -> Self {
         Self(SigningKey::from_bytes(seed))
     }
 
-    /// The key in a PKCS #8 PEM text.
+    /// Reads the key from a PKCS #8 PEM text.
     pub fn from_pem(text: &str) -> Option<Self> {
         SigningKey::from_pkcs8_pem(text.trim()).ok().map(Self)
     }
 
-    /// The key of a 32-byte seed as PKCS #8 PEM, in the first version of that format, which
-    /// every other tool reads.
+    /// Encodes a 32-byte seed as PKCS #8 PEM, in the first version of that format, which every
+    /// other tool reads.
     pub fn seed_to_pem(seed: &[u8; 32]) -> Option<String> {
         let bytes = KeypairBytes {
             secret_key: *seed,
@@ -182,7 +182,7 @@ fn unsigned(key: &Key, identity: &Identity) -> Value {
     attestation
 }
 
-/// The bytes a receipt's attestation signs: the stored text with the signature emptied.
+/// The bytes that a receipt's attestation signs: the stored text with the signature emptied.
 pub fn receipt_message(mut receipt: Value) -> Result<Vec<u8>, NoCanonicalForm> {
     if let Value::Object(members) = &mut receipt
         && let Some(attestation) = members.get_mut(&"attestation".into())
@@ -192,7 +192,7 @@ pub fn receipt_message(mut receipt: Value) -> Result<Vec<u8>, NoCanonicalForm> {
     receipt_bytes(&receipt)
 }
 
-/// Puts an attestation into a receipt.
+/// Adds an attestation to a receipt.
 pub fn attest_receipt(
     receipt: &mut Value,
     key: &Key,
@@ -206,7 +206,7 @@ pub fn attest_receipt(
     Ok(())
 }
 
-/// Checks the attestation that a receipt carries.
+/// Verifies the attestation of a receipt.
 pub fn verify_receipt_attestation(receipt: Node<'_>) -> Result<Attestation, AttestationError> {
     let node = receipt
         .get("attestation")
@@ -247,7 +247,7 @@ pub fn attest_merkle_root(root: Digest, key: &Key, identity: &Identity) -> Value
     attestation
 }
 
-/// Checks a Merkle attestation against the root of the receipts at hand.
+/// Verifies a Merkle attestation against the root of the given receipts.
 pub fn verify_merkle_attestation(
     node: Node<'_>,
     root: Digest,
@@ -272,7 +272,7 @@ mod tests {
     use crate::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
 
     #[test]
-    fn attestation_made_here_verifies_and_an_edit_breaks_it() {
+    fn attestation_verifies_until_receipt_is_edited() {
         let key = Key::from_seed(&[7; 32]);
         let identity = Identity {
             validator_id: Some("välid".to_owned()),
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn merkle_attestation_for_another_root_names_both() {
+    fn merkle_attestation_of_another_root_is_refused() {
         let key = Key::from_seed(&[7; 32]);
         let attestation = attest_merkle_root(Digest::of(b"a"), &key, &Identity::default());
         let bytes = canonical_bytes(&attestation, Dialect::Job).unwrap();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn attestation_of_a_small_order_key_is_refused() {
+    fn attestation_by_small_order_key_is_refused() {
         // The neutral element as key: with a zero signature scalar and the neutral element as
         // commitment, the cofactored equation holds for every message.
         let mut neutral = [0u8; 32];
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn key_in_pem_reads_back_to_the_same_key() {
+    fn key_round_trips_through_pem() {
         let seed = [9; 32];
         let pem = Key::seed_to_pem(&seed).unwrap();
         assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----\n"));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn hex_upper_case_is_refused() {
+    fn upper_case_hex_is_refused() {
         assert_eq!(decode_lower_hex::<1>("aF"), None);
         assert_eq!(decode_lower_hex::<1>("af"), Some([0xaf]));
         assert_eq!(decode_lower_hex::<1>("a"), None);

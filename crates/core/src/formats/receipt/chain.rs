@@ -7,25 +7,25 @@ use thiserror::Error;
 use super::Receipt;
 use crate::digest::Digest;
 
-/// Why receipts from separate files make no chain.
+/// Why receipts from separate files do not make a chain.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChainError {
     /// Two receipts have the same hash.
-    #[error("receipt `{0}` is given twice")]
+    #[error("duplicate receipt `{0}`")]
     Twice(Digest),
     /// Two receipts follow the same one.
     #[error("two receipts follow `{0}`")]
     Fork(Digest),
     /// More than one receipt follows none of the others.
-    #[error("{0} receipts follow none of the others: this is not one chain")]
+    #[error("{0} receipts have no predecessor among the others: this is not one chain")]
     Starts(usize),
     /// Some receipts follow each other in a ring.
-    #[error("the parent links run in a ring")]
+    #[error("the parent links form a cycle")]
     Ring,
 }
 
-/// The order in which receipts follow each other, by their parent links. Receipts without a
-/// hash keep the place they were given in: that fault is found elsewhere.
+/// The order in which receipts follow each other, by their parent links. If a receipt has no hash,
+/// the given order is kept: that fault is reported elsewhere.
 pub fn order_by_links(receipts: &[Receipt<'_>]) -> Result<Vec<usize>, ChainError> {
     let mut by_hash = BTreeMap::new();
     for (at, receipt) in receipts.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The receipt: proof that a job bundle was replayed (companion formats).
 //!
-//! A receipt is hashed, may be signed, and names the one before it, so that several make a
-//! chain with one Merkle root. Pure: keys and files come from outside.
+//! A receipt is hashed, may be signed, and names the one before it, so that several make a chain
+//! with one Merkle root. Pure: keys and files come from outside.
 
 mod agreement;
 pub mod attestation;
@@ -19,24 +19,24 @@ use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::{Digest, Hasher};
 use crate::formats::Format;
 use crate::formats::definition::{
-    CarriedSignature, DocumentFormat, Identity, Outcome, Proves, infos,
+    CarriedSignature, DocumentFormat, Identity, Outcome, ProofScope, infos,
 };
 use crate::verify::{Level, Report, run_rules};
 
 /// The version of the format.
 pub const RECEIPT_VERSION: &str = "1.0.0";
 
-/// The version of the reading that a receipt attests.
+/// The version of the executor whose work a receipt attests.
 pub const EXECUTOR_VERSION: &str = "1.0.0";
 
-/// A receipt's text as it is stored: canonical in the job dialect, and one LF.
+/// A receipt's text as stored: canonical in the job dialect, and one LF.
 pub fn receipt_bytes(receipt: &Value) -> Result<Vec<u8>, NoCanonicalForm> {
     let mut bytes = canonical_bytes(receipt, Dialect::Job)?;
     bytes.push(b'\n');
     Ok(bytes)
 }
 
-/// [`compute_receipt_hash`] of one that was read, without a copy of it.
+/// [`compute_receipt_hash`] of a parsed receipt, without copying it.
 pub(crate) fn digest_receipt(receipt: Node<'_>) -> Result<Digest, NoCanonicalForm> {
     let edits = [
         ("attestation", Edit::Set((&Value::Null).into())),
@@ -48,8 +48,7 @@ pub(crate) fn digest_receipt(receipt: Node<'_>) -> Result<Digest, NoCanonicalFor
     Ok(hasher.finish())
 }
 
-/// The hash of a receipt: over its stored text without `receipt_hash` and with `attestation`
-/// null.
+/// The hash of a receipt: over its stored text without `receipt_hash` and with `attestation` null.
 pub fn compute_receipt_hash(mut receipt: Value) -> Result<Digest, NoCanonicalForm> {
     if let Value::Object(members) = &mut receipt {
         members.remove(&"receipt_hash".into());
@@ -58,12 +57,12 @@ pub fn compute_receipt_hash(mut receipt: Value) -> Result<Digest, NoCanonicalFor
     receipt_bytes(&receipt).map(|bytes| Digest::of(&bytes))
 }
 
-/// Receipts as the rest of the program knows them: one, or a list that is a chain.
+/// The definition of the receipt format: one receipt, or a list that is a chain.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Receipt,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That a replay said it read these steps with these hashes, in this chain."],
-        does_not: &["That the replay was done by somebody you trust, unless it is signed."],
+        does_not: &["That the replay was done by someone you trust, unless it is signed."],
     },
     rules: || infos(&RULES),
     members: &[
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_of_receipts_have_pointers_and_lines_of_their_document() {
+    fn receipt_findings_have_pointers_and_lines() {
         let one = "{\n\"steps\": [\n{\"op\": 1}]}";
         assert_eq!(
             places(one, "/op"),

@@ -1,6 +1,6 @@
-//! Reading a receipt: every field with its type, every list in its order.
+//! Parses a receipt: every field with its type, every list in its order.
 //!
-//! What a receipt is made of stands in tables; a fault carries its path into the receipt.
+//! Tables define the members of a receipt; a fault has its path in the receipt.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use crate::limits::{FINDINGS_A_RULE, max_manifest_elements};
 
 use super::{EXECUTOR_VERSION, RECEIPT_VERSION, digest_receipt};
 
-/// A fault of one receipt: where, and what.
+/// A fault of one receipt: its place, and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The place within the receipt.
@@ -21,26 +21,26 @@ pub struct Problem {
     pub message: String,
 }
 
-/// A receipt as far as it is sound.
+/// A receipt, as far as it is sound.
 #[derive(Debug)]
 pub struct Receipt<'a> {
     /// The whole receipt.
     pub node: Node<'a>,
-    /// Its place in a document that is a list; `None` where it is the document.
+    /// Its index in a document that is a list; `None` if it is the document.
     pub element: Option<usize>,
-    /// The file it was read from, where receipts come from several.
+    /// The file it was read from, if receipts come from several.
     pub file: Option<String>,
     /// Faults of type, value and order.
     pub problems: Vec<Problem>,
     /// The hash it states.
     pub receipt_hash: Option<Digest>,
-    /// The hash its content has.
+    /// The hash of its content.
     pub computed_hash: Option<Digest>,
-    /// The receipt before it; `None` where it is null or broken.
+    /// The receipt before it; `None` if null or malformed.
     pub parent: Option<Digest>,
-    /// Its place in the chain; `None` where it is null or broken.
+    /// Its index in the chain; `None` if null or malformed.
     pub index: Option<Integer<'a>>,
-    /// Whether it carries an attestation, sound or not.
+    /// Whether it has an attestation, sound or not.
     pub has_attestation: bool,
 }
 
@@ -52,11 +52,11 @@ enum Wanted {
     /// 64 hex digits.
     Digest,
     Integer,
-    /// An integer from 0 on.
+    /// An integer of 0 or more.
     Size,
     /// An object with these members.
     Record(&'static [(&'static str, Wanted)]),
-    /// That, or null.
+    /// The same, or null.
     OrNull(&'static Wanted),
 }
 
@@ -101,7 +101,7 @@ const ARTIFACT: &[(&str, Wanted)] = &[
     ("bytes", Wanted::Size),
 ];
 
-/// Where the reader is. The steps stand on the stack; a path is made of them for a fault only.
+/// The current place. The steps are on the stack; a path is built only for a fault.
 #[derive(Clone, Copy)]
 enum At<'p> {
     Receipt,
@@ -220,7 +220,7 @@ impl Reading {
         }
     }
 
-    /// A list of objects with these members; `key` gives what each must be above in the one before.
+    /// Checks a list of objects with these members; `key` returns what must ascend.
     fn check_list<'a, K: PartialOrd>(
         &mut self,
         list: Node<'a>,
@@ -260,7 +260,7 @@ fn artifact_key(artifact: Node<'_>) -> Option<ArtifactKey> {
 }
 
 impl<'a> Receipt<'a> {
-    /// Reads the receipts of a document, which is one or a list of them.
+    /// Parses the receipts of a document, which is one or a list of them.
     pub fn read_all(root: Node<'a>) -> Vec<Self> {
         if root.kind() != Kind::Array {
             return vec![Self::read(root)];
@@ -272,7 +272,7 @@ impl<'a> Receipt<'a> {
         root.items().enumerate().map(element).collect()
     }
 
-    /// Reads a receipt as far as it is sound.
+    /// Parses a receipt as far as it is sound.
     pub fn read(node: Node<'a>) -> Self {
         let mut reading = Reading {
             problems: Vec::new(),

@@ -12,7 +12,7 @@ use crate::digest::Digest;
 use crate::formats::Format;
 use crate::verify::{Findings, Gate, Level, Place, Rule, RuleInfo, Subject};
 
-/// One receipt or a chain of them, as a subject of rules.
+/// A receipt or a chain of receipts, as a subject of rules.
 #[derive(Debug)]
 pub struct ReceiptChain;
 
@@ -21,36 +21,36 @@ impl Subject for ReceiptChain {
     const FORMAT: Format = Format::Receipt;
 }
 
-/// How far trust is demanded.
+/// How much trust is demanded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrustDemand {
-    /// Signatures must hold, whoever made them.
+    /// Signatures must be valid, whoever made them.
     #[default]
     None,
     /// Keys must be enabled in the policy.
     Trust,
-    /// They must also name their owner and, where pinned, the build.
+    /// They must also name their owner and, if pinned, the build.
     Identity,
 }
 
-/// What the rules see.
+/// Receipts as the rules see them.
 #[derive(Debug)]
 pub struct ReceiptsView<'a> {
     /// The receipts in order.
     pub receipts: &'a [Receipt<'a>],
-    /// Whether this is a list or several receipts, which must begin with the first one. A lone
+    /// Whether this is a list or several receipts, which must begin with the first one. A single
     /// receipt may have a parent elsewhere.
     pub is_chain: bool,
     /// A Merkle attestation over them.
     pub merkle: Option<Node<'a>>,
     /// Whose keys count.
     pub policy: Option<&'a TrustPolicy>,
-    /// How far that is demanded.
+    /// How much of that is demanded.
     pub demand: TrustDemand,
 }
 
 impl ReceiptsView<'_> {
-    /// The Merkle root over the receipts' hashes, where all have one.
+    /// The Merkle root over the receipts' hashes, if all have one.
     pub fn merkle_root(&self) -> Option<Digest> {
         let leaves: Option<Vec<_>> = self.receipts.iter().map(|r| r.receipt_hash).collect();
         compute_merkle_root(&leaves?)
@@ -125,9 +125,9 @@ pub static RULES: [Rule<ReceiptChain>; 9] = [
     Rule {
         info: info(
             "RC5",
-            "Every signature holds",
+            "Every signature is valid",
             "companion formats, attestation",
-            "An attestation that a receipt carries was made by its key over this receipt. \
+            "An attestation in a receipt was made by its key over this receipt. \
              Checked strictly: no keys of small order, lower-case hex only.",
         ),
         gate: always,
@@ -138,7 +138,7 @@ pub static RULES: [Rule<ReceiptChain>; 9] = [
             "RC6",
             "The Merkle attestation is of these receipts",
             "companion formats, attestation",
-            "The Merkle attestation names the root of these receipts and its signature holds.",
+            "The Merkle attestation names the root of these receipts and its signature is valid.",
         ),
         gate: |view| match view.merkle {
             Some(_) => Gate::Ready,
@@ -168,9 +168,9 @@ pub static RULES: [Rule<ReceiptChain>; 9] = [
                 "RC8",
                 "Outcomes, results and errors agree",
                 "companion formats, receipt.json",
-                "A step of outcome SUCCESS has a result and no error, one of outcome FAILURE an error and no \
-                 result. A receipt of outcome SUCCESS has a step, no error and no step that failed; one of outcome \
-                 FAILURE has an error or such a step.",
+                "A step of outcome SUCCESS has a result and no error, a step of outcome FAILURE has an error and no \
+                 result. A receipt of outcome SUCCESS has a step, no error and no step that failed; a receipt of outcome \
+                 FAILURE has an error or a step that failed.",
             )
         },
         gate: always,
@@ -192,12 +192,12 @@ pub static RULES: [Rule<ReceiptChain>; 9] = [
     },
 ];
 
-/// The most attestations of one list whose signatures are checked: a list of a hundred thousand fits into a
-/// small archive.
+/// The most attestations of one list whose signatures are checked: a list of a hundred thousand
+/// fits into a small archive.
 const MAX_ATTESTATIONS: usize = 10_000;
 
-/// A place in a receipt. Reports name it by the receipt's number in the chain; the path and the
-/// file are those of the document that holds it.
+/// A place in a receipt. Reports name it by the receipt's index in the chain; the path and the file
+/// are those of the document that contains it.
 fn place_of(view: &ReceiptsView<'_>, at: usize, within: &JsonPath) -> Place {
     let label = JsonPath::ROOT.then(at).joined(within).to_string();
     let receipt = view.receipts.get(at);
@@ -296,7 +296,7 @@ fn check_indexes(view: &ReceiptsView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The receipts that carry an attestation, as far as signatures are checked.
+/// The receipts with an attestation, as far as signatures are checked.
 fn attested<'v, 'a>(view: &'v ReceiptsView<'a>) -> impl Iterator<Item = (usize, &'v Receipt<'a>)> {
     let receipts = view.receipts.iter().enumerate();
     receipts
@@ -350,7 +350,7 @@ fn check_trust(view: &ReceiptsView<'_>, findings: &mut Findings) {
         return;
     };
     let identity = view.demand == TrustDemand::Identity;
-    // Signatures that do not hold are findings of RC5 and RC6.
+    // RC5 and RC6 report invalid signatures.
     if let Some(Ok(attestation)) = merkle(view)
         && let Err(distrust) = policy.check(&attestation, Scope::Merkle, identity)
     {

@@ -8,7 +8,7 @@ use super::attestation::{Attestation, SCHEME};
 use crate::canon::Node;
 use crate::digest::decode_lower_hex;
 
-/// What an attestation is over.
+/// What an attestation covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// A receipt.
@@ -26,7 +26,7 @@ impl Scope {
     }
 }
 
-/// Why a text is no trust policy.
+/// Why a text is not a trust policy.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}: {path}")]
 pub struct PolicyError {
@@ -42,26 +42,26 @@ pub enum Distrust {
     /// No entry has this key.
     #[error("the key is not in the policy")]
     UnknownKey,
-    /// The entry is switched off.
+    /// The entry is disabled.
     #[error("the policy has disabled validator `{0}`")]
     Disabled(String),
-    /// The entry is for something else.
+    /// The entry is for another scope.
     #[error("the policy does not let validator `{validator_id}` attest {scope}")]
     Scope {
-        /// The validator that the policy's entry is about.
+        /// The validator of the policy's entry.
         validator_id: String,
-        /// Whether a receipt or a chain was attested.
+        /// What was attested.
         scope: &'static str,
     },
-    /// The attestation names nobody or somebody else.
+    /// The attestation names nobody or another validator.
     #[error("expected validator_id `{expected}`, actual `{actual}`")]
     Validator {
         /// The validator that the policy names as the key's owner.
         expected: String,
-        /// Who the attestation names.
+        /// The validator that the attestation names.
         actual: String,
     },
-    /// The attestation is of another build than the pinned one.
+    /// The attestation is by another build than the pinned one.
     #[error("expected build_id `{expected}`, actual `{actual}`")]
     Build {
         /// The build that the policy pins.
@@ -80,14 +80,14 @@ struct Entry {
     enabled: bool,
 }
 
-/// A policy that was read and found sound.
+/// A sound policy.
 #[derive(Clone, Debug)]
 pub struct TrustPolicy {
     allow: Vec<Entry>,
 }
 
 impl TrustPolicy {
-    /// Reads a policy; anything unknown in it is refused.
+    /// Parses a policy; anything unknown in it is refused.
     pub fn parse(root: Node<'_>) -> Result<Self, PolicyError> {
         only_members(root, "$", &["policy_version", "allow"])?;
         let version = root.get("policy_version").and_then(|value| value.as_str());
@@ -120,8 +120,8 @@ impl TrustPolicy {
         Ok(Self { allow })
     }
 
-    /// Whether the attestation's key may attest `scope`; with `identity`, also whether it names
-    /// its owner and, where one is pinned, the build.
+    /// Checks whether the attestation's key may attest `scope`; with `identity`, also whether it
+    /// names its owner and, if one is pinned, the build.
     pub fn check(
         &self,
         attestation: &Attestation,

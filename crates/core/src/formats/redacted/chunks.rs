@@ -1,6 +1,6 @@
-//! Large files that are no JSON: committed to piece by piece, so that a stretch of bytes can be
-//! withheld. In a copy zeros stand in place of withheld bytes, so that the rest keeps its place. One
-//! that is shown whole is opened by the digest of its bytes, like a small one.
+//! Large files that are not JSON: committed to in pieces, so that a range of bytes can be withheld.
+//! In a copy, withheld bytes are zeros, so that the others keep their offsets. A file that is shown
+//! whole is opened by the digest of its bytes, like a small one.
 
 use std::io::{self, Read};
 
@@ -10,7 +10,7 @@ use crate::digest::{Digest, Hasher};
 
 /// Files with more bytes than this are committed to in pieces.
 pub const LARGE: u64 = 1 << 20;
-/// The bytes of a piece; the last one has what is left.
+/// The bytes of a piece; the last one has the rest.
 pub const CHUNK: u64 = 1 << 16;
 
 /// What opens one piece of a file.
@@ -18,7 +18,7 @@ pub const CHUNK: u64 = 1 << 16;
 pub enum ChunkOpening {
     /// The piece is shown, and this key opens it.
     Shown(Key),
-    /// It is withheld, and this stands for it.
+    /// The piece is withheld, with this commitment.
     Withheld(Digest),
 }
 
@@ -59,16 +59,16 @@ pub struct Chunk {
 pub struct ChunkedFile {
     /// Its size in bytes.
     pub size: u64,
-    /// The digest of all of them.
+    /// The digest of all its bytes.
     pub sha256: Digest,
     /// Its pieces in order.
     pub chunks: Vec<Chunk>,
 }
 
-/// Reads a file piece by piece; `see` is shown each of them.
+/// Reads a file piece by piece; calls `see` with each piece.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Result<ChunkedFile> {
     let mut whole = Hasher::new();
     let (mut size, mut chunks) = (0, Vec::new());
@@ -94,12 +94,12 @@ pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Resul
     })
 }
 
-/// The keys of a large file's two halves: its bytes at once, and its pieces.
+/// The keys of a large file's two halves: all its bytes at once, and its pieces.
 fn halves(key: &Key) -> (Key, Key) {
     (key.member(&"whole".into()), key.member(&"pieces".into()))
 }
 
-/// How many pieces a file of `size` bytes has.
+/// The number of pieces of a file of `size` bytes.
 pub fn count_chunks(size: u64) -> u64 {
     size.div_ceil(CHUNK)
 }
@@ -112,7 +112,7 @@ pub fn commit_whole(size: u64, sha256: &Digest, pieces: &Digest, key: &Key) -> D
     commit_large(size, &whole, pieces, &key.salt())
 }
 
-/// What opens a large file of which pieces are withheld.
+/// What opens a large file with withheld pieces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PiecesOpening {
     /// The salt of the file.
@@ -121,7 +121,7 @@ pub struct PiecesOpening {
     pub whole: Digest,
     /// The salt of its pieces.
     pub pieces: Salt,
-    /// What opens each piece, or stands for it, in order.
+    /// The opening or commitment of each piece, in order.
     pub chunks: Vec<ChunkOpening>,
 }
 
@@ -131,7 +131,7 @@ impl ChunkedFile {
         halves(key).1.element(at)
     }
 
-    /// The commitment of the pieces, where all of them can be seen.
+    /// The commitment of the pieces, if all of them are shown.
     pub fn commit_pieces(&self, key: &Key) -> Digest {
         let pieces = halves(key).1;
         let chunks = self.chunks.iter().enumerate();
@@ -145,15 +145,16 @@ impl ChunkedFile {
         commit_whole(self.size, &self.sha256, &self.commit_pieces(key), key)
     }
 
-    /// What opens the file without the pieces for which `is_withheld` says so.
+    /// The opening of the file without the pieces for which `is_withheld` is true.
     pub fn open_pieces(&self, key: &Key, is_withheld: impl Fn(usize) -> bool) -> PiecesOpening {
         let (whole, pieces) = halves(key);
         let chunks = self.chunks.iter().enumerate();
         let chunks = chunks.map(|(at, chunk)| {
             let key = pieces.element(at);
-            match is_withheld(at) {
-                true => ChunkOpening::Withheld(commit_bytes(&chunk.sha256, &key.salt())),
-                false => ChunkOpening::Shown(key),
+            if is_withheld(at) {
+                ChunkOpening::Withheld(commit_bytes(&chunk.sha256, &key.salt()))
+            } else {
+                ChunkOpening::Shown(key)
             }
         });
         PiecesOpening {
@@ -164,17 +165,17 @@ impl ChunkedFile {
         }
     }
 
-    /// The commitment from what is shown; withheld pieces are added to `withheld` as places.
+    /// The commitment from what is shown; the places of withheld pieces are added to `withheld`.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// Says what is wrong with the file.
     pub fn commit_shown(
         &self,
         opening: &PiecesOpening,
         withheld: &mut Vec<String>,
     ) -> Result<Digest, String> {
         if opening.chunks.len() != self.chunks.len() {
-            return Err("it has another number of pieces than what was sealed".to_owned());
+            return Err("it has another number of pieces than the sealed file".to_owned());
         }
         let mut parts = Vec::with_capacity(self.chunks.len());
         for (at, (how, chunk)) in opening.chunks.iter().zip(&self.chunks).enumerate() {
@@ -183,7 +184,7 @@ impl ChunkedFile {
                 ChunkOpening::Withheld(commitment) => {
                     let place = chunk_place(at, self.size);
                     if !chunk.is_blank {
-                        return Err(format!("{place} is withheld, and other bytes stand there"));
+                        return Err(format!("{place} is withheld, but its bytes are not zero"));
                     }
                     withheld.push(place);
                     *commitment
@@ -203,7 +204,7 @@ pub fn chunk_place(at: usize, size: u64) -> String {
     format!("bytes={first}-{last}")
 }
 
-/// Reads `bytes=FIRST-LAST`.
+/// Parses `bytes=FIRST-LAST`.
 pub fn parse_byte_range(text: &str) -> Option<(u64, u64)> {
     let (first, last) = text.strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| {
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_of_pieces_opens_with_some_of_them_withheld() {
+    fn chunked_file_opens_with_withheld_pieces() {
         let mut bytes: Vec<u8> = (0..200_000u32).map(|at| (at % 251) as u8).collect();
         let key = Seed::from_bytes([9; 32]).file_key("big.bin");
         let whole = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
@@ -235,21 +236,21 @@ mod tests {
         assert_eq!(found, Ok(sealed));
         assert_eq!(withheld, ["bytes=65536-131071"]);
         assert_eq!(chunk_place(3, 200_000), "bytes=196608-199999");
-        // Bytes that are smuggled in where others are withheld.
+        // Bytes smuggled in where others are withheld.
         bytes[70_000] = 1;
         let forged = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
         assert!(forged.commit_shown(&openings, &mut withheld).is_err());
-        // Bytes that are taken off the end.
+        // Bytes cut off the end.
         let cut = read_chunks(&mut &bytes[..199_999], |_| ()).unwrap();
         assert_ne!(cut.commit_shown(&openings, &mut withheld), Ok(sealed));
-        // Shown whole it opens by one digest.
+        // Shown whole, the file opens by one digest.
         let pieces = whole.commit_pieces(&key);
         assert_eq!(commit_whole(200_000, &whole.sha256, &pieces, &key), sealed);
         assert_eq!(count_chunks(200_000), 4);
     }
 
     #[test]
-    fn byte_range_is_read_strictly() {
+    fn byte_range_is_parsed_strictly() {
         assert_eq!(parse_byte_range("bytes=0-9"), Some((0, 9)));
         for text in ["bytes=9-0", "bytes=", "bytes=+1-2", "bytes=1", "1-2", "/a"] {
             assert_eq!(parse_byte_range(text), None, "{text}");

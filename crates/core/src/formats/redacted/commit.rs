@@ -1,9 +1,9 @@
-//! Salted commitments: what stands for a value, a document or a file without giving it away.
+//! Salted commitments: they represent a value, a document or a file without revealing it.
 //!
-//! Every value has a key, derived from the seed along its path; from the key come its salt and the
-//! keys below it. Whoever gets a key can open that value and what is below it, and nothing else;
-//! whoever gets a salt can check one commitment. Without the salt, which has 256 bits, a commitment
-//! cannot be guessed even for a value of one letter.
+//! Every value has a key, derived from the seed along its path; its salt and the keys below it are
+//! derived from its key. A key opens its value and everything below it, and nothing else; a salt
+//! opens one commitment. Without the salt, which has 256 bits, a commitment cannot be guessed even
+//! for a value of one letter.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::canon::{
 };
 use crate::digest::{Digest, Hasher, decode_lower_hex, encode_lower_hex};
 
-/// The member that stands in place of a withheld value, with its commitment.
+/// The member that replaces a withheld value, with its commitment.
 pub const MARKER: &str = "runseal.redacted";
 
 const SALT: u8 = 0;
@@ -28,22 +28,22 @@ const ARRAY: u8 = 2;
 const BYTES: u8 = 3;
 const LARGE_FILE: u8 = 4;
 
-/// What everything is derived from: random, made when sealing, kept by the maker.
+/// The secret from which everything is derived: random, made when sealing, kept by the maker.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Seed([u8; 32]);
 
-/// What opens one value and all below it.
+/// Opens one value and everything below it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; 32]);
 
-/// What opens one commitment and nothing below it.
+/// Opens one commitment and nothing below it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Salt([u8; 32]);
 
 macro_rules! secret_as_hex {
     ($($name:ident)*) => {$(
         impl $name {
-            /// Reads 64 lower-case hex digits.
+            /// Parses 64 lower-case hex digits.
             pub fn parse(text: &str) -> Option<Self> {
                 decode_lower_hex::<32>(text).map(Self)
             }
@@ -56,7 +56,7 @@ macro_rules! secret_as_hex {
             }
         }
 
-        // What opens commitments is not shown by accident.
+        // Secrets must not be printed by accident.
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(concat!(stringify!($name), "(…)"))
@@ -67,7 +67,7 @@ macro_rules! secret_as_hex {
 secret_as_hex!(Seed Key Salt);
 
 fn derive(key: &[u8; 32], purpose: u8, name: &[u8]) -> [u8; 32] {
-    // HMAC fills shorter keys up with zeros, so this is HMAC of the key as it is.
+    // HMAC pads shorter keys with zeros, so this is HMAC of the plain key.
     let mut block = [0; 64];
     block[..32].copy_from_slice(key);
     let mut mac = Hmac::<Sha256>::new(&block.into());
@@ -77,7 +77,7 @@ fn derive(key: &[u8; 32], purpose: u8, name: &[u8]) -> [u8; 32] {
 }
 
 impl Seed {
-    /// The seed of these bytes.
+    /// Makes a seed from these bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
@@ -87,14 +87,14 @@ impl Seed {
         Key(derive(&self.0, MEMBER, path.as_bytes()))
     }
 
-    /// Digits for a name that must not give away what it is made of.
+    /// Digits for a name that must not reveal what it is derived from.
     pub fn blind(&self, digest: &Digest) -> Digest {
         Digest::from_bytes(derive(&self.0, SALT, digest.as_bytes()))
     }
 }
 
 impl Key {
-    /// What opens this value's commitment alone.
+    /// What opens only this value's commitment.
     pub fn salt(&self) -> Salt {
         Salt(derive(&self.0, SALT, b""))
     }
@@ -110,10 +110,10 @@ impl Key {
     }
 }
 
-/// The commitment of a value that is no object and no array.
+/// The commitment of a value that is neither an object nor an array, or is empty.
 ///
 /// # Errors
-/// When it has no canonical form.
+/// If it has no canonical form.
 pub fn commit_scalar(value: &Value, salt: &Salt) -> Result<Digest, NoCanonicalForm> {
     let bytes = canonical_bytes(value, Dialect::Jcs)?;
     Ok(hash(SCALAR, salt, [bytes.as_slice()]))
@@ -129,8 +129,8 @@ fn hash<'a>(kind: u8, salt: &Salt, parts: impl IntoIterator<Item = &'a [u8]>) ->
     hasher.finish()
 }
 
-/// The commitment of an object, from those of its members, in any order. Names are hashed as JSON:
-/// in that form lone surrogates have bytes too.
+/// The commitment of an object, from those of its members, in any order. Names are hashed as JSON,
+/// in which lone surrogates have bytes too.
 pub fn commit_object<'a>(
     members: impl IntoIterator<Item = (&'a JsonString, Digest)>,
     salt: &Salt,
@@ -155,13 +155,13 @@ pub fn commit_array(elements: &[Digest], salt: &Salt) -> Digest {
     hash(ARRAY, salt, elements)
 }
 
-/// The commitment of a file that is no JSON document, from the digest of its bytes.
+/// The commitment of a file that is not JSON, from the digest of its bytes.
 pub fn commit_bytes(content: &Digest, salt: &Salt) -> Digest {
     hash(BYTES, salt, [content.as_bytes().as_slice()])
 }
 
 /// The commitment of a large file, from its size, the commitment of its bytes and that of its
-/// pieces: either of them opens it.
+/// pieces: either of the two opens it.
 pub fn commit_large(size: u64, whole: &Digest, pieces: &Digest, salt: &Salt) -> Digest {
     let size = size.to_be_bytes();
     hash(
@@ -171,11 +171,11 @@ pub fn commit_large(size: u64, whole: &Digest, pieces: &Digest, salt: &Salt) -> 
     )
 }
 
-/// The commitment of a value that can be seen whole, and how many values without members or
-/// elements are in it.
+/// The commitment of a value that is shown whole, and the number of scalars and empty containers in
+/// it.
 ///
 /// # Errors
-/// When a value has no canonical form.
+/// If a value has no canonical form.
 pub fn commit_value(value: &Value, key: &Key) -> Result<(Digest, u64), NoCanonicalForm> {
     let salt = key.salt();
     let mut count = 0;
@@ -206,12 +206,12 @@ pub fn commit_value(value: &Value, key: &Key) -> Result<(Digest, u64), NoCanonic
     Ok((digest, count))
 }
 
-/// What stands in place of a withheld value.
+/// The value that replaces a withheld one.
 pub fn marker(commitment: &Digest) -> Value {
     Value::object([(MARKER, commitment.to_string())])
 }
 
-/// The commitment in a marker, if a value is one.
+/// The commitment in a marker; `None` if the value is not a marker.
 pub fn read_marker(value: &Value) -> Option<Digest> {
     match value {
         Value::Object(members) if members.len() == 1 => {
@@ -221,7 +221,7 @@ pub fn read_marker(value: &Value) -> Option<Digest> {
     }
 }
 
-/// Whether a value or anything below it could be taken for a marker.
+/// Whether a value or anything below it could be mistaken for a marker.
 pub fn has_marker(value: &Value) -> bool {
     match value {
         Value::Object(members) => value.get(MARKER).is_some() || members.values().any(has_marker),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn commitment_depends_on_every_value_name_place_and_key() {
+    fn commitment_depends_on_value_name_place_and_key() {
         let texts = [
             "{}",
             "[]",
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn key_of_one_path_opens_that_path_alone() {
+    fn key_opens_only_its_own_path() {
         let whole = value(r#"{"a":{"b":1,"c":2},"d":3}"#);
         let root = key();
         let a = root.member(&"a".into());
@@ -288,7 +288,7 @@ mod tests {
         let names: [JsonString; 2] = ["a".into(), "d".into()];
         let again = commit_object([(&names[0], inner), (&names[1], d)], &root.salt());
         assert_eq!(again, commit_value(&whole, &root).unwrap().0);
-        // What is derived from one key says nothing about its sibling's.
+        // What is derived from one key says nothing about its siblings.
         assert_ne!(
             a.member(&"b".into()).to_hex(),
             root.member(&"b".into()).to_hex()
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn marker_reads_back_and_anything_like_it_is_seen() {
+    fn marker_round_trips_and_lookalikes_are_detected() {
         let digest = Digest::of(b"x");
         assert_eq!(read_marker(&marker(&digest)), Some(digest));
         assert!(has_marker(&value(r#"[{"x":{"runseal.redacted":1}}]"#)));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn derivation_is_hmac_as_others_compute_it() {
+    fn derivation_is_standard_hmac() {
         // HMAC-SHA256 of the byte 1 and `a` under 32 bytes of 7, by Python's hmac.
         let key = Seed::from_bytes([7; 32]).file_key("a");
         assert_eq!(key.to_hex(), EXPECTED);

@@ -1,15 +1,15 @@
 //! What our own programs write about a value elsewhere: the same value again, its digest, its size,
-//! or something computed from it. Each format lists this in one table; withholding consults the
-//! table and nothing else.
+//! or something computed from it. Each format lists this in one table, which is all that
+//! withholding consults.
 //!
-//! The aim is that two bundles that differ in a withheld value only have copies that differ in
-//! salted commitments only. Places are therefore found by where they are, never by what they
-//! hold: which places go must not depend on the value either.
+//! The aim: if two bundles differ only in a withheld value, their copies differ only in salted
+//! commitments. So places are found by where they are, never by their content: which places are
+//! withheld must not depend on the value either.
 //!
-//! A pattern is a file, or a file and a pointer (`run.json#/policy/name`). In both, `{x}` stands for any
-//! text and binds it; a row has one variable, and its places belong together if they bind the same
-//! text. In a pointer, `*` is any one step and `**` any number of them; `step[member=text]` is a step
-//! to an object with that member, `step[=text]` a step to that text. If a pattern binds the
+//! A pattern is a file, or a file and a pointer (`run.json#/policy/name`). In both, `{x}` matches
+//! any text and binds it; a row has one variable, and its places belong together if they bind the
+//! same text. In a pointer, `*` is any one step and `**` any number of them; `step[member=text]` is
+//! a step to an object with that member, `step[=text]` a step to that text. If a pattern binds the
 //! variable twice, the two are joined as a path.
 
 use std::collections::BTreeMap;
@@ -20,11 +20,13 @@ use crate::canon::Value;
 /// How one place follows from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum How {
-    /// Both hold the same value: if one of them is withheld, all are.
+    /// Both have the same value: if one of them is withheld, all are.
     Same,
-    /// It repeats what the other holds, among other things: it goes once any of that is withheld.
+    /// It repeats parts of the other, among other things: it is withheld if any part of the other
+    /// is.
     Repeated,
-    /// Its members are named after members of the other: it goes if the other is withheld whole.
+    /// Its members are named after members of the other: it is withheld if the other is withheld
+    /// whole.
     Named,
     /// A digest of it, or of something that contains it.
     Digest,
@@ -32,7 +34,7 @@ pub enum How {
     Size,
     /// Computed from it in another way.
     Computed,
-    /// A list that is sorted by it: a place between two others tells its range.
+    /// A list that is sorted by it: its position between two others reveals its range.
     Sorted,
 }
 
@@ -48,7 +50,7 @@ impl How {
         Self::Sorted,
     ];
 
-    /// The reason that a copy gives for a place that nobody named.
+    /// The reason that a copy states for a place that was withheld automatically.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::Same | Self::Repeated => "the same as what is withheld",
@@ -64,25 +66,25 @@ impl How {
 /// A row of a format's table.
 #[derive(Debug)]
 pub struct Derivation {
-    /// The places that something is told about.
+    /// The places from which something follows.
     pub of: &'static [&'static str],
-    /// What is told.
+    /// How it follows.
     pub how: How,
-    /// The places that tell it.
+    /// The places that reveal it.
     pub told: &'static [&'static str],
 }
 
-/// A place of a bundle: a file, and a pointer into it; none for the whole file.
+/// A place of a bundle: a file, and a pointer into it; `None` for the whole file.
 pub type OwnedPlace = (String, Option<String>);
 
-/// A row as it applies to places of one bundle.
+/// A row applied to the places of one bundle.
 #[derive(Debug)]
 pub struct Derived {
     /// The row.
     pub row: &'static Derivation,
-    /// The places that something is told about.
+    /// The places from which something follows.
     pub of: Vec<OwnedPlace>,
-    /// The places that tell it.
+    /// The places that reveal it.
     pub told: Vec<OwnedPlace>,
 }
 
@@ -127,7 +129,7 @@ pub fn derive_places<'a>(
     all
 }
 
-/// Calls `see` with every place that the pattern fits, and what its variable stands for there.
+/// Calls `see` with every place that matches the pattern, and the text that its variable binds.
 fn find_places<'a>(
     pattern: &str,
     documents: &BTreeMap<String, Value>,
@@ -225,7 +227,7 @@ fn find_values(
     }
 }
 
-/// What several parts of a pattern bound, as a path.
+/// Joins what several parts of a pattern bound, as a path.
 fn join(parts: [Option<&str>; 3]) -> Option<String> {
     let bound: Vec<_> = parts.into_iter().flatten().collect();
     let filled: Vec<_> = bound
@@ -236,7 +238,7 @@ fn join(parts: [Option<&str>; 3]) -> Option<String> {
     (!bound.is_empty()).then(|| filled.join("/"))
 }
 
-/// Whether `text` fits a template with at most one variable, and what the variable stands for then.
+/// Matches `text` with a template of at most one variable; returns what the variable binds.
 fn fit<'a>(template: &str, text: &'a str) -> Option<Option<&'a str>> {
     let Some((before, rest)) = template.split_once('{') else {
         return (template == text).then_some(None);
@@ -273,7 +275,7 @@ mod tests {
     ];
 
     #[test]
-    fn places_belong_together_if_their_patterns_bind_the_same_text() {
+    fn places_binding_same_text_belong_together() {
         let read = |text: &str| FileKind::Json.read(text.as_bytes()).unwrap();
         let documents: BTreeMap<_, _> = [
             (

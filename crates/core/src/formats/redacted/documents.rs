@@ -1,4 +1,4 @@
-//! REDACTION.json, which a redactable bundle and all its redacted copies have alike, and
+//! REDACTION.json, which is the same in a redactable bundle and all its redacted copies, and
 //! REDACTED.json, which says what a copy withholds and opens what it shows.
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub use super::openings::{Opened, Opening, OpeningFault, pointer_step};
 
 /// The commitment to everything that may be withheld.
 pub const REDACTION: &str = "REDACTION.json";
-/// Random bytes in a redactable bundle: they keep the digests of its lists from being guessed.
+/// Random bytes in a redactable bundle, which keep the digests of its lists from being guessed.
 /// Never in a redacted copy.
 pub const REDACTION_SALT: &str = "REDACTION_SALT.json";
 /// What a copy withholds. A folder with this file is a redacted copy.
@@ -50,15 +50,15 @@ impl FileKind {
             .map_or("", |(_, name)| name)
     }
 
-    /// Whether it holds values.
+    /// Whether files of this kind contain values.
     pub fn has_values(self) -> bool {
         matches!(self, Self::Json | Self::Lines)
     }
 
-    /// The value of a file of this kind, if it holds values.
+    /// Parses a file of this kind, if it contains values.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with it.
     pub fn read(self, bytes: &[u8]) -> Result<Value, String> {
         let parse = |text: &[u8]| {
             let document = parse_document(text, &ReadOptions::default());
@@ -71,19 +71,19 @@ impl FileKind {
                 let text = match bytes {
                     [] => return Ok(Value::Array(Vec::new())),
                     [text @ .., b'\n'] => text,
-                    _ => return Err("its last line does not end".to_owned()),
+                    _ => return Err("its last line has no line feed".to_owned()),
                 };
                 let lines = text.split(|byte| *byte == b'\n').map(parse);
                 Ok(Value::Array(lines.collect::<Result<_, String>>()?))
             }
-            Self::Bytes | Self::Chunks => Err("it holds no values".to_owned()),
+            Self::Bytes | Self::Chunks => Err("it contains no values".to_owned()),
         }
     }
 
-    /// A value as a file of this kind stores it.
+    /// Encodes a value as a file of this kind.
     ///
     /// # Errors
-    /// When it has no canonical form.
+    /// If it has no canonical form.
     pub fn write(self, value: &Value) -> Result<Vec<u8>, NoCanonicalForm> {
         match (self, value) {
             (Self::Lines, Value::Array(lines)) => {
@@ -106,7 +106,7 @@ pub struct CommittedFile {
     pub path: String,
     /// How it is committed to.
     pub kind: FileKind,
-    /// How many values it holds that can be withheld one by one.
+    /// The number of values in it that can be withheld separately.
     pub values: u64,
     /// The salted commitment to its content.
     pub commitment: Digest,
@@ -117,7 +117,7 @@ pub struct CommittedFile {
 pub struct Redaction {
     /// The format of the bundle.
     pub format: String,
-    /// Its files by path, but for lists that a copy does without.
+    /// Its files by path, except lists that are not in copies.
     pub files: Vec<CommittedFile>,
 }
 
@@ -142,7 +142,7 @@ fn number(value: &Value, member: &str) -> Option<u64> {
 }
 
 impl Redaction {
-    /// How many values can be withheld.
+    /// The number of values that can be withheld.
     pub fn values(&self) -> u64 {
         let values = self.files.iter().map(|file| file.values);
         values.fold(0, u64::saturating_add)
@@ -157,7 +157,7 @@ impl Redaction {
     /// The root of the Merkle tree (RFC 6962) over the files.
     ///
     /// # Errors
-    /// When a file's entry has no canonical form.
+    /// If a file's entry has no canonical form.
     pub fn root(&self) -> Result<Digest, NoCanonicalForm> {
         let leaves = self.files.iter().map(|file| {
             let bytes = canonical_bytes(&file.to_value(), Dialect::Jcs)?;
@@ -169,7 +169,7 @@ impl Redaction {
         Ok(merkle_root(&leaves.collect::<Result<Vec<_>, _>>()?))
     }
 
-    /// The document, with the root that its files have.
+    /// The document, with the root of its files.
     ///
     /// # Errors
     /// As [`Self::root`].
@@ -188,19 +188,19 @@ impl Redaction {
         ]))
     }
 
-    /// Reads the document; what it says of itself must agree.
+    /// Parses the document and checks that it is consistent.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let document = parse_document(bytes, &ReadOptions::default()).map_err(|e| e.to_string())?;
         Self::from_value(&document.root().to_value())
     }
 
-    /// The same, where it is a part of another document.
+    /// Like [`Self::parse`], for a part of another document.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with it.
     pub fn from_value(value: &Value) -> Result<Self, String> {
         let known = [
             "redaction_version",
@@ -214,11 +214,11 @@ impl Redaction {
             && text(value, "redaction_version").as_deref() == Some(VERSION)
             && text(value, "hash_algo").as_deref() == Some("sha256");
         if !is_ours {
-            return Err("it is no commitment of version 1.0.0 with sha256".to_owned());
+            return Err("it is not a commitment of version 1.0.0 with sha256".to_owned());
         }
         let format = text(value, "format").ok_or("it names no format")?;
         if super::redactable::redactable(&format).is_none() {
-            return Err("it is of a format that cannot be redacted".to_owned());
+            return Err("its format cannot be redacted".to_owned());
         }
         let Some(Value::Array(list)) = value.get("files") else {
             return Err("it has no list of files".to_owned());
@@ -226,16 +226,17 @@ impl Redaction {
         let files: Option<Vec<_>> = list.iter().map(CommittedFile::from_value).collect();
         let files = files.ok_or("an entry of its files is malformed")?;
         if !files.windows(2).all(|pair| pair[0].path < pair[1].path) {
-            return Err("its files are not in order, or one comes twice".to_owned());
+            return Err("its files are not in order, or one is a duplicate".to_owned());
         }
         let redaction = Self { format, files };
         let root = redaction.root().map_err(|error| error.to_string())?;
         if text(value, "root").as_deref() != Some(&*root.to_string()) {
             return Err("its root is not that of its files".to_owned());
         }
-        match number(value, "values") == Some(redaction.values()) {
-            true => Ok(redaction),
-            false => Err("its number of values is not that of its files".to_owned()),
+        if number(value, "values") == Some(redaction.values()) {
+            Ok(redaction)
+        } else {
+            Err("its number of values is not that of its files".to_owned())
         }
     }
 }
@@ -280,14 +281,14 @@ fn merkle_root(leaves: &[Digest]) -> Digest {
     }
 }
 
-/// A place that is withheld.
+/// A withheld place.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Withheld {
     /// The file, by its name in copies.
     pub path: String,
-    /// The JSON Pointer in it, or `bytes=FIRST-LAST`; none where the whole file is withheld.
+    /// The JSON Pointer in it, or `bytes=FIRST-LAST`; `None` if the whole file is withheld.
     pub pointer: Option<String>,
-    /// The reason that was given for withholding it.
+    /// The stated reason.
     pub reason: String,
 }
 
@@ -306,12 +307,12 @@ impl Withheld {
 pub struct Redacted {
     /// What is withheld, in order.
     pub withheld: Vec<Withheld>,
-    /// What opens each file that is shown, by path.
+    /// The opening of each file that is shown, by path.
     pub openings: BTreeMap<String, Opening>,
 }
 
 impl Redacted {
-    /// The document as REDACTED.json holds it.
+    /// Encodes the document.
     pub fn to_value(&self) -> Value {
         let withheld = self.withheld.iter().map(|place| {
             let mut value = Value::object([
@@ -334,10 +335,10 @@ impl Redacted {
         ])
     }
 
-    /// Reads the document.
+    /// Parses the document.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Says what is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let document = parse_document(bytes, &ReadOptions::default()).map_err(|e| e.to_string())?;
         let value = document.root().to_value();
@@ -366,7 +367,7 @@ impl Redacted {
             .windows(2)
             .all(|pair| key(&pair[0]) < key(&pair[1]))
         {
-            return Err("what is withheld is not in order, or a place comes twice".to_owned());
+            return Err("what is withheld is not in order, or a place is a duplicate".to_owned());
         }
         let mut room = withheld.len() + UNLISTED_PLACES;
         let read = openings.iter().map(|(path, opening)| {
@@ -375,13 +376,13 @@ impl Redacted {
         });
         let read: Option<BTreeMap<_, _>> = read.collect();
         let openings = read.ok_or_else(|| match room {
-            0 => format!("over {UNLISTED_PLACES} places more are withheld than are listed"),
+            0 => format!("over {UNLISTED_PLACES} more places are withheld than listed"),
             _ => "an opening is malformed".to_owned(),
         })?;
         Ok(Self { withheld, openings })
     }
 
-    /// How many bytes the pointers have that are listed for each file.
+    /// The total length in bytes of the listed pointers, by file.
     pub(super) fn listed_bytes(&self) -> BTreeMap<&str, usize> {
         let mut bytes = BTreeMap::new();
         for place in &self.withheld {
@@ -392,8 +393,8 @@ impl Redacted {
     }
 }
 
-/// A value of a document by its JSON Pointer. Every value has exactly one (RFC 6901), so that two
-/// texts that differ are two places.
+/// The value at a JSON Pointer. Every value has exactly one pointer (RFC 6901), so different texts
+/// are different places.
 pub fn find_value<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     let mut found = value;
     for name in pointer_steps(pointer)? {
@@ -406,7 +407,7 @@ pub fn find_value<'a>(value: &'a Value, pointer: &str) -> Option<&'a Value> {
     Some(found)
 }
 
-/// The steps of a JSON Pointer, unescaped; none where it is no pointer.
+/// The steps of a JSON Pointer, unescaped; `None` if it is not a pointer.
 pub fn pointer_steps(pointer: &str) -> Option<Vec<String>> {
     let mut parts = pointer.split('/');
     if !parts.next()?.is_empty() {
@@ -432,7 +433,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn value_is_found_by_the_one_pointer_that_it_has() {
+    fn value_is_found_by_its_only_pointer() {
         let document = br#"{"argv":["a","b","c"],"a~b":1,"a/b":2,"":3}"#;
         let document = FileKind::Json.read(document).unwrap();
         for pointer in ["", "/argv/2", "/a~0b", "/a~1b", "/"] {
@@ -446,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn commitment_to_a_file_outside_the_bundle_is_malformed() {
+    fn commitment_to_file_outside_bundle_is_malformed() {
         let entry = |path: &str| {
             let entry = CommittedFile {
                 path: path.to_owned(),
@@ -463,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn openings_that_withhold_far_more_than_is_listed_are_a_fault() {
+    fn openings_withholding_far_more_than_listed_are_refused() {
         let list = |count: usize| {
             let elements = vec!["null"; count].join(",");
             let salt = "0".repeat(64);
@@ -472,11 +473,11 @@ mod tests {
         };
         assert!(Redacted::parse(list(UNLISTED_PLACES).as_bytes()).is_ok());
         let fault = Redacted::parse(list(UNLISTED_PLACES + 1).as_bytes()).unwrap_err();
-        assert!(fault.contains("1000 places more"), "{fault}");
+        assert!(fault.contains("1000 more places"), "{fault}");
     }
 
     #[test]
-    fn withheld_place_without_a_reason_is_malformed() {
+    fn withheld_place_without_reason_is_malformed() {
         let list = |reason: &str| {
             format!(
                 r#"{{"openings":{{}},"redacted_version":"1.0.0","withheld":[{{"path":"a","reason":"{reason}"}}]}}"#

@@ -1,13 +1,13 @@
-//! Redacted copies: a bundle of which parts are withheld, and which can still be verified.
+//! Redacted copies: bundles with parts withheld, which can still be verified.
 //!
-//! - [`commit`] has salts, keys and commitments.
-//! - [`chunks`] has large files, of which stretches of bytes can be withheld.
-//! - [`derivations`] has what is withheld together with something else.
-//! - [`documents`] has REDACTION.json and REDACTED.json.
-//! - [`mod@redactable`] has what redaction has to know of a format.
-//! - `rules` has RD1-RD7.
+//! - [`commit`]: salts, keys and commitments.
+//! - [`chunks`]: large files, of which ranges of bytes can be withheld.
+//! - [`derivations`]: what is withheld together with something else.
+//! - [`documents`]: REDACTION.json and REDACTED.json.
+//! - [`mod@redactable`]: what redaction needs to know about a format.
+//! - `rules`: RD1-RD7.
 //!
-//! docs/redaction.md is the reference. What is hidden and how well is decided by [`commit`];
+//! docs/redaction.md is the reference. [`commit`] determines how values are hidden, and how well;
 //! which places must be hidden together is decided where copies are made.
 
 pub mod chunks;
@@ -26,7 +26,7 @@ use crate::canon::Value;
 use crate::digest::Digest;
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome, Proves,
+    Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome, ProofScope,
     ReadName, infos,
 };
 use crate::formats::run_bundle::pointer::Trail;
@@ -42,7 +42,7 @@ use documents::{
 use redactable::redactable;
 pub use rules::{RULES, RedactedBundle};
 
-/// What became of a file of a copy.
+/// A file of a copy, as shown.
 #[derive(Debug)]
 pub struct ShownFile {
     /// Its commitment from what is shown; or why there is none.
@@ -51,9 +51,9 @@ pub struct ShownFile {
     pub opened: Opened,
     /// Whether a JSON document is stored as its canonical bytes.
     pub is_canonical: bool,
-    /// The document, where it is JSON and small enough to be kept for rules.
+    /// The document, if it is JSON and rules need it.
     pub document: Option<Value>,
-    /// The digest and the size of its bytes, where it is shown whole.
+    /// The digest and the size of its bytes, if it is shown whole.
     pub content: Option<(Digest, u64)>,
 }
 
@@ -64,9 +64,9 @@ pub struct RedactedView {
     pub redaction: Result<Redaction, String>,
     /// REDACTED.json, or what is wrong with it.
     pub redacted: Result<Redacted, String>,
-    /// Files that the copy shows, by path.
+    /// The files that the copy shows, by path.
     pub shown: BTreeMap<String, ShownFile>,
-    /// Entries that have no business in a copy, and why.
+    /// Entries that do not belong in a copy, and why.
     pub strange: Vec<(String, String)>,
 }
 
@@ -79,7 +79,7 @@ fn show_file(
 ) -> Result<ShownFile, SourceError> {
     let opening = redacted.openings.get(&file.path);
     let mut shown = ShownFile {
-        commitment: Err("nothing opens it".to_owned()),
+        commitment: Err("it has no opening".to_owned()),
         opened: Opened::with_listed(listed_bytes),
         is_canonical: true,
         document: None,
@@ -99,7 +99,7 @@ fn show_file(
             }
         }
         (FileKind::Chunks, Ok(Got::Fact(fact))) => {
-            let fault = "what is shown has another shape than what was sealed";
+            let fault = "what is shown does not have the shape of what was sealed";
             shown.commitment = Err(fault.to_owned());
             if let Opening::Large(key, pieces) = opening {
                 shown.opened.seen = count_chunks(fact.bytes);
@@ -109,7 +109,7 @@ fn show_file(
             }
         }
         (_, Err(error)) => return Err(error),
-        // Nobody asks for them here.
+        // Never requested here.
         (_, Ok(Got::Digests(_))) => {
             shown.commitment = Err("it was not read in a way that can be judged".to_owned());
         }
@@ -145,7 +145,7 @@ fn show_file(
 /// Reads a file of the source piece by piece.
 fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, SourceError> {
     source.chunks(path).map_err(|error| match error {
-        // A stream that went by.
+        // The source is a stream that was consumed.
         SourceError::TooLarge { .. } => SourceError::Io {
             path: path.to_string(),
             source: io::Error::other(
@@ -157,10 +157,10 @@ fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, So
 }
 
 impl RedactedView {
-    /// Collects what the copy in `source` shows: every file opened once.
+    /// Collects what the copy in `source` shows; every file is opened once.
     ///
     /// # Errors
-    /// When the source cannot be listed, or a file that is there cannot be read.
+    /// If the source cannot be listed, or a file in it cannot be read.
     pub fn collect(source: &dyn Source) -> Result<Self, SourceError> {
         let mut paths = BTreeMap::new();
         let mut folders = Vec::new();
@@ -210,7 +210,7 @@ impl RedactedView {
             let mut files = Vec::new();
             for (name, path) in paths {
                 let Some(file) = redaction.file(&name) else {
-                    let fault = "it is no file of the bundle that was sealed".to_owned();
+                    let fault = "it is not a file of the sealed bundle".to_owned();
                     view.strange.push((name, fault));
                     continue;
                 };
@@ -218,7 +218,7 @@ impl RedactedView {
                     FileKind::Json | FileKind::Lines => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
                     FileKind::Bytes => Want::Fact,
                     FileKind::Chunks => match redacted.openings.get(&name) {
-                        // Read piece by piece, and not here.
+                        // Read later, piece by piece.
                         Some(Opening::Pieces(_)) => Want::Whole(0),
                         _ => Want::Fact,
                     },
@@ -254,13 +254,13 @@ impl RedactedView {
         Ok(view)
     }
 
-    /// The files of which something is withheld.
+    /// The files with something withheld.
     pub fn touched(&self) -> BTreeSet<String> {
         let withheld = self.redacted.iter().flat_map(|redacted| &redacted.withheld);
         withheld.map(|place| place.path.clone()).collect()
     }
 
-    /// How many values are withheld, of how many.
+    /// How many values are withheld, and of how many.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.redaction.as_ref().ok()?.values();
         let seen = self.shown.values().map(|file| file.opened.seen);
@@ -268,7 +268,7 @@ impl RedactedView {
         Some((all.saturating_sub(seen), all))
     }
 
-    /// What it calls itself, how what it is a copy of ended, and what it withholds.
+    /// What it calls itself, how the run ended, and what it withholds.
     pub fn identity(&self) -> Identity {
         let format = self.redaction.as_ref().ok();
         let format = format.and_then(|redaction| redactable(&redaction.format));
@@ -277,7 +277,7 @@ impl RedactedView {
             let document = self.shown.get(*path)?.document.as_ref()?;
             find_value(document, pointer)?.as_str().map(str::to_owned)
         });
-        // How the run ended is among what every copy shows, and is told like that of a whole bundle.
+        // Every copy shows how the run ended, so it is stated as for a whole bundle.
         let documents = self.shown.iter();
         let documents =
             documents.filter_map(|(path, file)| Some((&**path, file.document.as_ref()?)));
@@ -309,10 +309,10 @@ impl RedactedView {
     }
 }
 
-/// The redacted copy as the rest of the program knows it.
+/// The definition of the redacted copy format.
 pub static DEFINITION: RedactedFormat = RedactedFormat;
 
-/// A redacted copy is a folder with REDACTED.json.
+/// A redacted copy: a folder with REDACTED.json.
 pub struct RedactedFormat;
 
 impl FormatDefinition for RedactedFormat {
@@ -320,14 +320,14 @@ impl FormatDefinition for RedactedFormat {
         Format::Redacted
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
-                "That everything it shows is what was sealed, at its place, and that nothing is missing but \
+                "That everything it shows is what was sealed, at its place, and that nothing is missing except \
              what it says it withholds.",
             ],
             does_not: &[
-                "What the withheld values are, or that the rules of the whole bundle hold for them.",
+                "What the withheld values are, or that they satisfy the rules of the whole bundle.",
             ],
         }
     }
@@ -336,18 +336,19 @@ impl FormatDefinition for RedactedFormat {
         infos(&RULES)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         matches!(name, REDACTED | REDACTION)
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &[REDACTED]
     }
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
-        match names.has(REDACTED) {
-            true => Claim::Strong,
-            false => Claim::No,
+        if names.has(REDACTED) {
+            Claim::Strong
+        } else {
+            Claim::No
         }
     }
 

@@ -1,4 +1,4 @@
-//! What opens the files and values that a copy shows.
+//! The openings of the files and values that a copy shows.
 
 use std::collections::BTreeMap;
 
@@ -9,37 +9,38 @@ use crate::canon::{JsonString, NoCanonicalForm, Value};
 use crate::digest::Digest;
 use crate::formats::run_bundle::pointer::Trail;
 
-/// How many bytes of pointers to places that are not listed are made for each file, so that findings can name some.
+/// The most bytes of pointers to unlisted places that are kept for each file, so that findings can
+/// name some.
 const UNLISTED_BYTES: usize = 1 << 16;
-/// How many places more may be withheld than listed, so that findings can name them.
+/// How many more places may be withheld than listed, so that findings can name them.
 pub(super) const UNLISTED_PLACES: usize = 1_000;
 
-/// What opens a value that is shown, as far as it is.
+/// What opens the shown parts of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
-    /// It and all below it.
+    /// Opens it and everything below it.
     Whole(Key),
-    /// An object of which parts are withheld.
+    /// An object with parts withheld.
     Members(Salt, BTreeMap<JsonString, Opening>),
-    /// An array of which parts are withheld.
+    /// An array with parts withheld.
     Elements(Salt, Vec<Opening>),
     /// A large file, shown whole: its key, and the commitment of its pieces.
     Large(Key, Digest),
-    /// A large file of which parts are withheld.
+    /// A large file with parts withheld.
     Pieces(PiecesOpening),
-    /// Nothing: a marker stands in its place.
+    /// Nothing: a marker is in its place.
     Withheld,
 }
 
-/// Why a shown value does not give its commitment.
+/// Why a shown value does not have a commitment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpeningFault {
     /// The shape of the value is not that of its opening.
-    #[error("{0}: what is shown has another shape than what was sealed")]
+    #[error("{0}: what is shown does not have the shape of what was sealed")]
     Shape(String),
     /// More is withheld than is listed.
     #[error(
-        "the pointers of what is withheld have over {UNLISTED_BYTES} bytes more than those that REDACTED.json lists"
+        "the pointers to withheld values have over {UNLISTED_BYTES} bytes more than those listed in REDACTED.json"
     )]
     Unlisted,
     /// A number or string without a canonical form.
@@ -47,18 +48,18 @@ pub enum OpeningFault {
     NoForm(#[from] NoCanonicalForm),
 }
 
-/// What a value that was opened gave.
+/// The result of opening a value.
 #[derive(Debug, Default)]
 pub struct Opened {
-    /// How many values can be seen.
+    /// The number of values that are shown.
     pub seen: u64,
-    /// Pointers of the places that are withheld.
+    /// The pointers of withheld places.
     pub withheld: Vec<String>,
     room: usize,
 }
 
 impl Opened {
-    /// Nothing yet, of a file of which pointers with this many bytes are listed as withheld.
+    /// Makes an empty result for a file whose listed pointers have this many bytes.
     pub fn with_listed(bytes: usize) -> Self {
         Self {
             room: bytes.saturating_add(UNLISTED_BYTES),
@@ -66,8 +67,8 @@ impl Opened {
         }
     }
 
-    /// Takes note of a withheld place. A long name above many of them would be copied for each: there is room for the
-    /// listed ones, and a few more.
+    /// Notes a withheld place. A long name above many places would be copied for each, so there is
+    /// only room for the listed ones and a few more.
     fn withhold(&mut self, trail: &Trail<'_>) -> Result<(), OpeningFault> {
         if trail.least_bytes() > self.room {
             return Err(OpeningFault::Unlisted);
@@ -80,7 +81,7 @@ impl Opened {
     }
 }
 
-/// One step of a JSON Pointer.
+/// A step of a JSON Pointer, escaped.
 pub fn pointer_step(name: &str) -> String {
     format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
@@ -89,7 +90,7 @@ impl Opening {
     /// The commitment of `value`, from what is shown of it.
     ///
     /// # Errors
-    /// When the value is not of the shape that is opened.
+    /// If the value does not have the shape of the opening.
     pub fn commit(
         &self,
         value: &Value,
@@ -139,7 +140,7 @@ impl Opening {
         }
     }
 
-    /// The opening as it is stored.
+    /// Encodes the opening.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Whole(key) => Value::object([("key", key.to_hex())]),
@@ -175,8 +176,8 @@ impl Opening {
         }
     }
 
-    /// Reads an opening. `room` is for how many more places may be withheld: each takes far more memory than its
-    /// `null` in the file.
+    /// Parses an opening. `room` is how many more places may be withheld: each takes far more
+    /// memory than its `null` in the file.
     pub(super) fn from_value(value: &Value, room: &mut usize) -> Option<Self> {
         let digest = |name: &str| Digest::parse_hex(&text(value, name)?).ok();
         if only_members(value, &["key", "pieces"]) && value.get("pieces").is_some() {
@@ -225,7 +226,7 @@ mod tests {
     use super::*;
     use crate::formats::redacted::documents::FileKind;
 
-    /// A document with a name of `name` bytes above `places` withheld ones, and what opens it.
+    /// A document with a name of `name` bytes above `places` withheld values, and its opening.
     fn long_name(name: usize, places: usize) -> (Value, Opening) {
         let marker = format!(r#"{{"runseal.redacted":"{}"}}"#, "0".repeat(64));
         let markers = vec![marker; places].join(",");
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_pointers_beyond_the_listed_bytes_are_a_fault_and_are_not_kept() {
+    fn opening_pointers_over_listed_bytes_are_refused() {
         let (value, opening) = long_name(10_000, 500);
         let mut opened = Opened::with_listed(0);
         let found = opening.commit(&value, &Trail::Root, &mut opened);
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_pointers_that_are_listed_are_all_kept() {
+    fn opening_listed_pointers_are_all_kept() {
         let (value, opening) = long_name(10_000, 50);
         let mut opened = Opened::with_listed(50 * 10_004);
         assert!(opening.commit(&value, &Trail::Root, &mut opened).is_ok());

@@ -1,5 +1,5 @@
-//! What redaction has to know of a format. Each format that can be sealed for redaction says it once,
-//! next to its rules; sealing, redacting and verifying copies go by that and by nothing else.
+//! What redaction needs to know about a format. Each format that can be sealed for redaction
+//! defines this once, next to its rules; sealing, redacting and verifying copies use nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::formats::REGISTRY;
 use crate::formats::definition::Ended;
 use crate::verify::Finding;
 
-/// A place: a file, and a pointer into it; none for the whole of it.
+/// A place: a file, and a pointer into it; `None` for the whole file.
 pub type PlaceRef<'a> = (&'a str, Option<&'a str>);
 
 /// A format that can be sealed for redaction.
@@ -24,52 +24,53 @@ pub struct Redactable {
     pub format: Format,
     /// Where the commitment is kept.
     pub keeping: Keeping,
-    /// What every copy shows: ids, outcome, engine, hash algorithms, by file.
+    /// What every copy shows, by file: ids, outcome, engine, hash algorithms.
     pub stays: &'static [(&'static str, &'static [&'static str])],
-    /// What a copy is called.
+    /// The ids of a copy, as file and pointer.
     pub ids: &'static [(&'static str, &'static str)],
-    /// Whether the name of a file is made of a digest, so that copies call it something else.
+    /// Whether the name of a file is derived from a digest, so that copies rename it.
     pub hides_name: fn(&str) -> bool,
-    /// Rules that need what is withheld.
+    /// The rules that need what is withheld.
     pub needs: &'static [RuleNeeds],
-    /// Digests that the format makes of more than one value, or of what the bundle does not hold:
-    /// those that would give away one of the withheld places, by their hex digits.
+    /// Returns the hex digits of the digests that would reveal a withheld place and that the format
+    /// derives from more than one value, or from what is not in the bundle.
     pub bound: fn(&BTreeMap<String, Value>, &[PlaceRef<'_>]) -> Vec<String>,
-    /// What our own programs write about a value elsewhere: that is withheld with it. Tables, so that
-    /// formats can share rows.
+    /// What our own programs write about a value elsewhere, which is withheld with it. Several
+    /// tables, so that formats can share rows.
     pub derivations: &'static [&'static [Derivation]],
     /// The documents that [`Self::judge_shown`] reads.
     pub reads: &'static [&'static str],
-    /// What the format's own rules find in what a copy shows, whatever is withheld.
+    /// Applies the format's own rules to what a copy shows, whatever is withheld.
     pub judge_shown: fn(&RedactedView) -> Vec<Finding>,
-    /// How what was sealed ended, from the documents of [`Self::stays`].
+    /// How the sealed run ended, from the documents of [`Self::stays`].
     pub outcome: fn(&BTreeMap<&str, &Value>) -> Ended,
 }
 
 /// Where a bundle keeps its commitment.
 pub enum Keeping {
-    /// In REDACTION.json, with REDACTION_SALT.json beside it. Copies do without these files.
+    /// In REDACTION.json, with REDACTION_SALT.json next to it. These files are not in copies.
     Files(&'static [&'static str]),
     /// In a member of its main document, which is committed to without some of its members.
     Member {
-        /// The document that it stands in.
+        /// The document with the member.
         file: &'static str,
-        /// Names that lead to the member.
+        /// The names that lead to the member.
         steps: &'static [&'static str],
-        /// Members at the top of the document that copies do without.
+        /// Members at the top of the document that are not in copies.
         left_out: &'static [&'static str],
     },
 }
 
-/// Rules that cannot be checked where something of these files is withheld.
+/// Rules that cannot be checked if anything in these files is withheld.
 pub struct RuleNeeds {
     /// The ids of the rules.
     pub rules: &'static [&'static str],
-    /// The files; a name that ends with `/` stands for all below it. None: no copy can be checked.
+    /// The files; a name that ends with `/` is everything below it. Empty if the rules can never be
+    /// checked in a copy.
     pub files: &'static [&'static str],
 }
 
-/// Names of the members that hold the commitment and the salt in a main document.
+/// The names of the commitment and the salt in the member of a main document.
 const COMMITMENT: &str = "commitment";
 const SALT: &str = "salt";
 
@@ -86,12 +87,12 @@ pub fn redactable(format: &str) -> Option<&'static Redactable> {
 }
 
 impl Redactable {
-    /// Whether copies do without this file.
+    /// Whether this file is not in copies.
     pub fn leaves_out(&self, path: &str) -> bool {
         matches!(self.keeping, Keeping::Files(names) if names.contains(&path))
     }
 
-    /// A document as it is committed to: without members that copies do without.
+    /// Strips a document for commitment: removes the members that are not in copies.
     pub fn strip(&self, path: &str, document: &mut Value) {
         if let (Keeping::Member { file, left_out, .. }, Value::Object(members)) =
             (&self.keeping, document)
@@ -101,7 +102,7 @@ impl Redactable {
         }
     }
 
-    /// The member that holds the commitment: the path of its document, and the way to it.
+    /// The member with the commitment: its document, and the names that lead to it.
     pub fn member(&self) -> Option<(&'static str, &'static [&'static str])> {
         match self.keeping {
             Keeping::Files(_) => None,
@@ -109,13 +110,13 @@ impl Redactable {
         }
     }
 
-    /// What such a member holds: the commitment, and random bytes that keep digests of the document
-    /// from being guessed.
+    /// The value of such a member: the commitment, and random bytes that keep digests of the
+    /// document from being guessed.
     pub fn member_value(commitment: Value, salt: String) -> Value {
         Value::object([(COMMITMENT, commitment), (SALT, Value::from(salt))])
     }
 
-    /// The commitment in a main document, as a copy has it in REDACTION.json.
+    /// The commitment in a main document, in the form of a copy's REDACTION.json.
     pub fn commitment_in(&self, document: &Value) -> Option<Vec<u8>> {
         let (_, steps) = self.member()?;
         let member = steps
@@ -124,8 +125,8 @@ impl Redactable {
         canonical_bytes(member.get(COMMITMENT)?, Dialect::Jcs).ok()
     }
 
-    /// What is wrong with the commitment of a bundle with these files and their sizes, if they are known,
-    /// as far as it shows without the seed: what it commits *to* is its maker's word.
+    /// The faults of the commitment of a bundle with these files and, if known, their sizes, as far
+    /// as visible without the seed: what it commits *to* is its maker's word.
     pub fn find_faults<'a>(
         &self,
         commitment: &Value,
@@ -145,7 +146,7 @@ impl Redactable {
             }
         };
         if redaction.format != self.format.name() {
-            faults.push("the commitment is of another format".to_owned());
+            faults.push("the commitment is for another format".to_owned());
         }
         let mut named = BTreeSet::new();
         let mut hidden = 0;
@@ -188,7 +189,7 @@ impl Redactable {
         faults
     }
 
-    /// The same for the member of a main document, which holds commitment and salt and nothing else.
+    /// The same for the member of a main document, which must have only commitment and salt.
     pub fn find_member_faults<'a>(
         &self,
         member: &Value,
@@ -201,7 +202,7 @@ impl Redactable {
         }
     }
 
-    /// What copies call the file at `path`.
+    /// The name of the file at `path` in copies.
     pub fn name_in_copies(&self, path: &str, seed: &Seed) -> String {
         if !(self.hides_name)(path) {
             return path.to_owned();
@@ -215,8 +216,8 @@ impl Redactable {
         }
     }
 
-    /// Whether withholding `pointer` of the file at `path` (none: the whole file) would hide
-    /// something that stays: that something.
+    /// The place that must stay shown but would be hidden by withholding `pointer` of the file at
+    /// `path` (`None`: the whole file).
     pub fn conflict(&self, path: &str, pointer: Option<&str>) -> Option<String> {
         let (file, places) = self.stays.iter().find(|(file, _)| *file == path)?;
         let hides = |place: &&&str| {
@@ -231,11 +232,11 @@ impl Redactable {
         Some(format!("{file}#{place}"))
     }
 
-    /// What should stay and is not shown, of a document that is.
+    /// The places of a shown document that must be shown but are not.
     pub(super) fn missing(&self, path: &str, document: &Value) -> Vec<&'static str> {
         let of_file = self.stays.iter().find(|(file, _)| *file == path);
         let places = of_file.map_or(&[][..], |(_, places)| places);
-        // What a place stands in may be withheld as a whole.
+        // Anything that contains the place may be withheld as a whole.
         let is_missing = |place: &&&str| {
             let ends = place
                 .match_indices('/')
@@ -248,12 +249,15 @@ impl Redactable {
         places.iter().filter(is_missing).copied().collect()
     }
 
-    /// The rules that cannot be checked when these places are withheld, sorted.
+    /// The rules that cannot be checked if these places are withheld, sorted.
     pub fn unchecked(&self, withheld: &[PlaceRef<'_>]) -> Vec<&'static str> {
         let fits = |name: &&str| {
-            let is_of = |(path, _): &PlaceRef<'_>| match name.ends_with('/') {
-                true => path.starts_with(*name),
-                false => path == name,
+            let is_of = |(path, _): &PlaceRef<'_>| {
+                if name.ends_with('/') {
+                    path.starts_with(*name)
+                } else {
+                    path == name
+                }
             };
             withheld.iter().any(is_of)
         };
@@ -271,7 +275,7 @@ impl Redactable {
     }
 }
 
-/// Digits of digests and content ids in a text: all 64, or 16 behind an underscore, or eight alone.
+/// The hex digits of a digest or content id: 64, or 16 after an underscore or alone, or 8 alone.
 pub fn digest_digits(text: &str) -> Option<&str> {
     let is_hex = |text: &str| {
         text.bytes()
@@ -290,8 +294,8 @@ pub fn digest_digits(text: &str) -> Option<&str> {
     (counts && is_hex(digits)).then_some(digits)
 }
 
-/// Every digest in a value, and the digests that stand beside it or beside what holds it: in our
-/// formats those are over it.
+/// Collects every digest in the value at `pointer`, and the digests next to it or to what contains
+/// it: in our formats those cover it.
 pub fn digests_around(document: &Value, pointer: Option<&str>, found: &mut Vec<String>) {
     fn collect(value: &Value, found: &mut Vec<String>) {
         let mut note = |text: &JsonString| {
@@ -317,7 +321,7 @@ pub fn digests_around(document: &Value, pointer: Option<&str>, found: &mut Vec<S
         let Some(name) = names.next() else {
             return collect(at, found);
         };
-        // The name of what is withheld, or of what holds it.
+        // The name of what is withheld, or of what contains it.
         found.extend(digest_digits(&name).map(str::to_owned));
         let next = match at {
             Value::Object(members) => {
@@ -347,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn dropping_what_stays_or_what_holds_it_is_a_conflict() {
+    fn withholding_what_must_stay_is_conflict() {
         for (path, pointer) in [
             ("RUN_META.json", None),
             ("RUN_META.json", Some("")),
@@ -368,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn every_redactable_format_shows_what_it_is_called() {
+    fn every_redactable_format_shows_its_ids() {
         let mut count = 0;
         for redactable in redactable_formats() {
             count += 1;
@@ -384,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_of_digests_and_ids_are_told_from_words() {
+    fn digest_digits_are_distinguished_from_words() {
         let digest = "0".repeat(64);
         assert_eq!(digest_digits(&digest), Some(&*digest));
         assert_eq!(digest_digits(&format!("sha256:{digest}")), Some(&*digest));
@@ -399,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn digests_beside_and_above_a_withheld_value_are_found() {
+    fn digests_next_to_and_above_withheld_value_are_found() {
         let id = |digit: &str| format!("x_{}", digit.repeat(16));
         let inner = Value::object([("id", id("1")), ("text", "secret".to_owned())]);
         let other = Value::object([("id", id("2")), ("text", "public".to_owned())]);

@@ -1,4 +1,4 @@
-//! RD1-RD7: what holds for every redacted copy.
+//! RD1-RD7: the rules of every redacted copy.
 
 use std::collections::BTreeSet;
 
@@ -50,10 +50,11 @@ fn needs_sealed(view: &RedactedView) -> Gate {
     };
     let withheld = view.touched();
     let mut paths = redaction.files.iter().map(|file| &file.path);
-    let is_told = |path: &String| view.shown.contains_key(path) || withheld.contains(path);
-    match view.shown.iter().all(is_sealed) && paths.all(is_told) {
-        true => Gate::Ready,
-        false => Gate::NotRun("what is shown is not what was sealed (RD2, RD3)"),
+    let is_accounted_for = |path: &String| view.shown.contains_key(path) || withheld.contains(path);
+    if view.shown.iter().all(is_sealed) && paths.all(is_accounted_for) {
+        Gate::Ready
+    } else {
+        Gate::NotRun("what is shown is not what was sealed (RD2, RD3)")
     }
 }
 
@@ -93,8 +94,8 @@ pub static RULES: [Rule<RedactedBundle>; 7] = [
         info: info(
             "RD2",
             Level::Document,
-            "every file is shown or said to be withheld, and none is added",
-            "Each file of the commitment is there, or REDACTED.json says that it is withheld. \
+            "every file is shown or listed as withheld, and none is added",
+            "Each file of the commitment is there, or REDACTED.json lists it as withheld. \
              Nothing else is there: no other file, no folder without files, no link, pipe or device.",
         ),
         gate: needs_both,
@@ -106,8 +107,8 @@ pub static RULES: [Rule<RedactedBundle>; 7] = [
             Level::Document,
             "what is shown is what was sealed",
             "The commitment of every file that is shown, computed from its values, the salts of \
-             REDACTED.json and the commitments in place of withheld values, is the one of \
-             REDACTION.json. A value that was changed, added, moved or taken out fails here.",
+             REDACTED.json and the commitments in place of withheld values, is the one in \
+             REDACTION.json. A value that was changed, added, moved or removed fails here.",
         ),
         gate: needs_both,
         check: check_commitments,
@@ -117,8 +118,8 @@ pub static RULES: [Rule<RedactedBundle>; 7] = [
             "RD4",
             Level::Document,
             "the withheld places are the listed ones",
-            "Every place where a commitment stands for a value is listed in REDACTED.json, and \
-             every listed place is one.",
+            "Every place where a commitment replaces a value is listed in REDACTED.json, and \
+             every listed place is such a place.",
         ),
         gate: needs_both,
         check: check_places,
@@ -139,8 +140,8 @@ pub static RULES: [Rule<RedactedBundle>; 7] = [
             "RD6",
             Level::Document,
             "documents are stored canonically",
-            "Every JSON document that is shown is stored as its JCS bytes, nothing after them; of a \
-             file of lines, each line so.",
+            "Every JSON document that is shown is stored as its JCS bytes, with nothing after them; in a \
+             file of lines, each line is.",
         ),
         gate: needs_both,
         check: |view, findings| {
@@ -155,9 +156,9 @@ pub static RULES: [Rule<RedactedBundle>; 7] = [
         info: info(
             "RD7",
             Level::Integrity,
-            "what is shown holds to the rules of the whole bundle",
-            "A commitment is its maker's word, so the rules of the format that was sealed are asked of what the \
-             copy shows: the files that it needs, what it states twice, and the lists of files against the \
+            "what is shown satisfies the rules of the whole bundle",
+            "A commitment is its maker's word, so the rules of the sealed format are applied to what the \
+             copy shows: the required files, what is stated twice, and the lists of files against the \
              files. Nothing that is withheld is compared. The finding names the rule.",
         ),
         gate: needs_sealed,
@@ -175,10 +176,10 @@ fn check_files(view: &RedactedView, findings: &mut Findings) {
     for file in &redaction.files {
         let is_withheld = whole.contains(file.path.as_str());
         match (view.shown.contains_key(&file.path), is_withheld) {
-            (true, true) => findings.add(&file.path, "it is said to be withheld, and is here"),
+            (true, true) => findings.add(&file.path, "it is listed as withheld, but is here"),
             (false, false) => findings.add(
                 &file.path,
-                "it was sealed, is not here, and is not said to be withheld",
+                "it was sealed, but is neither here nor listed as withheld",
             ),
             _ => {}
         }
@@ -188,7 +189,10 @@ fn check_files(view: &RedactedView, findings: &mut Findings) {
     }
     for path in redacted.openings.keys() {
         if !view.shown.contains_key(path) {
-            findings.add(path, "REDACTED.json opens it, and it is not here");
+            findings.add(
+                path,
+                "REDACTED.json has an opening for it, but it is not here",
+            );
         }
     }
 }
@@ -218,16 +222,17 @@ fn check_commitments(view: &RedactedView, findings: &mut Findings) {
     }
 }
 
-/// What is wrong with the number of values that the commitment gives a file, from what is seen of it. A withheld
-/// place of a document holds one at least, one of other files exactly one.
+/// The fault in the number of values that the commitment states for a file, given what is seen of
+/// it. A withheld place of a document has at least one value, a withheld place of another file
+/// exactly one.
 fn find_count_fault(sealed: &CommittedFile, opened: &Opened) -> Option<String> {
     let withheld = opened.withheld.len() as u64;
     let least = opened.seen.saturating_add(withheld);
     let is_exact = withheld == 0 || !sealed.kind.has_values();
-    let holds = sealed.values == least || (!is_exact && sealed.values > least);
-    (!holds).then(|| {
+    let is_possible = sealed.values == least || (!is_exact && sealed.values > least);
+    (!is_possible).then(|| {
         format!(
-            "{REDACTION} says that it holds {} values: {} are shown, and {withheld} places are withheld",
+            "{REDACTION} says that it has {} values: {} are shown, and {withheld} places are withheld",
             sealed.values, opened.seen
         )
     })
@@ -257,12 +262,12 @@ fn check_places(view: &RedactedView, findings: &mut Findings) {
         }
     }
     for (path, pointer) in found.difference(&listed) {
-        findings.add(*path, format!("{pointer} is withheld and not listed"));
+        findings.add(*path, format!("{pointer} is withheld but not listed"));
     }
     for (path, pointer) in listed.difference(&found) {
         findings.add(
             *path,
-            format!("{pointer} is listed as withheld, and is not"),
+            format!("{pointer} is listed as withheld, but is not"),
         );
     }
 }
@@ -278,12 +283,12 @@ fn check_staying(view: &RedactedView, findings: &mut Findings) {
         let file = view.shown.get(*path);
         let document = file.and_then(|file| file.document.as_ref());
         let id = document.and_then(|document| find_value(document, pointer));
-        // Not there at all: then it is no copy of this format.
+        // If it is absent, this is not a copy of this format.
         if id.is_none() {
             let what = format.format.title();
             findings.add(
                 *path,
-                format!("{pointer} is not there: it is no copy of a {what}"),
+                format!("{pointer} is missing: this is not a copy of a {what}"),
             );
         }
     }

@@ -1,8 +1,8 @@
-//! Collects the facts of a run bundle through any source: every file opened once, read once.
+//! Collects the facts of a run bundle from any source: every file is opened once and read once.
 //!
 //! Only regular files with safe names are opened. The documents that rules read are kept; of
-//! everything else only the digest stays, so memory does not grow with the artifacts. Facts are
-//! the same in whatever order a source shows its files.
+//! everything else only the digest is kept, so memory does not grow with the size of artifacts.
+//! Facts do not depend on the order in which a source visits its files.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,8 +33,8 @@ use crate::source::{EntryKind, EntryName, Got, Seen, Source, SourceError, Want};
 use crate::text_map::{TextMap, TextMapBuilder};
 use crate::verify::{Level, Report};
 
-/// What is read whole and once: the documents that rules read, whose bytes are kept; and the index and the sums, which
-/// are as long as the bundle has files and are kept as what they list.
+/// Files that are read whole and once: the documents that rules read, whose bytes are kept; and the
+/// index and the sums, which grow with the number of files and are kept in parsed form.
 pub(super) const READ_ONCE: [&str; 14] = [
     INPUT_SCHEMA,
     MANIFEST,
@@ -52,39 +52,40 @@ pub(super) const READ_ONCE: [&str; 14] = [
     SUMS,
 ];
 
-/// Validates a document against a JSON Schema. What does so is not part of this crate.
+/// Validates a document against a JSON Schema. Implemented outside of this crate.
 pub trait SchemaJudge: Sync {
-    /// What validating `document` against `schema` gives, where both were read.
+    /// Validates `document` against `schema`, if both were read.
     fn judge(&self, document: Option<Node<'_>>, schema: Option<Node<'_>>) -> SchemaVerdict;
 }
 
-/// What was found: facts, and the bytes of the documents, which a source that holds them anyway lends.
+/// What was found: facts, and the bytes of the documents, borrowed if the source keeps them in
+/// memory.
 #[derive(Debug, Default)]
 pub struct CollectedRun<'s> {
     /// The facts.
     pub facts: RunBundleFacts,
-    /// The documents that are JSON with a JCS form, as they are stored.
+    /// The documents that are JSON with a JCS form, as stored.
     pub documents: BTreeMap<&'static str, Cow<'s, [u8]>>,
-    /// SHA256SUMS.txt, where it is a file.
+    /// SHA256SUMS.txt, if it is a file.
     pub sums: Option<Sums>,
-    /// ARTIFACT_INDEX.json, where it is JSON with a JCS form.
+    /// ARTIFACT_INDEX.json, if it is JSON with a JCS form.
     pub index: Option<ArtifactIndex>,
-    /// Large bodies of model_io.json, where there is one.
+    /// The large bodies of model_io.json, if there is one.
     pub bodies: Option<BodyFacts>,
 }
 
-/// Files that are looked at together, on several threads.
+/// The number of files that threads read together.
 const FILES_AT_ONCE: usize = 16_384;
 
-/// Entries of which everything is known before the other files are read.
+/// Entries whose facts are known before the other files are read.
 type Entries = Vec<(Box<str>, EntryFact)>;
 
 impl<'s> CollectedRun<'s> {
     /// Collects the facts of the bundle in `source`.
     ///
     /// # Errors
-    /// When the source cannot be listed, or a file that is there cannot be read: then nothing can
-    /// be said about the bundle.
+    /// If the source cannot be listed, or a file in it cannot be read: then nothing can be said
+    /// about the bundle.
     pub fn collect(source: &'s dyn Source) -> Result<Self, SourceError> {
         let mut collected = Self::default();
         let entries = source.entries()?;
@@ -106,7 +107,7 @@ impl<'s> CollectedRun<'s> {
             others.push((Box::from(name.shown()), fact));
         }
         let (keys, documents) = collected.read_documents(source, &mut files)?;
-        // A recorded command's artifacts are whatever its user's files are.
+        // The artifacts of a recorded command are arbitrary files of its user.
         let manifest = collected.documents.get(MANIFEST);
         let is_recorded = manifest.is_some_and(|bytes| {
             parse_document(bytes, &ReadOptions::default())
@@ -115,14 +116,14 @@ impl<'s> CollectedRun<'s> {
         collected.bodies = collected.read_bodies(source);
         let mut known = documents;
         known.append(&mut others);
-        // Stable: a file is told before what is only shown under the same name.
+        // Stable: a file comes before an unsafe name that is displayed the same.
         known.sort_by(|a, b| a.0.cmp(&b.0));
         let keys = (!is_recorded).then_some(&keys);
         collected.facts.entries = read_others(source, keys, files, known)?;
         Ok(collected)
     }
 
-    /// The same without its source.
+    /// Copies what is borrowed from the source.
     pub fn into_owned(self) -> CollectedRun<'static> {
         let documents = self.documents.into_iter();
         CollectedRun {
@@ -136,8 +137,8 @@ impl<'s> CollectedRun<'s> {
         }
     }
 
-    /// Reads the documents and SHA256SUMS.txt, takes them out of `files`, and gives the keys
-    /// that INPUT_SCHEMA.json forbids.
+    /// Reads the documents and SHA256SUMS.txt, removes them from `files`, and returns the keys that
+    /// INPUT_SCHEMA.json forbids and the facts of the documents.
     fn read_documents(
         &mut self,
         source: &'s dyn Source,
@@ -145,7 +146,7 @@ impl<'s> CollectedRun<'s> {
     ) -> Result<(ForbiddenKeys, Entries), SourceError> {
         let mut keys = ForbiddenKeys::always();
         let mut entries = Entries::new();
-        // Rules see all documents at once, so they are held together.
+        // Rules see all documents at once, so they share one limit.
         let mut options = ReadOptions::default();
         for name in READ_ONCE {
             let Ok(at) = files.binary_search_by(|path| path.as_str().cmp(name)) else {
@@ -187,14 +188,14 @@ impl<'s> CollectedRun<'s> {
         Ok((keys, entries))
     }
 
-    /// Looks at the large bodies that model_io.json names.
+    /// Reads the large bodies that model_io.json names.
     fn read_bodies(&self, source: &dyn Source) -> Option<BodyFacts> {
         let document = parse_document(self.documents.get(MODEL_IO)?, &ReadOptions::default());
         let root = document.as_ref().ok()?.root();
         Some(BodyFacts::collect(root, &SourceFiles(source), MODEL_IO))
     }
 
-    /// Reads ARTIFACT_INDEX.json, and gives what it is as a file.
+    /// Parses ARTIFACT_INDEX.json, and returns its fact as a file.
     fn read_index(&mut self, bytes: &[u8]) -> EntryFact {
         let read = match parse_stored_index(bytes) {
             Ok(Some(index)) => Ok((index, Digest::of(bytes), StoredJson::Canonically)),
@@ -269,8 +270,8 @@ impl<'s> CollectedRun<'s> {
     }
 }
 
-/// Reads the files that are no documents, and gives them with what is known already. Both come in the order of their
-/// names.
+/// Reads the files that are not documents, and merges them with what is known. Both are ordered by
+/// name.
 fn read_others(
     source: &dyn Source,
     keys: Option<&ForbiddenKeys>,
@@ -278,14 +279,17 @@ fn read_others(
     known: Entries,
 ) -> Result<TextMap<EntryFact>, SourceError> {
     let is_text = |path: &str| is_json(path) || path_of_exact(path).is_some();
-    let want = |path: &SafePath| match is_text(path.as_str()) {
-        true => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
-        false => Want::Fact,
+    let want = |path: &SafePath| {
+        if is_text(path.as_str()) {
+            Want::Whole(JsonLimits::LARGEST_DOCUMENT)
+        } else {
+            Want::Fact
+        }
     };
     let mut entries = TextMapBuilder::with_capacity(files.len() + known.len());
     let mut known = known.into_iter().peekable();
     let mut files = files.into_iter();
-    // Block by block: what is needed while files are looked at is more than what is kept of them.
+    // In blocks: reading a file takes more memory than keeping its fact.
     while files.len() > 0 {
         let block = files.by_ref().take(FILES_AT_ONCE);
         let wanted: Vec<(SafePath, Want)> = block
@@ -297,11 +301,11 @@ fn read_others(
         let slots: Vec<OnceLock<Result<EntryFact, SourceError>>> =
             wanted.iter().map(|_| OnceLock::new()).collect();
         source.visit(&wanted, &|at, seen| {
-            // Each file is shown once, so its slot is still empty.
+            // Each file is visited once, so its slot is still empty.
             let _ = slots[at].set(fact_of(&wanted[at].0, seen, keys));
         });
         for ((path, _), slot) in wanted.into_iter().zip(slots) {
-            // A file that was not shown is one that something broke at; nothing good is assumed.
+            // A file that was not visited counts as unreadable.
             let fact = slot.into_inner().unwrap_or_else(|| {
                 Err(SourceError::Io {
                     path: path.to_string(),
@@ -361,7 +365,7 @@ fn fact_of(
     Ok(EntryFact::File(fact))
 }
 
-/// The whole file, or what it is instead of a file that can be held.
+/// The whole file, or the fact if it is not a file that fits in memory.
 fn whole<T>(read: Result<T, SourceError>) -> Result<Result<T, EntryFact>, SourceError> {
     match read {
         Ok(bytes) => Ok(Ok(bytes)),
@@ -374,10 +378,10 @@ fn whole<T>(read: Result<T, SourceError>) -> Result<Result<T, EntryFact>, Source
     }
 }
 
-/// A JSON text with its digest in JCS, and whether it is stored as that.
+/// Parses a JSON text; returns it with its JCS digest and whether it is stored as its JCS bytes.
 ///
 /// # Errors
-/// What keeps it from being JSON with a JCS form.
+/// Says why it is not JSON with a JCS form.
 pub fn parse_canonical(bytes: &[u8]) -> Result<(Document<'_>, Digest, bool), String> {
     parse_within(bytes, &ReadOptions::default())
 }
@@ -388,7 +392,7 @@ fn parse_within<'a>(
 ) -> Result<(Document<'a>, Digest, bool), String> {
     let document = parse_document(bytes, options).map_err(|error| match error.kind {
         JsonErrorKind::TooManyValues { .. } if options.limits != JsonLimits::DOCUMENT => {
-            format!("{error}, beside the documents that were read before it")
+            format!("{error}, together with the documents that were read before it")
         }
         _ => error.to_string(),
     })?;

@@ -19,44 +19,45 @@ use crate::text_map::TextMap;
 pub enum FileFact {
     /// Bytes that are hashed as they are.
     Bytes {
-        /// The digest over them.
+        /// The digest of the bytes.
         sha256: Digest,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
     },
     /// A JSON file.
     Json {
-        /// The digest over its JCS bytes.
+        /// The digest of its JCS bytes.
         sha256: Digest,
-        /// How many bytes it has as it is stored.
+        /// Its size in bytes, as stored.
         bytes: u64,
         /// How it is stored.
         stored: StoredJson,
-        /// The pointers of forbidden members, where the file is one of the engine's artifacts.
+        /// The pointers of forbidden members, if the file is one of the engine's artifacts.
         forbidden: Box<[String]>,
     },
-    /// The very bytes of a JSON file that is stored as its JCS elsewhere.
+    /// The exact bytes of a JSON file that is stored elsewhere as its JCS.
     Exact {
-        /// The digest over its bytes.
+        /// The digest of its bytes.
         sha256: Digest,
-        /// How many there are.
+        /// The number of bytes.
         bytes: u64,
-        /// The digest over its JCS bytes, where it has a JCS form. Apart, because there is one fact for every file
-        /// and few are of this kind.
+        /// The digest of its JCS bytes, if it has a JCS form. Boxed, because there is one fact for
+        /// every file and few are of this kind.
         canonical: Option<Box<Digest>>,
     },
-    /// A JSON file without a JCS form: why.
+    /// A JSON file without a JCS form, and why.
     BrokenJson(String),
 }
 
-/// How a JSON file is stored, whose hash goes over its JCS bytes.
+/// How a JSON file is stored, whose hash covers its JCS bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredJson {
-    /// As exactly those.
+    /// As exactly those bytes.
     Canonically,
-    /// Otherwise, with the same values.
+    /// In another form, with the same values.
     Otherwise,
-    /// Otherwise, and the hash does not cover the integer at this pointer: JCS knows doubles only.
+    /// In another form, and the hash does not cover the integer at this pointer: JCS has only
+    /// doubles.
     WithUncoveredInteger(Box<str>),
 }
 
@@ -74,7 +75,7 @@ impl StoredJson {
 }
 
 impl FileFact {
-    /// The digest that SHA256SUMS.txt and the index must give; none for broken JSON.
+    /// The digest that SHA256SUMS.txt and the index must have; `None` for broken JSON.
     pub fn sha256(&self) -> Option<Digest> {
         match self {
             Self::Bytes { sha256, .. } | Self::Json { sha256, .. } | Self::Exact { sha256, .. } => {
@@ -84,7 +85,7 @@ impl FileFact {
         }
     }
 
-    /// How many bytes that digest is over, where the file is stored as exactly those.
+    /// The number of bytes that the digest covers, if the file is stored as exactly those.
     pub fn bytes(&self) -> Option<u64> {
         match self {
             Self::Bytes { bytes, .. }
@@ -99,7 +100,7 @@ impl FileFact {
     }
 }
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntryFact {
     /// A regular file, read whole.
@@ -108,11 +109,11 @@ pub enum EntryFact {
     Folder,
     /// A link, pipe or device; never opened.
     NotAFile(EntryKind),
-    /// Something whose name is not safe: why. Never opened.
+    /// An entry with an unsafe name, and why it is unsafe. Never opened.
     UnsafeName(String),
 }
 
-/// Everything below the bundle's folder, by path as it is shown.
+/// Everything below the bundle's folder, by displayed path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunBundleFacts {
     /// The entries.
@@ -129,19 +130,19 @@ impl RunBundleFacts {
     }
 }
 
-/// One of the documents that rules read.
+/// A document that rules read.
 #[derive(Debug, Clone, Copy)]
 pub enum Doc<'a> {
-    /// There is none, or not a regular file.
+    /// It is missing, or not a regular file.
     Absent,
-    /// It is no JSON, or has no JCS form: why.
+    /// It is not JSON, or has no JCS form, and why.
     Broken(&'a str),
     /// It was read and has a JCS form.
     Read(Node<'a>),
 }
 
 impl<'a> Doc<'a> {
-    /// The document's value, where it was read.
+    /// The document's value, if it was read.
     pub fn root(&self) -> Option<Node<'a>> {
         match self {
             Self::Read(node) => Some(*node),
@@ -153,33 +154,33 @@ impl<'a> Doc<'a> {
 /// One violation of a schema.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SchemaViolation {
-    /// Where in the document, as a JSON Pointer.
+    /// The JSON Pointer in the document.
     pub pointer: String,
-    /// What the schema demands and the value has not.
+    /// What the schema demands that the value does not satisfy.
     pub message: String,
 }
 
-/// What validating a document against a schema gave.
+/// The result of validating a document against a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaVerdict {
-    /// One of the two is not there or broken.
+    /// One of the two is missing or broken.
     NotChecked,
-    /// The schema is no schema of a known draft, or refers to something outside: why.
+    /// The schema is not valid for a known draft, or refers to something outside, and why.
     BadSchema(String),
-    /// Everything that is wrong with the document.
+    /// Every violation in the document.
     Violations(Vec<SchemaViolation>),
 }
 
 /// A run bundle as the rules see it.
 #[derive(Debug, Clone, Copy)]
 pub struct RunBundleView<'a> {
-    /// What stands in the folder.
+    /// What is in the folder.
     pub facts: &'a RunBundleFacts,
-    /// SHA256SUMS.txt, where there is one.
+    /// SHA256SUMS.txt, if there is one.
     pub sums: Option<&'a Sums>,
-    /// What ARTIFACT_INDEX.json lists, where it was read.
+    /// What ARTIFACT_INDEX.json lists, if it was read.
     pub listed: Option<&'a ArtifactIndex>,
-    /// Why ARTIFACT_INDEX.json could not be read, where it is there.
+    /// Why ARTIFACT_INDEX.json could not be read, if it is present.
     pub index_fault: Option<&'a str>,
     /// ENGINE_MANIFEST.json
     pub manifest: Doc<'a>,
@@ -205,18 +206,18 @@ pub struct RunBundleView<'a> {
     pub redaction: Doc<'a>,
     /// REDACTION_SALT.json
     pub redaction_salt: Doc<'a>,
-    /// The large bodies of model_io.json, where there is one.
+    /// The large bodies of model_io.json, if there is one.
     pub bodies: Option<&'a BodyFacts>,
-    /// RUN_INPUT.json against INPUT_SCHEMA.json.
+    /// The validation of RUN_INPUT.json against INPUT_SCHEMA.json.
     pub input_verdict: &'a SchemaVerdict,
-    /// RUN_OUTPUT.json against OUTPUT_SCHEMA.json.
+    /// The validation of RUN_OUTPUT.json against OUTPUT_SCHEMA.json.
     pub output_verdict: &'a SchemaVerdict,
-    /// The files of which something is withheld, if this is what a redacted copy shows of a bundle.
+    /// The files with something withheld, if this is what a redacted copy shows of a bundle.
     pub withheld: Option<&'a BTreeSet<String>>,
 }
 
 impl<'a> RunBundleView<'a> {
-    /// What kind of run it is.
+    /// The kind of the run.
     pub fn kind(&self) -> RunKind {
         if self.withheld.is_some() {
             return self.reading().kind();
@@ -225,18 +226,19 @@ impl<'a> RunBundleView<'a> {
         manifest.map_or(RunKind::Engine, RunKind::of_manifest)
     }
 
-    /// Whether a redacted copy withholds the file at `path`, at least in part. Never of a whole bundle.
-    pub fn withholds_of(&self, path: &str) -> bool {
+    /// Whether a redacted copy withholds the file at `path`, at least in part. Always false for a
+    /// whole bundle.
+    pub fn withholds_part_of(&self, path: &str) -> bool {
         self.withheld.is_some_and(|files| files.contains(path))
     }
 
-    /// Whether a redacted copy withholds `node` or something in it. Never of a whole bundle, in which a
-    /// marker is a value like any other.
+    /// Whether a redacted copy withholds `node` or something in it. Always false for a whole
+    /// bundle, in which a marker is an ordinary value.
     pub fn hides(&self, node: Option<Node<'_>>) -> bool {
         self.withheld.is_some() && node.is_some_and(has_marker)
     }
 
-    /// What the bundle says of its run.
+    /// What the bundle says about its run.
     pub fn reading(&self) -> RunReading<'a> {
         RunReading::new(|name| match name {
             MANIFEST => self.manifest.root(),

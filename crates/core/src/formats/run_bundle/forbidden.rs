@@ -1,8 +1,8 @@
 //! The context keys that never get into a bundle: stripped from inputs, refused in outputs.
 //!
-//! Names are compared without ASCII letter case and with no other folding. In RUN_INPUT.json they
-//! are looked for below its top-level member `context`, through objects and arrays; in outputs at
-//! any depth.
+//! Names are compared ignoring ASCII letter case, without other folding. In RUN_INPUT.json they are
+//! searched for below its top-level member `context`, through objects and arrays; in outputs at any
+//! depth.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::pointer::Trail;
 use crate::canon::{Node, Value};
 use crate::limits::{FINDING_TEXT, FINDINGS_A_RULE};
 
-/// What is forbidden whatever an engine says: who somebody is, what they may do, what they pay.
+/// What is forbidden whatever an engine says: who people are, what they may do, what they pay.
 const ALWAYS: [&str; 17] = [
     "user_email",
     "user_id",
@@ -41,7 +41,7 @@ impl ForbiddenKeys {
         Self(ALWAYS.iter().map(|&name| name.to_owned()).collect())
     }
 
-    /// Those and the ones that INPUT_SCHEMA.json adds at
+    /// The names that are always forbidden, and those that INPUT_SCHEMA.json adds at
     /// `properties.context.x_forbidden_fields`, and only there.
     pub fn of_schema(schema: Node<'_>) -> Self {
         let mut keys = Self::always();
@@ -65,8 +65,8 @@ impl ForbiddenKeys {
         }
     }
 
-    /// The pointers of every forbidden member of `node`, at any depth; what is inside a
-    /// forbidden member is not looked at again. Long ones are cut, and those that no answer lists are empty.
+    /// The pointers of every forbidden member of `node`, at any depth. A forbidden member is not
+    /// searched itself. Long pointers are cut, and those beyond what a report lists are empty.
     pub fn find(&self, node: Node<'_>) -> Vec<String> {
         let mut found = Vec::new();
         self.find_below(node, &Trail::Root, &mut found);
@@ -90,12 +90,12 @@ impl ForbiddenKeys {
                 continue;
             }
             let trail = Trail::Member(trail, &key);
-            match is_forbidden {
-                true if found.len() < FINDINGS_A_RULE => {
-                    found.push(trail.pointer_within(FINDING_TEXT));
-                }
-                true => found.push(String::new()),
-                false => self.find_below(value, &trail, found),
+            if !is_forbidden {
+                self.find_below(value, &trail, found);
+            } else if found.len() < FINDINGS_A_RULE {
+                found.push(trail.pointer_within(FINDING_TEXT));
+            } else {
+                found.push(String::new());
             }
         }
         for (at, item) in node.items().enumerate() {
@@ -105,8 +105,8 @@ impl ForbiddenKeys {
         }
     }
 
-    /// Takes every forbidden member below `context` out of an input; gives their pointers,
-    /// sorted by code point, a removed object once.
+    /// Removes every forbidden member below `context` from an input; returns their pointers, sorted
+    /// by code point, one for each removed member.
     pub fn strip(&self, input: &mut Value) -> Vec<String> {
         let mut stripped = Vec::new();
         if let Value::Object(members) = input
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn strip_removes_at_any_depth_below_context_and_names_what_it_took() {
+    fn strip_removes_members_at_any_depth_below_context() {
         let text = r#"{"user_id":1,"context":{"a":[{"User_ID":1,"x":2},[{"phone":"1"}]],
             "role":{"username":"u"},"ok":{"billing_tier":null},"userid":3,"rôle":1,"a/b":{"admin":true}},
             "inputs":{"context":{"admin":1}}}"#;
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn strip_context_that_is_a_list_is_gone_through() {
+    fn strip_searches_context_that_is_list() {
         let mut value = with(r#"{"context":[{"roles":1},2]}"#, |node| node.to_value());
         assert_eq!(
             ForbiddenKeys::always().strip(&mut value),
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_adds_names_at_the_literal_path_only() {
+    fn schema_adds_names_only_at_literal_path() {
         let schema = r#"{"properties":{"context":{"x_forbidden_fields":["Secret_Note",5,"tier"]}},
             "x_forbidden_fields":["elsewhere"],"$defs":{"context":{"x_forbidden_fields":["nor_here"]}}}"#;
         let keys = with(schema, ForbiddenKeys::of_schema);
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn find_sees_any_member_name_at_any_depth() {
+    fn find_finds_names_at_any_depth() {
         let text = r#"{"a":[[{"Role":{"role":1}}]],"phone":null,"context":{}}"#;
         let found = with(text, |node| ForbiddenKeys::always().find(node));
         assert_eq!(found, ["/a/0/0/Role", "/phone"]);
     }
 
     #[test]
-    fn the_list_has_all_seventeen_names() {
+    fn always_forbidden_list_has_all_17_names() {
         for name in "user_email user_id username phone oauth_subject device_id role roles permissions \
              feature_flags admin account_status billing_tier subscription_status price_id invoice_id \
              payment_state"
@@ -228,9 +228,9 @@ mod tests {
         assert_eq!(ForbiddenKeys::always().0.len(), 17);
     }
 
-    /// Where every place was put together on the way, this copied 32 GB.
+    /// Building every pointer on the way once made this copy 32 GB.
     #[test]
-    fn forbidden_members_below_long_names_are_found_and_counted() {
+    fn forbidden_members_below_long_names_are_counted() {
         let name = "k".repeat(800_000);
         let roles = vec![r#"{"role":{"x":1},"y":[[]]}"#; 40_000].join(",");
         let text = format!(r#"{{"a":{{"Role":1}},"{name}":[{roles}]}}"#);

@@ -19,23 +19,24 @@ pub struct IndexEntry {
     pub sha256: Digest,
 }
 
-/// A path that is listed.
+/// A listed path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListedPath {
-    /// What its entry declares; none where that is malformed.
+    /// What its entry declares; `None` if malformed.
     pub entry: Option<IndexEntry>,
-    /// Which entry it is, from 0.
+    /// The index of its entry, from 0.
     at: u32,
 }
 
-/// What ARTIFACT_INDEX.json says.
+/// The content of ARTIFACT_INDEX.json.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ArtifactIndex {
-    /// Every path that is listed, well formed or not; of two entries with one path the first.
+    /// Every listed path, well formed or not; if two entries have the same path, the first.
     pub listed: TextMap<ListedPath>,
-    /// What is malformed or repeated, or has a role that is unknown or not that of its path.
+    /// A message for each entry that is malformed or repeated, or whose role is unknown or not that
+    /// of its path.
     pub faults: Vec<String>,
-    /// Whether entries are in the order of their paths, by code point.
+    /// Whether entries are sorted by path, by code point.
     pub sorted: bool,
 }
 
@@ -47,7 +48,7 @@ impl ArtifactIndex {
     }
 }
 
-/// Reads the index: `{"artifacts":[…]}`, or a bare list.
+/// Parses the index: `{"artifacts":[…]}`, or a bare list.
 pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
     let list = match root.as_array() {
         Some(_) => Some(root),
@@ -57,7 +58,7 @@ pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
     };
     let Some(list) = list else {
         return ArtifactIndex {
-            faults: vec!["there is not a list `artifacts`".to_owned()],
+            faults: vec!["there is no list `artifacts`".to_owned()],
             sorted: true,
             ..ArtifactIndex::default()
         };
@@ -69,11 +70,11 @@ pub fn parse_index(root: Node<'_>) -> ArtifactIndex {
     reading.finish()
 }
 
-/// Reads the index from its text, where that is its canonical form, without keeping the list: it is as long as the
-/// bundle has files. `None` where the text is another form, or has no list.
+/// Parses the index from its text, if that is canonical, without keeping the list, which grows with
+/// the number of files. `None` if the text is not canonical or has no list.
 ///
 /// # Errors
-/// When it is no JSON.
+/// If it is not JSON.
 pub fn parse_stored_index(bytes: &[u8]) -> Result<Option<ArtifactIndex>, JsonError> {
     let mut reading = IndexReading::default();
     let outline = parse_outline(
@@ -84,12 +85,13 @@ pub fn parse_stored_index(bytes: &[u8]) -> Result<Option<ArtifactIndex>, JsonErr
             reading.add(element.at, element.node);
         },
     )?;
-    // What the job dialect prints as it stands is ASCII without escapes, which JCS prints alike.
+    // Text that is canonical in the job dialect is ASCII without escapes, which is also canonical
+    // in JCS.
     let is_stored = outline.list(0).is_some() && outline.is_stored_as_job("");
     Ok(is_stored.then(|| reading.finish()))
 }
 
-/// What is known of an index while it is read.
+/// The state of parsing an index.
 #[derive(Default)]
 struct IndexReading {
     faults: PlacedFaults,
@@ -108,7 +110,7 @@ impl IndexReading {
             });
         });
         let Some(path) = path else { return };
-        // No path comes before an empty text.
+        // The empty text sorts before every path.
         self.is_unsorted |= *self.last > *path;
         self.last.clear();
         self.last.push_str(&path);
@@ -139,8 +141,8 @@ impl IndexReading {
     }
 }
 
-/// Reads what an entry declares; every fault of it is told.
-fn parse_entry(node: Node<'_>, mut tell: impl FnMut(&str)) -> Option<IndexEntry> {
+/// Parses an entry; calls `report` with every fault.
+fn parse_entry(node: Node<'_>, mut report: impl FnMut(&str)) -> Option<IndexEntry> {
     let text = |name: &str| {
         let text = node.get(name).and_then(|node| node.as_str());
         text.filter(|text| !text.is_empty())
@@ -153,21 +155,21 @@ fn parse_entry(node: Node<'_>, mut tell: impl FnMut(&str)) -> Option<IndexEntry>
         "role",
     ] {
         if text(name).is_none() {
-            tell(&format!("`{name}` is missing or no text"));
+            report(&format!("`{name}` is missing or not a text"));
         }
     }
     let sha256 = text("sha256").and_then(|hex| {
         let digest = Digest::parse_hex(&hex);
-        digest.map_err(|error| tell(&error.to_string())).ok()
+        digest.map_err(|error| report(&error.to_string())).ok()
     });
-    // A file at a place that the format does not know may have any role; RB19 is about it.
+    // A file at an unknown place may have any role; RB19 reports it.
     let own = text("relative_path").and_then(|path| Role::of_path(&path));
     if let Some(name) = text("role") {
         match (Role::parse(&name), own) {
-            (None, _) => tell(&format!("`{}` is no role", name.escape_debug())),
+            (None, _) => report(&format!("`{}` is not a role", name.escape_debug())),
             (Some(said), Some(own)) if said != own => {
                 let (said, own) = (said.name(), own.name());
-                tell(&format!("its role is {own} by its path, not {said}"));
+                report(&format!("its path has the role {own}, not {said}"));
             }
             _ => {}
         }
@@ -175,7 +177,7 @@ fn parse_entry(node: Node<'_>, mut tell: impl FnMut(&str)) -> Option<IndexEntry>
     Some(IndexEntry { sha256: sha256? })
 }
 
-/// Writes the index of `files`, which are sorted by path, into `sink`, in its JCS form.
+/// Writes the index of `files`, which are sorted by path, to `sink`, in JCS form.
 pub fn write_index(
     files: &[(Box<str>, Digest)],
     sink: &mut dyn io::Write,
@@ -198,18 +200,18 @@ pub fn write_index(
     Ok(())
 }
 
-/// An artifact that came from another engine's run. Ordered by all three.
+/// An artifact from another engine's run. Ordered by all three fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InputArtifact {
     /// The engine that made it.
     pub engine_code: String,
     /// The artifact's name in the run that made it.
     pub artifact_name: String,
-    /// Its digest, as it is declared.
+    /// Its digest, as declared.
     pub sha256: String,
 }
 
-/// Reads a list of input artifacts; `None` where it is no list of {engine_code, artifact_name,
+/// Parses a list of input artifacts; `None` if it is not a list of {engine_code, artifact_name,
 /// sha256}.
 pub fn parse_input_artifacts(list: Node<'_>) -> Option<Vec<InputArtifact>> {
     let one = |entry: Node<'_>| {
@@ -224,7 +226,7 @@ pub fn parse_input_artifacts(list: Node<'_>) -> Option<Vec<InputArtifact>> {
     list.as_array()?.map(one).collect()
 }
 
-/// The list as the documents hold it.
+/// Encodes the list for the documents.
 pub fn write_input_artifacts(artifacts: &[InputArtifact]) -> Value {
     Value::array(artifacts.iter().map(|artifact| {
         Value::object([
@@ -249,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn index_written_is_read_back_and_may_be_a_bare_list() {
+    fn index_round_trips_and_may_be_bare_list() {
         let files = ["RUN_INPUT.json", "artifacts/a/b.csv"]
             .map(|name| (Box::from(name), Digest::of(name.as_bytes())));
         let mut bytes = Vec::new();
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn index_each_malformed_entry_is_named() {
+    fn index_malformed_entries_are_faults() {
         let hex = Digest::of(b"x").to_string();
         let good = format!(
             r#"{{"artifact_name":"a","content_type":"t","relative_path":"a","role":"META","sha256":"{hex}"}}"#

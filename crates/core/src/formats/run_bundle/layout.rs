@@ -33,10 +33,10 @@ pub const SUMS: &str = "SHA256SUMS.txt";
 pub const RUN_META: &str = "RUN_META.json";
 /// RUN_ENVIRONMENT.json
 pub const RUN_ENVIRONMENT: &str = "RUN_ENVIRONMENT.json";
-/// What a recorded command had on standard input, where it had something.
+/// The standard input of a recorded command, if any.
 pub const STDIN: &str = "stdin.bin";
-/// What a recorded command asked models and was answered, where it was recorded; large bodies lie
-/// beside it, in [`MODEL_BODIES_FOLDER`].
+/// The recorded model calls of a recorded command, if any; large bodies are next to it, in
+/// [`MODEL_BODIES_FOLDER`].
 pub const MODEL_IO: &str = "model_io.json";
 /// The folder of bodies that are too large for [`MODEL_IO`], each named by its SHA-256.
 pub const MODEL_BODIES_FOLDER: &str = "model_io.bodies";
@@ -50,10 +50,10 @@ pub const LOGS_FOLDER: &str = "logs";
 pub const STDOUT_LOG: &str = "logs/stdout.txt";
 /// What a recorded command printed on standard error.
 pub const STDERR_LOG: &str = "logs/stderr.txt";
-/// The folder of the very bytes of JSON files that are no JCS: `exact/<path>.bytes` for the file
+/// The folder of the exact bytes of JSON files that are not JCS: `exact/<path>.bytes` for the file
 /// at `<path>`, which is stored as its JCS.
 pub const EXACT_FOLDER: &str = "exact";
-/// The folder of what the engine wrote beside its output.
+/// The folder of what the engine wrote besides its output.
 pub const ARTIFACTS_FOLDER: &str = "artifacts";
 /// The folder of what came from other engines' runs.
 pub const UPSTREAM_FOLDER: &str = "upstream";
@@ -88,7 +88,7 @@ pub const CANONICALIZATION: &str = "JCS_RFC8785";
 /// The name of the hash algorithm, in RUN_META.json.
 pub const HASH_ALGORITHM: &str = "sha256";
 
-/// What a file is in a run (004, ARTIFACT_INDEX.json).
+/// The role of a file in a run (004, ARTIFACT_INDEX.json).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Copied from the engine.
@@ -101,7 +101,7 @@ pub enum Role {
     Meta,
     /// A list of other files.
     Index,
-    /// What the engine wrote beside its output.
+    /// What the engine wrote besides its output.
     Artifact,
     /// A file of the engine or project that the run read.
     Engine,
@@ -140,13 +140,13 @@ impl Role {
         }
     }
 
-    /// The role with this name.
+    /// Parses the name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 
-    /// The role of the file at `path`; `None` at a place that the format does not know. Whether a bundle has the
-    /// place at all depends on the kind of its run ([`RunKind`](super::reading::RunKind)).
+    /// The role of the file at `path`; `None` at a place unknown to the format. Whether a bundle
+    /// may have the place depends on the kind of its run ([`RunKind`](super::reading::RunKind)).
     pub fn of_path(path: &str) -> Option<Self> {
         Some(match path {
             _ if CONTRACTS.contains(&path) => Self::Contract,
@@ -170,24 +170,24 @@ impl Role {
     }
 }
 
-/// Whether a file counts as JSON: by the end of its name.
+/// Whether a file counts as JSON, by the end of its name.
 pub fn is_json(path: &str) -> bool {
     path.ends_with(".json")
 }
 
-/// Where the very bytes of the JSON file at `path` are, where they are not its JCS.
+/// Where the exact bytes of the JSON file at `path` are, if they are not its JCS.
 pub fn exact_path(path: &str) -> String {
     format!("{EXACT_FOLDER}/{path}.bytes")
 }
 
-/// The JSON file whose very bytes stand at `path`, where it is such a place.
+/// The JSON file whose exact bytes are at `path`, if it is such a place.
 pub fn path_of_exact(path: &str) -> Option<&str> {
     let inner = path.strip_prefix("exact/")?.strip_suffix(".bytes")?;
     is_json(inner).then_some(inner)
 }
 
-/// The place in the bundle of the file whose very bytes stand at `stored`: another one only where
-/// that is in [`EXACT_FOLDER`].
+/// The place in the bundle of the file whose exact bytes are at `stored`; differs from `stored`
+/// only in [`EXACT_FOLDER`].
 pub fn place_of_stored(stored: &str) -> &str {
     let exact = stored.strip_prefix("exact/");
     let raw = exact.and_then(|inner| inner.strip_suffix(".raw"));
@@ -214,16 +214,16 @@ pub fn content_type_of(path: &str) -> &'static str {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunId(String);
 
-/// A text that is no run id.
+/// A text that is not a run id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` is no run id: a letter or digit, then up to 99 letters, digits, `.`, `_` or `-`",
+    "`{}` is not a run id: a letter or digit, then up to 99 letters, digits, `.`, `_` or `-`",
     .0.escape_debug()
 )]
 pub struct BadRunId(String);
 
 impl RunId {
-    /// Checks `text`.
+    /// Parses `text`.
     pub fn parse(text: &str) -> Result<Self, BadRunId> {
         let first = text
             .bytes()
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn run_id_follows_the_pattern_and_nothing_else() {
+    fn run_id_matches_pattern() {
         let longest = format!("a{}", "b".repeat(99));
         for good in [
             "a",
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn role_of_each_kind_of_file_is_the_rulings() {
+    fn role_of_each_path_follows_rulings() {
         for contract in CONTRACTS {
             assert_eq!(Role::of_path(contract), Some(Role::Contract));
         }
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn content_type_goes_by_the_ending() {
+    fn content_type_depends_on_ending() {
         for (path, wanted) in [
             ("a.json", "application/json"),
             ("SEALING_SPEC.md", "text/markdown"),

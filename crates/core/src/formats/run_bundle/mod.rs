@@ -1,16 +1,16 @@
 //! Run bundles (document 004): the folder of one engine run, RB1-RB20.
 //!
-//! - [`layout`]: which files there are, their roles, content types and ids.
+//! - [`layout`]: the files, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
-//! - [`sums`], [`index`]: the two lists of files, read leniently enough to report every fault.
-//! - [`outputs`]: what the two hashes of an output are over.
-//! - [`reading`]: what kind of run it is, its command, its ending and the roles of its files, for all who ask.
+//! - [`sums`], [`index`]: the two lists of files, parsed leniently so that every fault is reported.
+//! - [`outputs`]: what the two hashes of an output cover.
+//! - [`reading`]: the kind of a run, its command, its ending and the roles of its files.
 //! - [`recorded`]: what a recorded command read and wrote, as its documents list it.
-//! - [`redactable`]: what redaction has to know of them.
+//! - [`redactable`]: what redaction needs to know about them.
 //! - [`facts`]: what was found on disk, and the documents, as the rules see them.
 //! - [`rules`]: the table.
 //!
-//! Paths in findings are paths of files in the bundle; JSON Pointers stand in the messages.
+//! Paths in findings are paths of files in the bundle; JSON Pointers are in the messages.
 
 pub mod collect;
 pub mod facts;
@@ -38,7 +38,7 @@ pub mod time;
 use crate::canon::{ReadOptions, parse_document};
 use crate::formats::Format;
 use crate::formats::definition::{
-    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, Proves, ReadName, infos,
+    Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope, ReadName, infos,
 };
 use crate::formats::redacted::documents::REDACTION;
 use crate::formats::redacted::redactable::Redactable;
@@ -50,10 +50,10 @@ use reading::RunReading;
 pub use rules::{RULES, RunBundle, verify_run_bundle};
 pub use rules_shape::find_unknown_members;
 
-/// The run bundle as the rest of the program knows it.
+/// The definition of the run bundle format.
 pub static DEFINITION: RunBundleFormat = RunBundleFormat;
 
-/// A run bundle is a folder of contracts, inputs, outputs and artifacts.
+/// A run bundle: a folder of contracts, inputs, outputs and artifacts.
 pub struct RunBundleFormat;
 
 /// Whether a file of this name makes its folder a run bundle, whatever else is missing.
@@ -74,11 +74,11 @@ impl FormatDefinition for RunBundleFormat {
         Format::RunBundle
     }
 
-    fn proves(&self) -> Proves {
-        Proves {
+    fn proves(&self) -> ProofScope {
+        ProofScope {
             shows: &[
                 "That input, output, contracts and every artifact are those that were sealed together.",
-                "That input and output keep to the schemas that came with them.",
+                "That input and output satisfy the schemas that came with them.",
             ],
             does_not: &[
                 "That the engine computes what it should, or that its input was true.",
@@ -95,11 +95,11 @@ impl FormatDefinition for RunBundleFormat {
         Some(&redactable::REDACTABLE)
     }
 
-    fn goes_by(&self, name: &str) -> bool {
+    fn recognizes_name(&self, name: &str) -> bool {
         is_trace(name) || matches!(name, layout::SUMS | layout::MANIFEST)
     }
 
-    fn sealed_by(&self) -> &'static [&'static str] {
+    fn sealed_names(&self) -> &'static [&'static str] {
         &[layout::RUN_META, layout::SUMS]
     }
 
@@ -108,9 +108,10 @@ impl FormatDefinition for RunBundleFormat {
     }
 
     fn claims(&self, names: &FolderNames, _: ReadName<'_>) -> Claim {
-        match has_trace(names) {
-            true => Claim::Strong,
-            false => Claim::No,
+        if has_trace(names) {
+            Claim::Strong
+        } else {
+            Claim::No
         }
     }
 
@@ -130,7 +131,7 @@ impl FormatDefinition for RunBundleFormat {
 }
 
 impl CollectedRun<'_> {
-    /// What the run calls itself, how it ended, and what was not captured of it.
+    /// What the run calls itself, how it ended, and what was not captured.
     pub fn identity(&self) -> Identity {
         let parse = |name: &str| {
             let bytes = self.documents.get(name)?;
@@ -149,7 +150,7 @@ impl CollectedRun<'_> {
         let mut identity = identity.ended(ended.word);
         identity.result = ended.outcome;
         if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
-            identity.not_captured = recorded::tell_gaps(environment.root());
+            identity.not_captured = recorded::describe_gaps(environment.root());
         }
         if self.facts.file(REDACTION).is_some() {
             let caveat = "what its redacted copies will show is its sealer's word: the commitment in \

@@ -1,5 +1,5 @@
-//! What `inputs_hash` and `outputs_hash` are over, what `semantics` may be, and which integers
-//! JCS would change.
+//! What `inputs_hash` and `outputs_hash` cover, what `semantics` may be, and which integers JCS
+//! would change.
 
 use std::ops::ControlFlow;
 
@@ -11,10 +11,10 @@ use crate::canon::{
 use crate::digest::Digest;
 use crate::limits::{FINDING_TEXT, FINDINGS_A_RULE};
 
-/// What an output must say about itself where OUTPUT_SCHEMA.json has no enum of its own.
+/// The allowed `semantics` of an output if OUTPUT_SCHEMA.json does not define its own.
 pub const SEMANTICS: [&str; 3] = ["RAW_TRUTH", "CORRELATION_ONLY", "DETERMINISTIC_TRANSFORM"];
 
-/// What `outputs_hash` is over.
+/// What `outputs_hash` covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HashScope {
     /// The output without its member `outputs_hash`.
@@ -24,7 +24,8 @@ pub enum HashScope {
 }
 
 impl HashScope {
-    /// What ENGINE_MANIFEST.json says: `"sealing":{"outputs_hash_scope":"payload"}`, or nothing.
+    /// The scope that ENGINE_MANIFEST.json declares: payload if
+    /// `"sealing":{"outputs_hash_scope":"payload"}`, else the document.
     pub fn of_manifest(manifest: Node<'_>) -> Self {
         let scope = manifest
             .get("sealing")
@@ -36,7 +37,7 @@ impl HashScope {
     }
 }
 
-/// The right `outputs_hash` of an output; `None` where the scope is the payload and there is none.
+/// The correct `outputs_hash` of an output; `None` if the scope is the payload and there is none.
 pub fn compute_outputs_hash<'a>(
     output: impl Into<AnyJson<'a>>,
     scope: HashScope,
@@ -58,13 +59,13 @@ pub fn compute_outputs_hash<'a>(
     }
 }
 
-/// Whether OUTPUT_SCHEMA.json says itself what `semantics` may be: an `enum` or `const` at
-/// `properties.semantics`, there or behind references within the document.
+/// Whether OUTPUT_SCHEMA.json itself defines what `semantics` may be: an `enum` or `const` at
+/// `properties.semantics`, directly or through references within the document.
 pub fn schema_names_semantics(schema: Node<'_>) -> bool {
     let mut at = schema
         .get("properties")
         .and_then(|all| all.get("semantics"));
-    // A chain of references has an end; one that runs in a circle has none.
+    // Bounded, because a chain of references may be a cycle.
     for _ in 0..16 {
         let Some(node) = at else { return false };
         if node
@@ -90,15 +91,16 @@ fn resolve<'a>(root: Node<'a>, path: &str) -> Option<Node<'a>> {
     })
 }
 
-/// The pointers of every integer that would be another integer in JCS, which knows doubles only. Long ones are cut, and
-/// the search ends with as many as an answer lists.
+/// The pointers of every integer that would be another integer in JCS, which has only doubles. Long
+/// pointers are cut, and the search ends with as many as a report lists.
 pub fn find_changed_integers<'a>(json: impl Into<AnyJson<'a>>) -> Vec<String> {
     let mut found = Vec::new();
     let _ = find_changed_below(json.into(), &Trail::Root, &mut |trail| {
         found.push(trail.pointer_within(FINDING_TEXT));
-        match found.len() < FINDINGS_A_RULE {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if found.len() < FINDINGS_A_RULE {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     });
     found
@@ -114,7 +116,7 @@ pub fn find_changed_integer<'a>(json: impl Into<AnyJson<'a>>) -> Option<String> 
     first
 }
 
-/// Shows the way to every such integer, until told to stop.
+/// Calls `see` with the trail to every such integer, until it breaks.
 fn find_changed_below(
     json: AnyJson<'_>,
     trail: &Trail<'_>,
@@ -154,7 +156,7 @@ fn find_changed_below(
 
 fn is_changed(written: &str, value: AnyJson<'_>) -> bool {
     let digits = written.strip_prefix('-').unwrap_or(written);
-    // Up to 15 digits a double holds every integer.
+    // A double represents every integer of up to 15 digits.
     if digits.len() <= 15 || digits.bytes().any(|b| !b.is_ascii_digit()) {
         return false;
     }
@@ -190,11 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn outputs_hash_leaves_itself_out_and_nothing_else() {
+    fn outputs_hash_ignores_only_itself() {
         let with = value(r#"{"outputs_hash":"x","b":1,"a":[1.0]}"#);
         let hash = compute_outputs_hash(&with, HashScope::Document).unwrap();
         assert_eq!(hash, Some(Digest::of(br#"{"a":[1],"b":1}"#)));
-        // The same from a document, also where JCS has its members in another order, and where there is no such member.
+        // The same from a document, also if JCS orders its members differently, and if there is no
+        // such member.
         for (text, rest) in [
             (
                 r#"{"outputs_hash":"x","b":1,"a":[1.0]}"#,
@@ -224,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_hash_of_the_payload_is_over_the_member_alone() {
+    fn outputs_hash_of_payload_covers_only_that_member() {
         let output = value(r#"{"outputs":{"z":1,"a":2},"b":1}"#);
         let hash = compute_outputs_hash(&output, HashScope::Payload).unwrap();
         assert_eq!(hash, Some(Digest::of(br#"{"a":2,"z":1}"#)));
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_is_payload_only_where_the_manifest_says_so() {
+    fn scope_is_payload_only_if_manifest_says_so() {
         for (manifest, scope) in [
             (
                 r#"{"sealing":{"outputs_hash_scope":"payload"}}"#,
@@ -253,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn semantics_of_the_schema_are_found_through_references() {
+    fn semantics_of_schema_are_found_through_references() {
         for (schema, named) in [
             (r#"{"properties":{"semantics":{"enum":["X"]}}}"#, true),
             (r#"{"properties":{"semantics":{"const":"X"}}}"#, true),
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_that_jcs_would_change_are_named() {
+    fn integers_changed_by_jcs_are_found() {
         let text = r#"{"a":9007199254740993,"b":[9007199254740992,-9007199254740993],"c":1e400,
             "d":10000000000000000,"e":1000000000000000000000,"f":1000000000000000000001,
             "g":9007199254740993.0,"h":"9007199254740993","i":1152921504606846976}"#;
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn first_changed_integer_of_a_document_is_that_of_its_value() {
+    fn first_changed_integer_of_document_is_that_of_value() {
         for text in [
             r#"{"a/b":[1,{"c~":[12345678901234567890]}],"d":12345678901234567891}"#,
             "12345678901234567890",

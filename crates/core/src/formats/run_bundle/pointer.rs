@@ -11,20 +11,20 @@ pub fn element(base: &str, at: usize) -> String {
     format!("{base}/{at}")
 }
 
-/// The way down to a place in a document. Its pointer is put together when somebody wants it, not on the way: a long
-/// name would be copied for everything below it.
+/// The path to a place in a document. Its pointer is built only on demand: otherwise a long name
+/// would be copied for everything below it.
 #[derive(Debug, Clone, Copy)]
 pub enum Trail<'a> {
     /// The whole document.
     Root,
-    /// A member of what the first one leads to.
+    /// A member of the value at the first.
     Member(&'a Trail<'a>, &'a str),
-    /// An element of what the first one leads to.
+    /// An element of the value at the first.
     Element(&'a Trail<'a>, usize),
 }
 
 impl Trail<'_> {
-    /// A number of bytes that its pointer has at least, without putting it together.
+    /// A lower bound for the length of its pointer in bytes, without building it.
     pub fn least_bytes(&self) -> usize {
         let (mut bytes, mut at) = (0, self);
         loop {
@@ -41,8 +41,8 @@ impl Trail<'_> {
         self.pointer_within(usize::MAX)
     }
 
-    /// The same, cut after a step that makes it longer than `limit` bytes, and before the end of a name that is longer
-    /// than that alone.
+    /// The pointer, cut after the step that makes it longer than `limit` bytes; a name that is too
+    /// long by itself is cut too.
     pub fn pointer_within(&self, limit: usize) -> String {
         let mut steps = Vec::new();
         let mut at = self;
@@ -64,7 +64,7 @@ impl Trail<'_> {
     }
 }
 
-/// The pointer for people: the whole document has an empty one, which nobody would see.
+/// The pointer for people: the empty one, which would be invisible, is written out.
 pub fn shown(pointer: &str) -> &str {
     if pointer.is_empty() {
         "(the document)"
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn trail_gives_the_pointer_and_cuts_a_long_one() {
+    fn trail_builds_pointer_and_cuts_long_one() {
         let root = Trail::Root;
         let list = Trail::Member(&root, "a/é");
         let item = Trail::Element(&list, 12);

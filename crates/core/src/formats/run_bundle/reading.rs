@@ -1,8 +1,9 @@
-//! What a run is and what its bundle says of it, read in one way by everything that judges, shows or replays it.
+//! What a bundle says about its run, read in the same way by everything that judges, shows or
+//! replays it.
 //!
-//! [`RunKind`] is decided here and nowhere else. From it follow the command that is shown and executed, how the run
-//! ended, and which files the bundle has a place for. What ARTIFACT_INDEX.json calls a file is compared with that
-//! (RB11) and never used.
+//! [`RunKind`] is decided only here. The command that is shown and executed, the ending of the run
+//! and the places that the bundle may have all follow from it. The roles in ARTIFACT_INDEX.json are
+//! compared with that (RB11) and never used.
 
 use super::layout::{
     ARTIFACTS_FOLDER, ENGINE_FOLDER, EXACT_FOLDER, INPUT_ARTIFACT_INDEX, INPUTS_FOLDER,
@@ -14,12 +15,12 @@ use crate::canon::Node;
 use crate::formats::definition::{Ended, FAILED, Outcome};
 use crate::formats::redacted::commit::MARKER;
 
-/// What kind of run a bundle is about.
+/// The kind of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
-    /// A command that was run and observed as it stands.
+    /// A command that was run and observed, unchanged.
     Recorded,
-    /// A run that its own program described; nothing executes it again.
+    /// A run that its own program described; it is never executed again.
     Declared,
     /// A run of an engine, on RUN_INPUT.json.
     Engine,
@@ -28,7 +29,7 @@ pub enum RunKind {
 /// What ENGINE_MANIFEST.json says about the kind of its run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct KindClaims {
-    /// The engine code is the one that is kept for recorded commands.
+    /// The engine code is the one reserved for recorded commands.
     pub has_code: bool,
     /// `execution.recorded` is true.
     pub is_recorded: bool,
@@ -45,7 +46,7 @@ impl KindClaims {
         let is_true = |name: &str| {
             execution.and_then(|execution| execution.get(name)?.as_bool()) == Some(true)
         };
-        // A redacted copy may withhold the mark, never the code.
+        // A redacted copy may withhold the mark, but never the code.
         let is_recorded = is_true("recorded") || has_code && withholds(execution, "recorded");
         Self {
             has_code,
@@ -54,8 +55,8 @@ impl KindClaims {
         }
     }
 
-    /// The kind of run that the claims make together. Claims that contradict each other make none of the kinds
-    /// that promise more than an engine's run does.
+    /// The kind that follows from the claims. If they contradict each other, it is the one that
+    /// promises least: an engine's run.
     pub fn kind(self) -> RunKind {
         match (self.has_code, self.is_recorded, self.is_declared) {
             (true, true, false) => RunKind::Recorded,
@@ -64,14 +65,14 @@ impl KindClaims {
         }
     }
 
-    /// What is wrong with claims that contradict each other.
+    /// The fault, if the claims contradict each other.
     pub fn contradiction(self) -> Option<&'static str> {
         match (self.has_code, self.is_recorded, self.is_declared) {
             (true, false, _) => Some(
-                "engine_code RECORDED_COMMAND is for recorded commands, and execution.recorded is not true",
+                "engine_code RECORDED_COMMAND is for recorded commands, but execution.recorded is not true",
             ),
             (false, true, _) => {
-                Some("execution.recorded is true, and engine_code is not RECORDED_COMMAND")
+                Some("execution.recorded is true, but engine_code is not RECORDED_COMMAND")
             }
             (true, true, true) => Some("execution says both recorded and declared"),
             _ => None,
@@ -80,16 +81,16 @@ impl KindClaims {
 }
 
 impl RunKind {
-    /// The kind that a manifest makes.
+    /// The kind that follows from a manifest.
     pub fn of_manifest(manifest: Node<'_>) -> Self {
         KindClaims::of_manifest(manifest).kind()
     }
 
-    /// Whether a bundle of this kind has a place for a file at `path`.
+    /// Whether a bundle of this kind may have a file at `path`.
     pub fn has_place_for(self, path: &str) -> bool {
         let place = place_of_stored(path);
         if place != path {
-            // Only files of users have their exact bytes beside them.
+            // Only files of users have separate exact bytes.
             let mut folders = [ENGINE_FOLDER, INPUTS_FOLDER, ARTIFACTS_FOLDER].into_iter();
             return folders.any(|folder| is_below(place, folder)) && self.has_place_for(place);
         }
@@ -108,18 +109,18 @@ impl RunKind {
     }
 }
 
-/// Whether a redacted copy withholds this member of `execution`, by itself or with the whole.
+/// Whether a redacted copy withholds this member of `execution`, or all of `execution`.
 fn withholds(execution: Option<Node<'_>>, name: &str) -> bool {
     let mark = execution.and_then(|execution| execution.get(name));
     [execution, mark].into_iter().flatten().any(is_marker)
 }
 
-/// Whether `node` is what stands in place of something withheld.
+/// Whether `node` is a marker of something withheld.
 pub(super) fn is_marker(node: Node<'_>) -> bool {
     node.len() == 1 && node.get(MARKER).is_some()
 }
 
-/// Whether a marker of something withheld is at `node` or below it.
+/// Whether `node` is or contains a marker of something withheld.
 pub(super) fn has_marker(node: Node<'_>) -> bool {
     is_marker(node)
         || node.members().any(|(_, value)| has_marker(value))
@@ -134,11 +135,11 @@ fn is_below(path: &str, folder: &str) -> bool {
 /// How a run ended, as far as its kind says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnding {
-    /// The command ended by itself with this status; other than 0 it failed.
+    /// The command exited with this status; it failed if that is not 0.
     Exited(i64),
-    /// This signal ended the command.
+    /// The command was ended by this signal.
     Signaled(i64),
-    /// It failed, and nothing says how.
+    /// It failed, without saying how.
     Failed,
     /// An engine answered, or a program says that its run did not fail.
     Completed,
@@ -156,7 +157,7 @@ impl RunEnding {
         }
     }
 
-    /// The same as every format tells it.
+    /// The ending in the terms that all formats share.
     pub(super) fn ended(self) -> Ended {
         let outcome = match self {
             Self::Unknown => Outcome::Unknown,
@@ -177,7 +178,7 @@ pub struct EndingClaims {
     pub exit_status: Option<i64>,
     /// The signal.
     pub signal: Option<i64>,
-    /// The word `failed`.
+    /// The member `failed`.
     pub failed: Option<bool>,
 }
 
@@ -192,8 +193,9 @@ impl EndingClaims {
         }
     }
 
-    /// How a run of this kind ended. If the claims contradict each other (RB15), it failed. An engine's run is sealed
-    /// only once it has completed, so of its output a word of failure counts and nothing else.
+    /// How a run of this kind ended. If the claims contradict each other (RB15), it failed. An
+    /// engine's run is sealed only if it has completed, so of its output only a claim of failure
+    /// counts.
     pub fn ending(self, kind: RunKind) -> RunEnding {
         match (kind, self.signal, self.exit_status) {
             (RunKind::Engine, ..) => match self.ending(RunKind::Recorded) {
@@ -214,7 +216,7 @@ impl EndingClaims {
     }
 }
 
-/// What a bundle says of its run.
+/// What a bundle says about its run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunReading<'a> {
     kind: RunKind,
@@ -229,7 +231,7 @@ impl<'a> RunReading<'a> {
     pub fn new(document: impl Fn(&str) -> Option<Node<'a>>) -> Self {
         let (manifest, output) = (document(MANIFEST), document(RUN_OUTPUT));
         let mut claims = manifest.map(KindClaims::of_manifest).unwrap_or_default();
-        // Withheld there, it is still said here.
+        // If it is withheld there, it is still stated here.
         let execution = manifest.and_then(|manifest| manifest.get("execution"));
         let said = output.and_then(|output| output.get("declared")?.as_bool());
         claims.is_declared |= said == Some(true) && withholds(execution, "declared");
@@ -248,7 +250,7 @@ impl<'a> RunReading<'a> {
         self.kind
     }
 
-    /// The command that replaying the bundle executes: the list of its words.
+    /// The command that a replay executes: the list of its words.
     pub fn command(&self) -> Option<Node<'a>> {
         match self.kind {
             RunKind::Recorded => self.input?.get("argv"),
@@ -256,7 +258,7 @@ impl<'a> RunReading<'a> {
         }
     }
 
-    /// How the run ended. If nothing says what kind of run it is, every word of a failure counts.
+    /// How the run ended. Without a manifest, any claim of failure counts.
     pub fn ending(&self) -> RunEnding {
         let Some(claims) = self.output.map(EndingClaims::of_output) else {
             return RunEnding::Unknown;
@@ -268,15 +270,15 @@ impl<'a> RunReading<'a> {
         }
     }
 
-    /// What the file at `path` is in this run; `None` if the bundle has no place for it.
+    /// The role of the file at `path` in this run; `None` if the bundle has no place for it.
     pub fn role_of(&self, path: &str) -> Option<Role> {
         let is_named = self.lists_files || !is_listed_place(path, self.kind);
         let is_named = is_named && !self.withholds_list_of(path);
         Role::of_path(path).filter(|_| is_named && self.kind.has_place_for(path))
     }
 
-    /// Whether a redacted copy withholds the list that would say that the command wrote the file at `path`. Then
-    /// nothing says so, and it is not a result.
+    /// Whether a redacted copy withholds the list that would say that the command wrote the file at
+    /// `path`. If so, the file is not a result.
     fn withholds_list_of(&self, path: &str) -> bool {
         let member = match place_of_stored(path) {
             STDOUT_LOG => "stdout",
@@ -288,14 +290,14 @@ impl<'a> RunReading<'a> {
         self.kind == RunKind::Recorded && list.is_some_and(is_marker)
     }
 
-    /// Whether a replay of this run neither executes with the file at `path` nor compares it. The documents of
+    /// Whether a replay of this run neither uses nor compares the file at `path`. The documents of
     /// the format describe the run; everything else is given to the command or comes from it.
     pub fn is_unused(&self, path: &str) -> bool {
         matches!(self.role_of(path), None | Some(Role::Environment))
     }
 }
 
-/// Whether every file at a place like `path` has to be in a list, in a run of this kind.
+/// Whether every file at a place like `path` must be in a list, in a run of this kind.
 pub(super) fn is_listed_place(path: &str, kind: RunKind) -> bool {
     match path.split_once('/').map(|(folder, _)| folder) {
         Some(ENGINE_FOLDER | INPUTS_FOLDER | LOGS_FOLDER | EXACT_FOLDER) => true,
@@ -316,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn kind_of_a_run_needs_claims_that_agree() {
+    fn run_kind_requires_consistent_claims() {
         use RunKind::{Declared, Engine, Recorded};
         for (text, kind, is_contradicted) in [
             (
@@ -360,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn ending_of_a_command_is_a_failure_if_anything_says_so() {
+    fn command_failed_if_any_claim_says_so() {
         let of = |kind, text: &str| with(text, EndingClaims::of_output).ending(kind);
         let recorded = |text: &str| of(RunKind::Recorded, text);
         for (text, ending) in [
@@ -382,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn places_depend_on_the_kind_of_run() {
+    fn places_depend_on_run_kind() {
         use RunKind::{Declared, Engine, Recorded};
         for (path, kinds) in [
             ("RUN_OUTPUT.json", &[Recorded, Declared, Engine][..]),
@@ -416,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_no_list_names_have_no_role() {
+    fn unlisted_files_have_no_role() {
         let text = r#"{"engine_code":"E","execution":{"command":["x"]}}"#;
         with(text, |manifest| {
             let alone = RunReading::new(|name| (name == MANIFEST).then_some(manifest));

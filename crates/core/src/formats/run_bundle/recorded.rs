@@ -1,8 +1,8 @@
 //! What a recorded command read and wrote, as its documents list it.
 //!
-//! The lists name every file by the path that the command used, give the digest of its very bytes,
-//! and say where in the bundle these are. Reading is lenient: what is malformed is left to the
-//! schemas that the bundle carries.
+//! The lists name every file by the path that the command used, with the digest of its exact bytes
+//! and where these are in the bundle. Parsing is lenient: malformed entries are left to the schemas
+//! in the bundle.
 
 use super::layout::{ENGINE_FOLDER, INPUTS_FOLDER};
 use crate::canon::Node;
@@ -10,27 +10,27 @@ use crate::digest::Digest;
 
 /// The engine_code of every recorded command.
 pub const RECORDED_COMMAND: &str = "RECORDED_COMMAND";
-/// What stands before the name of a parameter in the name of the variable that a command finds it as.
+/// The prefix of the variables in which a command finds its parameters.
 pub const PARAMETER_PREFIX: &str = "RUNSEAL_PARAM_";
-/// The engine_version of recorded commands: the version of what their documents hold.
+/// The engine_version of recorded commands: the version of their documents.
 pub const RECORDED_VERSION: &str = "1.0.0";
 
-/// A file as a list names it.
+/// A file in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedFile {
-    /// The path that the command used: below its folder, or absolute for a file that lies elsewhere.
+    /// The path that the command used: relative to its folder, or absolute for a file elsewhere.
     pub path: String,
     /// The digest of its bytes.
     pub sha256: Digest,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub bytes: u64,
     /// Whether it may be executed.
     pub is_executable: bool,
-    /// Where in the bundle its bytes are; none where only its digest was recorded.
+    /// Where in the bundle its bytes are; `None` if only its digest was recorded.
     pub stored: Option<String>,
 }
 
-/// Reads one entry of a list.
+/// Parses one entry of a list.
 pub fn parse_listed_file(node: Node<'_>) -> Option<ListedFile> {
     let text = |name: &str| Some(node.get(name)?.as_str()?.into_owned());
     let bytes = node.get("bytes")?.as_number()?.to_exact_i64()?;
@@ -43,23 +43,24 @@ pub fn parse_listed_file(node: Node<'_>) -> Option<ListedFile> {
     })
 }
 
-/// The entries of the list `name` of a document; what is malformed is left out.
+/// The entries of the list `name` of a document; malformed ones are left out.
 pub fn parse_listed_files(document: Node<'_>, name: &str) -> Vec<ListedFile> {
     let list = document.get(name);
     let items = list.iter().flat_map(|list| list.items());
     items.filter_map(parse_listed_file).collect()
 }
 
-/// The lists of files in RUN_INPUT.json of a recorded command: the folder's, and those given by name.
+/// The lists of files in RUN_INPUT.json of a recorded command: those of its folder, and those given
+/// by name.
 pub const INPUT_LISTS: [&str; 2] = ["files", "inputs"];
 
-/// The member of RUN_INPUT.json that lists model_io.json, where models were asked.
+/// The member of RUN_INPUT.json that lists model_io.json, if models were called.
 pub const MODEL_IO_MEMBER: &str = "model_io";
 
 /// The list in RUN_ENVIRONMENT.json of what an engine read below its folder.
 pub const ENGINE_LIST: &str = "engine_files";
 
-/// The folder of the bundle that holds the files of one of [`INPUT_LISTS`].
+/// The folder of the bundle with the files of one of [`INPUT_LISTS`].
 pub fn folder_of_list(name: &str) -> &'static str {
     match name {
         "inputs" => INPUTS_FOLDER,
@@ -67,16 +68,16 @@ pub fn folder_of_list(name: &str) -> &'static str {
     }
 }
 
-/// What could not be seen or sealed while a command ran.
+/// Something that could not be seen or sealed while a command ran.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CaptureGap {
-    /// Which kind of gap it is, in one word of `a-z` and `-`.
+    /// The kind of gap, in one word of `a-z` and `-`.
     pub kind: String,
     /// What was not seen, for people.
     pub detail: String,
 }
 
-/// The gaps that RUN_ENVIRONMENT.json names, in its order.
+/// The gaps in RUN_ENVIRONMENT.json, in its order.
 pub fn parse_gaps(environment: Node<'_>) -> Vec<CaptureGap> {
     let list = environment
         .get("observation")
@@ -96,7 +97,7 @@ pub fn parse_gaps(environment: Node<'_>) -> Vec<CaptureGap> {
 pub const NEVER_SEEN: &str = "never-seen";
 
 /// The gaps of this run in sentences, and how many kinds of things no recording sees.
-pub fn tell_gaps(environment: Node<'_>) -> Vec<String> {
+pub fn describe_gaps(environment: Node<'_>) -> Vec<String> {
     let gaps = parse_gaps(environment);
     let never = gaps.iter().filter(|gap| gap.kind == NEVER_SEEN).count();
     let specific = gaps.into_iter().filter(|gap| gap.kind != NEVER_SEEN);
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_file_without_a_digest_or_with_a_negative_size_is_none() {
+    fn malformed_listed_file_is_none() {
         let digest = Digest::of(b"x");
         let good = format!(
             r#"{{"bytes":1,"mode":"755","path":"a","sha256":"{digest}","stored":"engine/a"}}"#

@@ -1,4 +1,4 @@
-//! What redaction has to know of run bundles.
+//! What redaction needs to know about run bundles.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ pub static REDACTABLE: Redactable = Redactable {
     outcome,
 };
 
-/// Read as the run of a whole bundle is.
+/// The outcome, read as for a whole bundle.
 fn outcome(documents: &BTreeMap<&str, &Value>) -> Ended {
     let read = || {
         let text = |name: &str| canonical_bytes(*documents.get(name)?, Dialect::Jcs).ok();
@@ -101,9 +101,9 @@ fn outcome(documents: &BTreeMap<&str, &Value>) -> Ended {
     read().unwrap_or_else(|| RunEnding::Unknown.ended())
 }
 
-/// What our programs write of a run in more than one place.
+/// What our programs write about a run in more than one place.
 const DERIVATIONS: &[Derivation] = &[
-    // What a recorded command was given, and where it was run with it.
+    // What a recorded command was given, and where that is repeated.
     Derivation {
         of: &["RUN_INPUT.json#/argv"],
         how: How::Same,
@@ -204,7 +204,7 @@ const DERIVATIONS: &[Derivation] = &[
             "RUN_ENVIRONMENT.json#/engine_files/*[stored={f}]/bytes",
         ],
     },
-    // The same files in listings of folders, and in the lists of a run that its program described.
+    // The same files in listings of folders, and in the lists of a declared run.
     Derivation {
         of: &[
             "RUN_INPUT.json#/files/*[path={p}]/sha256",
@@ -226,7 +226,7 @@ const DERIVATIONS: &[Derivation] = &[
             "RUN_INPUT.json#/inputs/*[path={p}]/bytes",
         ],
     },
-    // Names of files and folders. Those of files in the bundle stay visible as names of these.
+    // Names of files and folders. Those of files in the bundle remain visible.
     Derivation {
         of: &["RUN_INPUT.json#/files/*[path={p}]/path"],
         how: How::Same,
@@ -249,7 +249,7 @@ const DERIVATIONS: &[Derivation] = &[
             "RUN_ENVIRONMENT.json#/files/*[path={p}]/path",
         ],
     },
-    // The digest of the command is over lines of digests and names of its files.
+    // The digest of the command covers lines of digests and names of its files.
     Derivation {
         of: &[
             "RUN_INPUT.json#/argv",
@@ -272,7 +272,7 @@ const DERIVATIONS: &[Derivation] = &[
         how: How::Digest,
         told: &["RUN_OUTPUT.json#/outputs_hash"],
     },
-    // Lists in the order of what is withheld of them.
+    // Lists that are sorted by what is withheld of them.
     Derivation {
         of: &["RUN_INPUT.json#/files/*/path"],
         how: How::Sorted,

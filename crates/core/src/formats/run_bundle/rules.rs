@@ -1,4 +1,4 @@
-//! The table of a run bundle's rules. What each one checks is in the files `rules_*` beside this.
+//! The rules of run bundles. Their checks are in the modules `rules_*`.
 
 use super::facts::{Doc, RunBundleView};
 pub use super::rules_documents::{allowed_engines, coupling_faults};
@@ -49,7 +49,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "every required file is there",
             "The five contracts, RUN_INPUT.json, RUN_OUTPUT.json, ARTIFACT_INDEX.json, \
              SHA256SUMS.txt and RUN_META.json are regular files. A link, folder, pipe or device \
-             in the place of one counts as missing and is never opened.",
+             in place of one counts as missing and is never opened.",
         ),
         gate: |_| Gate::Ready,
         check: files::check_required,
@@ -59,9 +59,9 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "RB2",
             "004 SHA256SUMS.txt",
             "no file is unlisted or unsafe",
-            "Every regular file but SHA256SUMS.txt has a line in it. Links, pipes and devices, and \
+            "Every regular file except SHA256SUMS.txt has a line in it. Links, pipes and devices, and \
              names that could be read as another place (`..`, a leading `/`, a backslash, a \
-             control character), have no business in a bundle.",
+             control character), do not belong in a bundle.",
         ),
         gate: |_| Gate::Ready,
         check: files::check_unlisted,
@@ -70,10 +70,10 @@ pub static RULES: [Rule<RunBundle>; 20] = [
         info: info(
             "RB3",
             "004 RUN_INPUT.json; replay rule 2",
-            "the input holds to its schema",
+            "the input satisfies its schema",
             "RUN_INPUT.json is valid against INPUT_SCHEMA.json, which is a schema of draft 4, 6, \
-             7, 2019-09 or 2020-12 (where it does not say, 2020-12) and refers to nothing outside \
-             itself. `format` is not asserted. Each violation is named with its JSON Pointer.",
+             7, 2019-09 or 2020-12 (2020-12 if it does not say) and refers to nothing outside \
+             itself. `format` is not asserted. Each violation is reported with its JSON Pointer.",
         ),
         gate: |view| needs_both(&view.input, &view.input_schema),
         check: documents::check_input_schema,
@@ -82,11 +82,11 @@ pub static RULES: [Rule<RunBundle>; 20] = [
         info: info(
             "RB4",
             "004 RUN_OUTPUT.json; replay rule 3",
-            "the output holds to its schema and says what it must",
-            "RUN_OUTPUT.json is valid against OUTPUT_SCHEMA.json, as RB3 has it for the input, and \
-             holds inputs_hash, outputs_hash, engine.engine_code, engine.engine_version and \
+            "the output satisfies its schema and says what it must",
+            "RUN_OUTPUT.json is valid against OUTPUT_SCHEMA.json, as RB3 demands for the input, and \
+             has inputs_hash, outputs_hash, engine.engine_code, engine.engine_version and \
              semantics: RAW_TRUTH, CORRELATION_ONLY or DETERMINISTIC_TRANSFORM, unless the schema \
-             has an enum of its own.",
+             has its own enum.",
         ),
         gate: |view| needs_both(&view.output, &view.output_schema),
         check: documents::check_output_schema,
@@ -95,10 +95,10 @@ pub static RULES: [Rule<RunBundle>; 20] = [
         info: info(
             "RB5",
             "004 SHA256SUMS.txt, ARTIFACT_INDEX.json; replay rule 4",
-            "every hash is the listed one",
+            "every file has its listed hash",
             "Each file has the SHA-256 that SHA256SUMS.txt and ARTIFACT_INDEX.json give: over its \
-             JCS bytes where its name ends in `.json`, over its bytes otherwise. A listed file is \
-             there. A line is 64 lower-case hex digits, two spaces, a path and LF; no path comes \
+             JCS bytes if its name ends in `.json`, over its bytes otherwise. A listed file is \
+             there. A line is 64 lower-case hex digits, two spaces, a path and LF; no path appears \
              twice. A JSON file that no other rule reads has a JCS form.",
         ),
         gate: |_| Gate::Ready,
@@ -128,7 +128,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "004 RUN_OUTPUT.json",
             "inputs_hash and outputs_hash are right",
             "inputs_hash is the SHA-256 over the JCS bytes of RUN_INPUT.json; outputs_hash over \
-             those of RUN_OUTPUT.json without that member, or of its member `outputs` where \
+             those of RUN_OUTPUT.json without that member, or of its member `outputs` if \
              ENGINE_MANIFEST.json says `\"sealing\":{\"outputs_hash_scope\":\"payload\"}`. Both \
              are 64 lower-case hex digits.",
         ),
@@ -141,10 +141,10 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "004 Sealing Rules",
             "no forbidden key is left",
             "Names of people, their rights and their payments (the list is in docs/engines.md), \
-             and what INPUT_SCHEMA.json adds at properties.context.x_forbidden_fields, stand \
+             and what INPUT_SCHEMA.json adds at properties.context.x_forbidden_fields, are \
              nowhere below `context` in RUN_INPUT.json, and nowhere at all in RUN_OUTPUT.json and \
              in the JSON files of artifacts/. ASCII letter case does not matter. The artifacts of \
-             a recorded command are its user's own files and are not asked.",
+             a recorded command are its user's own files and are not checked.",
         ),
         gate: |_| Gate::Ready,
         check: documents::check_forbidden,
@@ -155,7 +155,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "004 COUPLING_RULES.json",
             "coupling goes through the orchestrator only",
             "COUPLING_RULES.json says delivery_model \"CORE_ONLY\", core_mediated_coupling true \
-             and direct_engine_to_engine_calls false. What came from other engines is from one \
+             and direct_engine_to_engine_calls false. Artifacts from other engines are from engines \
              listed in allowed_inputs_from_other_engines, and INPUT_ARTIFACT_INDEX.json and the \
              input_artifact_index of input and output are the same list, which names every file \
              of upstream/.",
@@ -188,8 +188,8 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "the index is complete",
             "ARTIFACT_INDEX.json is {\"artifacts\":[…]} or a bare list; every entry has \
              artifact_name, relative_path, sha256, content_type and a known role, which is the \
-             role of its path if the format knows the place; no path comes twice; every file of \
-             SHA256SUMS.txt but the index itself has an entry.",
+             role of its path if the format knows the place; no path appears twice; every file of \
+             SHA256SUMS.txt except the index itself has an entry.",
         ),
         gate: |view| match (view.listed, view.index_fault) {
             (None, None) => Gate::NotRun("there is no index"),
@@ -205,7 +205,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "004 Sealing Rules",
                 "everything is stored canonically",
                 "Every JSON file is stored as exactly its JCS bytes, so that coreutils alone can \
-                 check the bundle, and both lists are in the order of their paths, by code point.",
+                 check the bundle, and both lists are sorted by path, by code point.",
             )
         },
         gate: |_| Gate::Ready,
@@ -221,9 +221,9 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "Each file that RUN_INPUT.json and RUN_OUTPUT.json of a recorded command, or \
                  RUN_ENVIRONMENT.json of an engine's run, lists with the place of its bytes is \
                  stored there with the hash and the size that the list gives, and the place is \
-                 that of its path; no list has a path twice or one that leads elsewhere. Nothing \
-                 else lies in engine/, inputs/, logs/ and exact/, nor in the artifacts/ of a \
-                 recorded command. A JSON file that is stored as its JCS has the value of its very \
+                 that of its path; no list has a path twice or a path that leads elsewhere. Nothing \
+                 else is in engine/, inputs/, logs/ and exact/, nor in the artifacts/ of a \
+                 recorded command. A JSON file that is stored as its JCS has the value of its exact \
                  bytes in exact/.",
             )
         },
@@ -236,9 +236,9 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             ..info(
                 "RB14",
                 "docs/formats/run-bundle.md, What models were asked",
-                "what models were asked and answered holds",
+                "the recording of model calls is valid",
                 "model_io.json of a recorded command is a valid recording of model calls (rules MI1 \
-                 to MI17), RUN_INPUT.json lists it, and model_io.bodies/ holds the bodies that it \
+                 to MI17), RUN_INPUT.json lists it, and model_io.bodies/ has the bodies that it \
                  names and nothing else.",
             )
         },
@@ -252,20 +252,20 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "RB15",
                 "docs/formats/run-bundle.md, What is stated twice",
                 "what a run states twice agrees",
-                "Of a recorded command: execution.command of the manifest is argv; there is an \
+                "For a recorded command: execution.command of the manifest is argv; there is an \
                  exit_status or a signal, and `failed` says whether the status is not 0; parameters \
-                 are the variables RUNSEAL_PARAM_* that were given, and these those that \
-                 RUN_ENVIRONMENT.json has, where `locale` is LC_ALL and `timezone` is TZ; the gaps \
-                 name what no recording sees, and a sandbox that is not of namespaces. Of a run \
+                 are the variables RUNSEAL_PARAM_* that were given, and these are those that \
+                 RUN_ENVIRONMENT.json has, in which `locale` is LC_ALL and `timezone` is TZ; the gaps \
+                 name what no recording sees, and a sandbox without namespaces. For a run \
                  that its own program described: RUN_OUTPUT.json and the level of observation say \
-                 `declared`, `files` and engine_files are the same, and it failed where it has an `error`. Of \
+                 `declared`, `files` and engine_files are the same, and it failed if it has an `error`. For \
                  every run with RUN_ENVIRONMENT.json: no file of the machine is listed twice, and \
-                 engine_executable_sha256 is over the files of the command, where the bundle lists \
-                 all that it can be over. Of a redactable run: REDACTION.json is a commitment that covers \
-                 the files of the bundle, each as its kind, and REDACTION_SALT.json holds a salt.",
+                 engine_executable_sha256 covers the files of the command, if the bundle lists \
+                 everything that it can cover. For a redactable run: REDACTION.json is a commitment that covers \
+                 the files of the bundle, each as its kind, and REDACTION_SALT.json has a salt.",
             )
         },
-        gate: agreement::states_twice,
+        gate: agreement::has_repetitions,
         check: agreement::check_agreement,
     },
     Rule {
@@ -275,11 +275,11 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "RB16",
                 "docs/formats/run-bundle.md, RUN_ENVIRONMENT.json",
                 "the environment has its members",
-                "RUN_ENVIRONMENT.json, where there is one, has the members that its page lists, each \
+                "RUN_ENVIRONMENT.json, if present, has the members that its page lists, each \
                  of its type; further members are allowed.",
             )
         },
-        gate: environment::is_there,
+        gate: environment::has_environment,
         check: environment::check_shape,
     },
     Rule {
@@ -289,8 +289,8 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "RB17",
                 "docs/formats/run-bundle.md, Sealing",
                 "the hashes cover every integer",
-                "A JSON file that is not stored as its JCS bytes holds no integer that is another one \
-                 there: JCS writes doubles, so beyond 2^53 neighbours have one hash.",
+                "A JSON file that is not stored as its JCS bytes has no integer that is another one \
+                 in JCS, which has only doubles: beyond 2^53, neighbouring integers have the same hash.",
             )
         },
         gate: |_| Gate::Ready,
@@ -319,7 +319,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "docs/formats/run-bundle.md, Files",
                 "every file is in a known place",
                 "Each file is at a place that the format has for this kind of run. A file elsewhere \
-                 is never shown as an input, an output or a log, and a replay names it as unused.",
+                 is never shown as an input, an output or a log, and a replay reports it as unused.",
             )
         },
         gate: |_| Gate::Ready,
@@ -332,8 +332,8 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "RB20",
                 "docs/formats/run-bundle.md, Files",
                 "no folder is empty",
-                "Every folder holds a file. The sums list files, so the name of an empty folder could be \
-                 added to a sealed bundle. Folders that a command left empty are named in \
+                "Every folder contains a file. The sums list files, so the name of an empty folder could be \
+                 added to a sealed bundle. Folders that a command left empty are listed in \
                  RUN_OUTPUT.json.",
             )
         },

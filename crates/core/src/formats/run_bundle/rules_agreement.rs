@@ -1,7 +1,8 @@
-//! RB15: what a run's documents state twice, or what follows from the rest of the bundle, agrees.
+//! RB15: what a run's documents state twice, or what follows from the rest of the bundle, must
+//! agree.
 //!
-//! Whoever changes a bundle and puts its sums and hashes right has to change every place that says
-//! the same; a place that was forgotten shows.
+//! Whoever changes a bundle and fixes its sums and hashes must change every place that says the
+//! same; a forgotten place shows here.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,24 +21,23 @@ use crate::formats::redacted::documents::{REDACTION, REDACTION_SALT};
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
-/// Asked of recorded commands, of runs that their own program described, and of any run that says
-/// what it used of its machine.
-pub(super) fn states_twice(view: &RunBundleView<'_>) -> Gate {
+/// Applies to recorded commands, to declared runs, and to any run that says what it used of its
+/// machine.
+pub(super) fn has_repetitions(view: &RunBundleView<'_>) -> Gate {
     let has = |doc: &Doc<'_>| !matches!(doc, Doc::Absent);
     let is_redactable = has(&view.redaction) || has(&view.redaction_salt);
     let states = view.environment.root().is_some()
         || is_recorded_view(view)
-        || is_described(view)
+        || is_declared_view(view)
         || is_redactable;
-    match states {
-        true => Gate::Ready,
-        false => {
-            Gate::NotApplicable("the bundle says nothing twice that other rules do not compare")
-        }
+    if states {
+        Gate::Ready
+    } else {
+        Gate::NotApplicable("the bundle says nothing twice that other rules do not compare")
     }
 }
 
-fn is_described(view: &RunBundleView<'_>) -> bool {
+fn is_declared_view(view: &RunBundleView<'_>) -> bool {
     view.kind() == RunKind::Declared
 }
 
@@ -47,19 +47,19 @@ pub(super) fn check_agreement(view: &RunBundleView<'_>, findings: &mut Findings)
         check_ending(view, findings);
         check_variables(view, findings);
         check_gaps(view, findings);
-    } else if is_described(view) {
-        check_described(view, findings);
+    } else if is_declared_view(view) {
+        check_declared_run(view, findings);
     }
     check_machine(view, findings);
     check_executable(view, findings);
     check_commitment(view, findings);
 }
 
-/// The commitment of a redactable bundle covers the files that the bundle has.
+/// Checks that the commitment of a redactable bundle covers the files of the bundle.
 fn check_commitment(view: &RunBundleView<'_>, findings: &mut Findings) {
     let (commitment, salt) = match (view.redaction, view.redaction_salt) {
         (Doc::Absent, Doc::Absent) => return,
-        // RB5 tells what is broken.
+        // RB5 reports what is broken.
         (Doc::Broken(_), _) | (_, Doc::Broken(_)) => return,
         (Doc::Absent, Doc::Read(_)) => {
             return findings.add(REDACTION_SALT, "there is no REDACTION.json");
@@ -83,7 +83,7 @@ fn check_commitment(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The command of the manifest is the one of the input.
+/// Checks that the manifest has the command of the input.
 fn check_command(view: &RunBundleView<'_>, findings: &mut Findings) {
     let (Some(manifest), Some(input)) = (view.manifest.root(), view.input.root()) else {
         return;
@@ -107,7 +107,7 @@ fn check_command(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// A value as its JCS text, `nothing` where there is none.
+/// A value as its JCS text; `nothing` if there is none.
 fn shown(node: Option<Node<'_>>) -> String {
     let bytes = node.and_then(|node| canonical_bytes(node, Dialect::Jcs).ok());
     bytes.map_or_else(
@@ -116,7 +116,8 @@ fn shown(node: Option<Node<'_>>) -> String {
     )
 }
 
-/// A command ended with an exit status or by a signal, and failed unless the status is 0.
+/// Checks that a command ended with an exit status or by a signal, and failed unless the status is
+/// 0.
 fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(output) = view.output.root() else {
         return;
@@ -131,9 +132,10 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     let is_there = |name: &str| output.get(name).is_some_and(|node| !node.is_null());
     let (status, signal) = (is_there("exit_status"), is_there("signal"));
     if status == signal {
-        let fault = match status {
-            true => "it has both an exit_status and a signal",
-            false => "it has neither an exit_status nor a signal",
+        let fault = if status {
+            "it has both an exit_status and a signal"
+        } else {
+            "it has neither an exit_status nor a signal"
         };
         findings.add(RUN_OUTPUT, fault);
         return;
@@ -143,21 +145,22 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     let said = output.get("failed").and_then(|node| node.as_bool());
     if said != Some(has_failed) {
         let wanted = if has_failed { "true" } else { "false" };
-        let what = match status {
-            true => format!(
-                "`failed`, of a run with exit_status {}",
+        let what = if status {
+            format!(
+                "`failed` in a run with exit_status {}",
                 shown(output.get("exit_status"))
-            ),
-            false => format!(
-                "`failed`, of a run that signal {} ended",
+            )
+        } else {
+            format!(
+                "`failed` in a run that was ended by signal {}",
                 shown(output.get("signal"))
-            ),
+            )
         };
         findings.add_difference(RUN_OUTPUT, &what, wanted, shown(output.get("failed")));
     }
 }
 
-/// A recording names what it never sees, and a command that was less isolated says so among its gaps.
+/// Checks that a recording names what it never sees, and that the gaps mention weaker isolation.
 fn check_gaps(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(environment) = view.environment.root() else {
         return;
@@ -173,13 +176,13 @@ fn check_gaps(view: &RunBundleView<'_>, findings: &mut Findings) {
     let is_weaker = level.is_some_and(|level| level != "namespaces");
     for (kind, is_needed) in [(NEVER_SEEN, true), ("sandbox", is_weaker)] {
         if is_needed && !has(kind) {
-            let fault = format!("`observation.gaps` has none of the kind `{kind}`");
+            let fault = format!("`observation.gaps` has no gap of the kind `{kind}`");
             findings.add(RUN_ENVIRONMENT, fault);
         }
     }
 }
 
-/// Parameters and variables that were given are those that the command had.
+/// Checks that the parameters and variables that were given are those that the command had.
 fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(input) = view.input.root() else {
         return;
@@ -208,7 +211,7 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
         if hides(said, &variable) {
             continue;
         }
-        differ(
+        check_same(
             (RUN_INPUT, "environment"),
             &variable,
             &value,
@@ -223,7 +226,7 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     let had = texts(variables);
     for (name, value) in given.iter().filter(|(name, _)| !hides(variables, name)) {
         let place = (RUN_ENVIRONMENT, "variables");
-        differ(place, name, value, had.get(name), findings);
+        check_same(place, name, value, had.get(name), findings);
     }
     for (member, variable) in [("locale", "LC_ALL"), ("timezone", "TZ")] {
         let said = environment.get(member).and_then(|node| node.as_str());
@@ -238,7 +241,7 @@ fn check_variables(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-fn differ(
+fn check_same(
     (document, member): (&str, &str),
     name: &str,
     wanted: &str,
@@ -255,7 +258,7 @@ fn differ(
     }
 }
 
-/// The members of an object that are texts.
+/// The members of an object that are strings.
 fn texts(node: Option<Node<'_>>) -> BTreeMap<String, String> {
     let members = node.into_iter().flat_map(|node| node.members());
     let text = |node: Node<'_>| node.as_lossy_str().map(Cow::into_owned);
@@ -264,20 +267,20 @@ fn texts(node: Option<Node<'_>>) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// A run that its own program described: the files of its input are those of the environment, and it
-/// failed where it has an error.
-fn check_described(view: &RunBundleView<'_>, findings: &mut Findings) {
+/// Checks a declared run: the files of its input are those of the environment, and it failed if it
+/// has an error.
+fn check_declared_run(view: &RunBundleView<'_>, findings: &mut Findings) {
     if let Some(output) = view.output.root() {
         let is_declared = output.get("declared").and_then(|node| node.as_bool());
         if is_declared != Some(true) {
-            let what = "`declared`, of a run that its own program described";
+            let what = "`declared` in a run that its own program described";
             findings.add_difference(RUN_OUTPUT, what, "true", shown(output.get("declared")));
         }
         let has_error = output.get("error").is_some_and(|node| !node.is_null());
         let said = output.get("failed").and_then(|node| node.as_bool());
-        let is_told = !view.hides(output.get("error")) && !view.hides(output.get("failed"));
-        if is_told && said != Some(has_error) {
-            let what = "`failed`, by whether there is an `error`";
+        let is_shown = !view.hides(output.get("error")) && !view.hides(output.get("failed"));
+        if is_shown && said != Some(has_error) {
+            let what = "`failed` does not agree with `error`";
             let found = shown(output.get("failed"));
             findings.add_difference(RUN_OUTPUT, what, has_error.to_string(), found);
         }
@@ -288,9 +291,9 @@ fn check_described(view: &RunBundleView<'_>, findings: &mut Findings) {
     let level = environment
         .get("observation")
         .and_then(|it| it.get("level"));
-    let is_told = !view.hides(environment.get("observation"));
-    if is_told && level.and_then(|level| level.as_str()).as_deref() != Some("declared") {
-        let what = "`observation.level`, of a run that its own program described";
+    let is_shown = !view.hides(environment.get("observation"));
+    if is_shown && level.and_then(|level| level.as_str()).as_deref() != Some("declared") {
+        let what = "`observation.level` in a run that its own program described";
         findings.add_difference(RUN_ENVIRONMENT, what, "\"declared\"", shown(level));
     }
     let listed = |root: Node<'_>, name: &str| -> BTreeSet<(String, String, u64)> {
@@ -312,7 +315,7 @@ fn check_described(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// No file of the machine is listed twice.
+/// Checks that no file of the machine is listed twice.
 fn check_machine(view: &RunBundleView<'_>, findings: &mut Findings) {
     let files = view.environment.root().and_then(|root| root.get("files"));
     let mut seen = BTreeSet::new();
@@ -322,13 +325,16 @@ fn check_machine(view: &RunBundleView<'_>, findings: &mut Findings) {
             && let Some(twice) = seen.replace(path)
         {
             let twice = twice.escape_debug();
-            findings.add(RUN_ENVIRONMENT, format!("`files` has `{twice}` twice"));
+            findings.add(
+                RUN_ENVIRONMENT,
+                format!("duplicate path `{twice}` in `files`"),
+            );
         }
     }
 }
 
-/// `engine_executable_sha256` is the hash over the files of the command, as far as the bundle lists
-/// them.
+/// Checks that `engine_executable_sha256` is the hash over the files of the command, as far as the
+/// bundle lists them.
 fn check_executable(view: &RunBundleView<'_>, findings: &mut Findings) {
     let (Some(meta), Some(environment)) = (view.meta.root(), view.environment.root()) else {
         return;
@@ -344,9 +350,8 @@ fn check_executable(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(command) = Executable::read(view, environment) else {
         return;
     };
-    if !command.gives(declared) {
-        let what =
-            "engine_executable_sha256 is not over the files of the command that the bundle lists";
+    if !command.has_hash(declared) {
+        let what = "engine_executable_sha256 does not cover the files of the command that the bundle lists";
         findings.add(RUN_META, what);
     }
 }
@@ -355,27 +360,24 @@ fn check_executable(view: &RunBundleView<'_>, findings: &mut Findings) {
 struct Executable {
     /// A line for each argument that is a file of the folder.
     lines: BTreeSet<String>,
-    /// The program's name where it was found on PATH, and the digests of what it may have been: the
+    /// The program's name if it was found on PATH, and the digests of what it may have been: the
     /// name may be a link, and the lists have the files that links lead to.
     on_path: Option<(String, BTreeSet<Digest>)>,
 }
 
 impl Executable {
-    /// Nothing where the bundle does not list everything that the hash may be over.
+    /// Returns `None` if the bundle does not list everything that the hash may cover.
     fn read(view: &RunBundleView<'_>, environment: Node<'_>) -> Option<Self> {
         let is_recorded = is_recorded_view(view);
-        let (command, own) = match is_recorded {
-            true => {
-                let input = view.input.root()?;
-                let lists = INPUT_LISTS.into_iter();
-                let files = lists.flat_map(|name| parse_listed_files(input, name));
-                (input.get("argv")?, files.collect())
-            }
-            false => {
-                let execution = view.manifest.root()?.get("execution")?;
-                let files = parse_listed_files(environment, ENGINE_LIST);
-                (execution.get("command")?, files)
-            }
+        let (command, own) = if is_recorded {
+            let input = view.input.root()?;
+            let lists = INPUT_LISTS.into_iter();
+            let files = lists.flat_map(|name| parse_listed_files(input, name));
+            (input.get("argv")?, files.collect())
+        } else {
+            let execution = view.manifest.root()?.get("execution")?;
+            let files = parse_listed_files(environment, ENGINE_LIST);
+            (execution.get("command")?, files)
         };
         let own: BTreeMap<String, Digest> =
             own.into_iter().map(|it| (it.path, it.sha256)).collect();
@@ -400,12 +402,12 @@ impl Executable {
                     let machine = machine_digests(environment)?;
                     let digests = machine.into_iter().chain(own.values().copied());
                     found.on_path = Some((element.into_owned(), digests.collect()));
-                    if !is_observed || lies_apart(environment) {
+                    if !is_observed || is_in_unlisted_place(environment) {
                         return None;
                     }
                 }
-                // Of a recorded command only what was read is listed; an argument may name a file
-                // that was not.
+                // For a recorded command, only what was read is listed; an argument may name a file
+                // that was not read.
                 _ if is_recorded && may_name_a_file(path) => return None,
                 _ => {}
             }
@@ -414,7 +416,7 @@ impl Executable {
     }
 
     /// Whether `declared` is the hash over these files.
-    fn gives(&self, declared: Digest) -> bool {
+    fn has_hash(&self, declared: Digest) -> bool {
         let over = |lines: &BTreeSet<String>| {
             let mut hasher = Hasher::new();
             lines.iter().for_each(|line| hasher.update(line.as_bytes()));
@@ -423,7 +425,7 @@ impl Executable {
         let on_path = self.on_path.iter();
         let mut programs =
             on_path.flat_map(|(name, digests)| digests.iter().map(move |it| (it, name)));
-        // Where the program was not found when the run was sealed, there is no line for it.
+        // If the program was not found when the run was sealed, there is no line for it.
         over(&self.lines) == declared
             || programs.any(|(digest, name)| {
                 let mut lines = self.lines.clone();
@@ -433,7 +435,7 @@ impl Executable {
     }
 }
 
-/// The digests of the machine's files; nothing where one of them is not given, which is RB16's.
+/// The digests of the machine's files; `None` if one is missing, which RB16 reports.
 fn machine_digests(environment: Node<'_>) -> Option<BTreeSet<Digest>> {
     let files = environment.get("files");
     let files = files.filter(|files| files.kind() == Kind::Array)?;
@@ -441,19 +443,19 @@ fn machine_digests(environment: Node<'_>) -> Option<BTreeSet<Digest>> {
     files.items().map(digest).collect()
 }
 
-/// Whether the program lies where files of the machine are not listed: at the weaker levels of the
-/// sandbox a command can be started from there.
-fn lies_apart(environment: Node<'_>) -> bool {
+/// Whether the program is in a place whose files are not listed: with a weaker sandbox, a command
+/// can be started from there.
+fn is_in_unlisted_place(environment: Node<'_>) -> bool {
     let program = environment.get("program").and_then(|node| node.as_str());
     let tops = ["/tmp/", "/dev/", "/proc/"];
     program.is_some_and(|program| tops.iter().any(|top| program.starts_with(top)))
 }
 
-/// Whether an argument may name a file of the folder. One that begins like an option, or that holds what only
-/// a program's text does, is taken for none.
+/// Whether an argument may name a file of the folder. An argument that begins like an option, or
+/// contains characters of a program's text, does not.
 fn may_name_a_file(path: &str) -> bool {
-    let is_of_a_text = |c: char| c.is_whitespace() || "\"'`$&|;<>(){}*?".contains(c);
-    SafePath::parse(path).is_ok() && !path.starts_with('-') && !path.contains(is_of_a_text)
+    let is_program_text = |c: char| c.is_whitespace() || "\"'`$&|;<>(){}*?".contains(c);
+    SafePath::parse(path).is_ok() && !path.starts_with('-') && !path.contains(is_program_text)
 }
 
 #[cfg(test)]
@@ -461,7 +463,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_and_texts_of_programs_name_no_files() {
+    fn options_and_program_texts_are_not_file_names() {
         for path in ["data.csv", "a/b", "alpha=1", "7"] {
             assert!(may_name_a_file(path), "{path}");
         }

@@ -1,4 +1,4 @@
-//! RB3, RB4, RB7, RB8, RB9: what the input, the output and the coupling rules say.
+//! RB3, RB4, RB7, RB8, RB9: the content of the input, the output and the coupling rules.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::pointer::shown;
 use crate::canon::{Dialect, JsonPath, Kind, Node, canonical_digest};
 use crate::verify::{Findings, Place};
 
-/// A place in a file's JSON, by its JSON Pointer.
+/// A place in a JSON file, by its JSON Pointer.
 fn place(file: &str, pointer: &str) -> Place {
     match JsonPath::from_pointer(pointer) {
         Some(path) => Place::file(file).at(path),
@@ -30,7 +30,7 @@ fn check_against_schema(
 ) {
     for (doc, name) in [(document, document_name), (schema, schema_name)] {
         if let Doc::Broken(reason) = doc {
-            findings.add(name, format!("no JSON with a canonical form: {reason}"));
+            findings.add(name, format!("not JSON with a canonical form: {reason}"));
         }
     }
     match verdict {
@@ -87,7 +87,7 @@ pub(super) fn check_output_schema(view: &RunBundleView<'_>, findings: &mut Findi
         if text.is_none_or(|text| text.is_empty()) {
             findings.add(
                 place(RUN_OUTPUT, &format!("/engine/{name}")),
-                format!("/engine/{name}: it is missing or no text"),
+                format!("/engine/{name}: it is missing or not a text"),
             );
         }
     }
@@ -97,7 +97,7 @@ pub(super) fn check_output_schema(view: &RunBundleView<'_>, findings: &mut Findi
     };
     let own_enum = match view.output_schema {
         Doc::Read(schema) => schema_names_semantics(schema),
-        // Which values it allows cannot be told.
+        // The values that it allows are unknown.
         Doc::Absent | Doc::Broken(_) => true,
     };
     let known = |text: &str| SEMANTICS.contains(&text);
@@ -128,7 +128,7 @@ pub(super) fn check_declared_hashes(view: &RunBundleView<'_>, findings: &mut Fin
     if view.hides(Some(output)) || view.hides(view.manifest.root()) {
         return;
     }
-    // Without the manifest it is not known what the hash is over.
+    // Without the manifest, the scope of the hash is unknown.
     let Some(manifest) = view.manifest.root() else {
         return;
     };
@@ -137,7 +137,7 @@ pub(super) fn check_declared_hashes(view: &RunBundleView<'_>, findings: &mut Fin
         Ok(Some(actual)) => check_declared(output, "outputs_hash", &actual.to_string(), findings),
         Ok(None) => findings.add(
             RUN_OUTPUT,
-            "/outputs_hash: it is over the member `outputs`, which is missing",
+            "/outputs_hash: it covers the member `outputs`, which is missing",
         ),
         Err(error) => findings.add(RUN_OUTPUT, format!("/outputs_hash: {error}")),
     }
@@ -191,7 +191,7 @@ pub(super) fn check_coupling(view: &RunBundleView<'_>, findings: &mut Findings) 
     if let Doc::Broken(reason) = view.coupling {
         findings.add(
             COUPLING_RULES,
-            format!("no JSON with a canonical form: {reason}"),
+            format!("not JSON with a canonical form: {reason}"),
         );
     }
     if let Some(rules) = view.coupling.root() {
@@ -202,7 +202,7 @@ pub(super) fn check_coupling(view: &RunBundleView<'_>, findings: &mut Findings) 
     check_input_artifacts(view, findings);
 }
 
-/// What is wrong with coupling rules by themselves.
+/// The faults of coupling rules by themselves.
 pub fn coupling_faults(rules: Node<'_>) -> Vec<String> {
     let mut faults = Vec::new();
     let model = rules.get("delivery_model").and_then(|node| node.as_str());
@@ -224,7 +224,7 @@ pub fn coupling_faults(rules: Node<'_>) -> Vec<String> {
     faults
 }
 
-/// The engines whose artifacts coupling rules accept.
+/// The engines whose artifacts the coupling rules accept.
 pub fn allowed_engines(rules: Node<'_>) -> BTreeSet<String> {
     let list = rules.get("allowed_inputs_from_other_engines");
     let entries = list.iter().flat_map(|list| list.items());
@@ -240,20 +240,19 @@ fn allowed_engine(entry: Node<'_>) -> Option<String> {
     (via == "CORE_ONLY").then(|| code.into_owned())
 }
 
-/// The lists of what came from other engines, which must be one list.
+/// Checks that the lists of artifacts from other engines are the same.
 fn check_input_artifacts(view: &RunBundleView<'_>, findings: &mut Findings) {
     let listed = match view.input_index {
         Doc::Absent => Some(Vec::new()),
         Doc::Broken(reason) => {
-            let message = format!("no JSON with a canonical form: {reason}");
+            let message = format!("not JSON with a canonical form: {reason}");
             findings.add(INPUT_ARTIFACT_INDEX, message);
             None
         }
         Doc::Read(root) => {
             let list = root.get("artifacts").and_then(parse_input_artifacts);
             if list.is_none() {
-                let wanted =
-                    "there is not a list `artifacts` of {engine_code, artifact_name, sha256}";
+                let wanted = "there is no list `artifacts` of {engine_code, artifact_name, sha256}";
                 findings.add(INPUT_ARTIFACT_INDEX, wanted);
             }
             list
@@ -266,7 +265,7 @@ fn check_input_artifacts(view: &RunBundleView<'_>, findings: &mut Findings) {
         if let Some(listed) = &listed
             && parse_input_artifacts(said).as_ref() != Some(listed)
         {
-            let what = "/input_artifact_index is not the list of INPUT_ARTIFACT_INDEX.json";
+            let what = "/input_artifact_index is not the list in INPUT_ARTIFACT_INDEX.json";
             findings.add(name, what);
         }
     }
@@ -288,7 +287,7 @@ fn check_input_artifacts(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// Every file of upstream/ is named in the list, with its engine and its hash.
+/// Checks that every file of upstream/ is in the list, with its engine and its hash.
 fn check_upstream_files(
     view: &RunBundleView<'_>,
     listed: &[InputArtifact],

@@ -11,8 +11,8 @@ use crate::formats::shape::{
 };
 use crate::verify::{Findings, Gate};
 
-/// Asked where there is such a file.
-pub(super) fn is_there(view: &RunBundleView<'_>) -> Gate {
+/// Applies if there is such a file.
+pub(super) fn has_environment(view: &RunBundleView<'_>) -> Gate {
     match view.environment {
         Doc::Absent => Gate::NotApplicable("there is no RUN_ENVIRONMENT.json"),
         // RB5 says why.
@@ -21,27 +21,27 @@ pub(super) fn is_there(view: &RunBundleView<'_>) -> Gate {
     }
 }
 
-const NO_TEXT: &str = "is missing or no text";
-const NO_LIST: &str = "is missing or no list";
-const NO_OBJECT: &str = "is missing or no object";
+const NOT_TEXT: &str = "is missing or not a text";
+const NOT_LIST: &str = "is missing or not a list";
+const NOT_OBJECT: &str = "is missing or not an object";
 
 /// The document itself.
 static ENVIRONMENT: [Member; 15] = [
-    member("environment_version", is_text, NO_TEXT),
-    member("kernel", is_text, NO_TEXT),
-    member("architecture", is_text, NO_TEXT),
-    member("locale", is_text, NO_TEXT),
-    member("timezone", is_text, NO_TEXT),
-    member("variables", is_object, NO_OBJECT),
-    member("files", is_list, NO_LIST),
-    member("sandbox", is_object, NO_OBJECT),
-    member("observation", is_object, NO_OBJECT),
-    optional("folder", is_text, "is no text"),
-    optional("program", is_text, "is no text"),
-    optional("became", is_text, "is no text"),
-    optional("listed", is_list, "is no list"),
-    optional("present", is_list, "is no list"),
-    optional(ENGINE_LIST, is_list, "is no list"),
+    member("environment_version", is_text, NOT_TEXT),
+    member("kernel", is_text, NOT_TEXT),
+    member("architecture", is_text, NOT_TEXT),
+    member("locale", is_text, NOT_TEXT),
+    member("timezone", is_text, NOT_TEXT),
+    member("variables", is_object, NOT_OBJECT),
+    member("files", is_list, NOT_LIST),
+    member("sandbox", is_object, NOT_OBJECT),
+    member("observation", is_object, NOT_OBJECT),
+    optional("folder", is_text, "is not a text"),
+    optional("program", is_text, "is not a text"),
+    optional("became", is_text, "is not a text"),
+    optional("listed", is_list, "is not a list"),
+    optional("present", is_list, "is not a list"),
+    optional(ENGINE_LIST, is_list, "is not a list"),
 ];
 
 static SANDBOX: [Member; 1] = [member(
@@ -56,75 +56,75 @@ static OBSERVATION: [Member; 4] = [
         |node| is_word(node, &["observed", "declared"]),
         "is not observed or declared",
     ),
-    member("gaps", is_list, NO_LIST),
-    optional("randomness", is_text_list, "is no list of texts"),
-    optional("threads", is_text_list, "is no list of texts"),
+    member("gaps", is_list, NOT_LIST),
+    optional("randomness", is_text_list, "is not a list of texts"),
+    optional("threads", is_text_list, "is not a list of texts"),
 ];
 
 static GAP: [Member; 2] = [
-    member("kind", is_text, NO_TEXT),
-    member("detail", is_text, NO_TEXT),
+    member("kind", is_text, NOT_TEXT),
+    member("detail", is_text, NOT_TEXT),
 ];
 
 /// A file of the machine.
 static MACHINE_FILE: [Member; 6] = [
-    member("path", is_text, NO_TEXT),
-    member("sha256", is_digest, "is no SHA-256"),
-    member("bytes", is_count, "is no number of bytes"),
-    optional("executed", is_flag, "is no boolean"),
-    optional("package", is_text, "is no text"),
-    optional("version", is_text, "is no text"),
+    member("path", is_text, NOT_TEXT),
+    member("sha256", is_digest, "is not a SHA-256"),
+    member("bytes", is_count, "is not a number of bytes"),
+    optional("executed", is_flag, "is not a boolean"),
+    optional("package", is_text, "is not a text"),
+    optional("version", is_text, "is not a text"),
 ];
 
 /// A file of the engine.
 static ENGINE_FILE: [Member; 5] = [
-    member("path", is_text, NO_TEXT),
-    member("sha256", is_digest, "is no SHA-256"),
-    member("bytes", is_count, "is no number of bytes"),
+    member("path", is_text, NOT_TEXT),
+    member("sha256", is_digest, "is not a SHA-256"),
+    member("bytes", is_count, "is not a number of bytes"),
     member(
         "mode",
         |node| is_word(node, &["644", "755"]),
         "is not 644 or 755",
     ),
-    optional("stored", is_text, "is no text"),
+    optional("stored", is_text, "is not a text"),
 ];
 
 static LISTED: [Member; 2] = [
-    member("path", is_text, NO_TEXT),
-    member("entries", is_list, NO_LIST),
+    member("path", is_text, NOT_TEXT),
+    member("entries", is_list, NOT_LIST),
 ];
 
 static ENTRY: [Member; 4] = [
-    member("name", is_text, NO_TEXT),
-    optional("bytes", is_count, "is no number of bytes"),
-    optional("folder", is_flag, "is no boolean"),
-    optional("executable", is_flag, "is no boolean"),
+    member("name", is_text, NOT_TEXT),
+    optional("bytes", is_count, "is not a number of bytes"),
+    optional("folder", is_flag, "is not a boolean"),
+    optional("executable", is_flag, "is not a boolean"),
 ];
 
 static PRESENT: [Member; 4] = [
-    member("path", is_text, NO_TEXT),
-    optional("bytes", is_count, "is no number of bytes"),
-    optional("folder", is_flag, "is no boolean"),
-    optional("executable", is_flag, "is no boolean"),
+    member("path", is_text, NOT_TEXT),
+    optional("bytes", is_count, "is not a number of bytes"),
+    optional("folder", is_flag, "is not a boolean"),
+    optional("executable", is_flag, "is not a boolean"),
 ];
 
 pub(super) fn check_shape(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(root) = view.environment.root() else {
         return;
     };
-    if !is_fitting(view, root, "", &ENVIRONMENT, findings) {
+    if !check_object(view, root, "", &ENVIRONMENT, findings) {
         return;
     }
     for (name, members) in [("sandbox", &SANDBOX[..]), ("observation", &OBSERVATION[..])] {
         if let Some(object) = root.get(name).filter(|node| node.kind() == Kind::Object) {
-            is_fitting(view, object, &format!("/{name}"), members, findings);
+            check_object(view, object, &format!("/{name}"), members, findings);
         }
     }
     let variables = root.get("variables");
     for (name, value) in variables.into_iter().flat_map(|node| node.members()) {
         if !value.is_string() && !view.hides(Some(value)) {
             let name = name.to_lossy();
-            let fault = format!("/variables: `{}` is no text", name.escape_debug());
+            let fault = format!("/variables: `{}` is not a text", name.escape_debug());
             findings.add(RUN_ENVIRONMENT, fault);
         }
     }
@@ -151,12 +151,13 @@ fn check_items(
 ) {
     let items = list.into_iter().flat_map(|list| list.items());
     for (at, item) in items.enumerate() {
-        is_fitting(view, item, &format!("{place}/{at}"), members, findings);
+        check_object(view, item, &format!("{place}/{at}"), members, findings);
     }
 }
 
-/// Whether `node` is an object at all; what of it is not as the table says becomes findings.
-fn is_fitting(
+/// Adds a finding for every member that does not fit the table. Returns whether `node` is an
+/// object.
+fn check_object(
     view: &RunBundleView<'_>,
     node: Node<'_>,
     place: &str,

@@ -1,4 +1,4 @@
-//! RB1, RB2, RB5, RB11, RB12: the files and the two lists of them.
+//! RB1, RB2, RB5, RB11, RB12, RB17, RB19, RB20: the files and the two lists of them.
 
 use super::facts::{EntryFact, FileFact, RunBundleView, StoredJson};
 use super::layout::{
@@ -9,8 +9,8 @@ use crate::digest::Digest;
 use crate::path::SafePath;
 use crate::verify::Findings;
 
-/// JSON files whose faults are the business of the rule that reads them.
-const READ_BY_A_RULE: [&str; 9] = [
+/// JSON files whose faults are reported by the rule that reads them.
+const READ_BY_OTHER_RULES: [&str; 9] = [
     MANIFEST,
     INPUT_SCHEMA,
     OUTPUT_SCHEMA,
@@ -24,17 +24,17 @@ const READ_BY_A_RULE: [&str; 9] = [
 
 pub(super) fn check_required(view: &RunBundleView<'_>, findings: &mut Findings) {
     for name in REQUIRED {
-        // A copy has no lists of its own; what it withholds was sealed.
-        if view.withholds_of(name)
+        // A copy does not have the lists, and what it withholds was sealed.
+        if view.withholds_part_of(name)
             || view.withheld.is_some() && matches!(name, SUMS | ARTIFACT_INDEX)
         {
             continue;
         }
         match view.facts.entries.get(name) {
             Some(EntryFact::File(_)) => {}
-            Some(EntryFact::Folder) => findings.add(name, "a folder stands in its place"),
+            Some(EntryFact::Folder) => findings.add(name, "it is a folder, not a file"),
             Some(EntryFact::NotAFile(kind)) => {
-                findings.add(name, format!("{} stands in its place", kind.with_article()));
+                findings.add(name, format!("it is {}, not a file", kind.with_article()));
             }
             Some(EntryFact::UnsafeName(_)) | None => findings.add(name, "the file is missing"),
         }
@@ -88,7 +88,7 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
     if let Some(index) = view.listed {
         let mut sums = view.sums.map(|sums| sums.files.seek());
         for (path, entry) in index.entries() {
-            // A file that both lists give wrongly is one finding.
+            // A file with the same wrong hash in both lists is one finding.
             let line = sums.as_mut().and_then(|sums| sums.get(path));
             if line.map(|line| line.sha256) != Some(entry.sha256) {
                 let fact = view.facts.entries.get(path);
@@ -98,9 +98,9 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
     for (path, entry) in view.facts.entries.iter() {
         if let EntryFact::File(FileFact::BrokenJson(reason)) = entry
-            && !READ_BY_A_RULE.contains(&path)
+            && !READ_BY_OTHER_RULES.contains(&path)
         {
-            findings.add(path, format!("no JSON with a canonical form: {reason}"));
+            findings.add(path, format!("not JSON with a canonical form: {reason}"));
         }
     }
 }
@@ -118,16 +118,16 @@ fn check_hash(
             if let Some(actual) = fact.sha256()
                 && actual != declared
             {
-                let what = format!("the hash is not the one of {list}");
+                let what = format!("the hash is not the one in {list}");
                 findings.add_difference(path, &what, declared.to_string(), actual.to_string());
             }
         }
-        // RB2 names it, and it is never opened.
+        // RB2 reports it, and it is never opened.
         Some(EntryFact::NotAFile(_) | EntryFact::UnsafeName(_)) => {}
         Some(EntryFact::Folder) | None => {
-            // RB1 names the required ones.
+            // RB1 reports the required ones.
             if !REQUIRED.contains(&path) {
-                findings.add(path, format!("{list} lists the file, but it is not there"));
+                findings.add(path, format!("{list} lists the file, but it is missing"));
             }
         }
     }
@@ -137,7 +137,7 @@ pub(super) fn check_index(view: &RunBundleView<'_>, findings: &mut Findings) {
     if let Some(reason) = view.index_fault {
         findings.add(
             ARTIFACT_INDEX,
-            format!("no JSON with a canonical form: {reason}"),
+            format!("not JSON with a canonical form: {reason}"),
         );
     }
     let Some(index) = view.listed else {
@@ -166,7 +166,7 @@ pub(super) fn check_covered_integers(view: &RunBundleView<'_>, findings: &mut Fi
         }) = entry
         {
             let fault = format!(
-                "the hash does not cover the integer at `{pointer}`: JCS makes another one of it"
+                "the hash does not cover the integer at `{pointer}`: JCS turns it into another one"
             );
             findings.add(path, fault);
         }
@@ -182,13 +182,10 @@ pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut 
         }
     }
     if view.sums.is_some_and(|sums| !sums.sorted) {
-        findings.add(SUMS, "the lines are not in the order of their paths");
+        findings.add(SUMS, "the lines are not sorted by path");
     }
     if view.listed.is_some_and(|index| !index.sorted) {
-        findings.add(
-            ARTIFACT_INDEX,
-            "the entries are not in the order of their paths",
-        );
+        findings.add(ARTIFACT_INDEX, "the entries are not sorted by path");
     }
 }
 

@@ -18,12 +18,12 @@ pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Fin
     for name in CONTRACTS {
         let declared = hashes.and_then(|hashes| hashes.get(name)?.as_str());
         let actual = view.facts.file(name).and_then(|file| file.sha256());
-        // Without one of the two there is nothing to compare; RB10 and RB1 say so.
+        // Without one of the two there is nothing to compare; RB10 and RB1 report it.
         if let (Some(declared), Some(actual)) = (declared, actual)
-            && !view.withholds_of(name)
+            && !view.withholds_part_of(name)
             && *declared != *actual.to_string()
         {
-            let what = "the contract's hash is not the one of RUN_META.json";
+            let what = "the contract's hash is not the one in RUN_META.json";
             findings.add_difference(name, what, declared, actual.to_string());
         }
     }
@@ -31,7 +31,10 @@ pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Fin
 
 pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
     if let Doc::Broken(reason) = view.manifest {
-        findings.add(MANIFEST, format!("no JSON with a canonical form: {reason}"));
+        findings.add(
+            MANIFEST,
+            format!("not JSON with a canonical form: {reason}"),
+        );
     }
     let contradiction = view
         .manifest
@@ -43,7 +46,10 @@ pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
     let meta = match view.meta {
         Doc::Absent => return,
         Doc::Broken(reason) => {
-            findings.add(RUN_META, format!("no JSON with a canonical form: {reason}"));
+            findings.add(
+                RUN_META,
+                format!("not JSON with a canonical form: {reason}"),
+            );
             return;
         }
         Doc::Read(meta) => meta,
@@ -51,7 +57,7 @@ pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
     let mut text = |name: &str| match meta.get(name).and_then(|node| node.as_str()) {
         Some(text) if !text.is_empty() => Some(text),
         _ => {
-            findings.add(RUN_META, format!("`{name}` is missing or no text"));
+            findings.add(RUN_META, format!("`{name}` is missing or not a text"));
             None
         }
     };
@@ -93,7 +99,7 @@ pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
     };
     let executable = meta.get("engine_executable_sha256");
     if executable.is_some_and(|node| !is_digest(node) && !view.hides(Some(node))) {
-        findings.add(RUN_META, "`engine_executable_sha256` is no SHA-256");
+        findings.add(RUN_META, "`engine_executable_sha256` is not a SHA-256");
     }
     check_engine_agrees(view, meta, findings);
 }
@@ -101,7 +107,7 @@ pub(super) fn check_meta(view: &RunBundleView<'_>, findings: &mut Findings) {
 fn check_contracts_are_named(meta: Node<'_>, findings: &mut Findings) {
     let hashes = meta.get("contracts_hashes");
     if hashes.is_none_or(|hashes| hashes.as_object().is_none()) {
-        findings.add(RUN_META, "`contracts_hashes` is missing or no object");
+        findings.add(RUN_META, "`contracts_hashes` is missing or not an object");
         return;
     }
     for name in CONTRACTS {
@@ -116,7 +122,7 @@ fn check_contracts_are_named(meta: Node<'_>, findings: &mut Findings) {
 }
 
 /// Engine code and version are at the top of the manifest, at the top of RUN_META.json and under
-/// `engine` in the output. Missing in the output is RB4's.
+/// `engine` in the output. RB4 reports what is missing in the output.
 fn check_engine_agrees(view: &RunBundleView<'_>, meta: Node<'_>, findings: &mut Findings) {
     for name in ["engine_code", "engine_version"] {
         let is_text = |node: &Node<'_>| node.as_str().is_some_and(|text| !text.is_empty());
@@ -124,9 +130,9 @@ fn check_engine_agrees(view: &RunBundleView<'_>, meta: Node<'_>, findings: &mut 
         if let Some(manifest) = view.manifest.root() {
             match manifest.get(name).and_then(|node| node.as_str()) {
                 Some(text) if !text.is_empty() => {
-                    differ(recorded, &text, name, MANIFEST, findings);
+                    check_same(recorded, &text, name, MANIFEST, findings);
                 }
-                _ => findings.add(MANIFEST, format!("`{name}` is missing or no text")),
+                _ => findings.add(MANIFEST, format!("`{name}` is missing or not a text")),
             }
         }
         let of_output = view
@@ -134,18 +140,24 @@ fn check_engine_agrees(view: &RunBundleView<'_>, meta: Node<'_>, findings: &mut 
             .root()
             .and_then(|output| output.get("engine")?.get(name)?.as_str());
         if let Some(text) = of_output {
-            differ(recorded, &text, name, RUN_OUTPUT, findings);
-            // Without RUN_META's word the two others are still compared.
+            check_same(recorded, &text, name, RUN_OUTPUT, findings);
+            // Without RUN_META.json, the two others are still compared.
             if recorded.is_none()
                 && let Some(manifest) = view.manifest.root().and_then(|node| node.get(name))
             {
-                differ(Some(manifest), &text, name, RUN_OUTPUT, findings);
+                check_same(Some(manifest), &text, name, RUN_OUTPUT, findings);
             }
         }
     }
 }
 
-fn differ(recorded: Option<Node<'_>>, text: &str, name: &str, path: &str, findings: &mut Findings) {
+fn check_same(
+    recorded: Option<Node<'_>>,
+    text: &str,
+    name: &str,
+    path: &str,
+    findings: &mut Findings,
+) {
     if let Some(recorded) = recorded.and_then(|node| node.as_str())
         && recorded != text
     {

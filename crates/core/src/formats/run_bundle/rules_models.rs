@@ -1,4 +1,4 @@
-//! RB14: what a recorded command asked models and was answered.
+//! RB14: the model calls of a recorded command.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +10,17 @@ use crate::formats::model_io::bodies::parse_body_file;
 use crate::formats::model_io::{ModelIoView, verify_model_io};
 use crate::verify::{Findings, Gate, Level};
 
-/// Asked of recorded commands that say, in whatever place, that models were asked.
+/// Applies to recorded commands with any sign that models were called.
 pub(super) fn has_calls(view: &RunBundleView<'_>) -> Gate {
     let listed = view
         .input
         .root()
         .and_then(|input| input.get(MODEL_IO_MEMBER));
     let has_any = listed.is_some() || !matches!(view.model_io, Doc::Absent) || has_bodies(view);
-    match has_any && is_recorded_view(view) {
-        true => Gate::Ready,
-        false => Gate::NotApplicable("the bundle does not say what models were asked"),
+    if has_any && is_recorded_view(view) {
+        Gate::Ready
+    } else {
+        Gate::NotApplicable("the bundle has no model calls")
     }
 }
 
@@ -36,7 +37,7 @@ pub(super) fn check_calls(view: &RunBundleView<'_>, findings: &mut Findings) {
     let root = match view.model_io {
         Doc::Read(root) => root,
         Doc::Absent => {
-            findings.add(MODEL_IO, "it is not there");
+            findings.add(MODEL_IO, "the file is missing");
             return;
         }
         Doc::Broken(reason) => {
@@ -68,7 +69,7 @@ pub(super) fn check_calls(view: &RunBundleView<'_>, findings: &mut Findings) {
     for (path, entry) in view.facts.entries.iter() {
         let name = body_name(path).filter(|_| matches!(entry, EntryFact::File(_)));
         if name.is_some_and(|name| !named.contains(name)) {
-            findings.add(path, "model_io.json names no such body");
+            findings.add(path, "model_io.json does not refer to this body");
         }
     }
 }

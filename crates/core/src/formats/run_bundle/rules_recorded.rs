@@ -1,4 +1,4 @@
-//! RB13: what a run read and wrote, as its documents list it, against what is stored.
+//! RB13: compares what a run read and wrote, as its documents list it, with what is stored.
 
 use std::collections::BTreeSet;
 
@@ -15,12 +15,13 @@ use crate::canon::Node;
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
-/// Asked where somebody lists files: a recorded command, or an engine's run with its environment.
+/// Applies if files are listed: by a recorded command, or by an engine's run with its environment.
 pub(super) fn has_lists(view: &RunBundleView<'_>) -> Gate {
     let lists = view.environment.root().is_some() || is_recorded_view(view);
-    match lists {
-        true => Gate::Ready,
-        false => Gate::NotApplicable("the bundle does not say what the run read"),
+    if lists {
+        Gate::Ready
+    } else {
+        Gate::NotApplicable("the bundle does not say what the run read")
     }
 }
 
@@ -33,13 +34,13 @@ pub(super) fn is_recorded_view(view: &RunBundleView<'_>) -> bool {
 enum Belongs {
     /// At its path below a folder of the bundle.
     Below(&'static str),
-    /// Below a folder of the bundle, at an end of its path, which may be absolute.
-    AtAnEnd(&'static str),
+    /// Below a folder of the bundle, at a suffix of its path, which may be absolute.
+    AtSuffix(&'static str),
     /// At one place.
     At(&'static str),
 }
 
-/// An entry of a list, and which document has it under which name.
+/// An entry of a list, with its document and the list's name.
 struct Listed {
     document: &'static str,
     list: &'static str,
@@ -47,7 +48,7 @@ struct Listed {
     file: ListedFile,
 }
 
-/// The lists of the bundle. An entry that is none is a finding where our recorder wrote the list.
+/// Collects the lists of the bundle. A malformed entry is a finding if our recorder wrote the list.
 fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Listed> {
     let mut listed = Vec::new();
     let mut add = |document: &'static str, list: &'static str, belongs: Belongs, node: Node<'_>| {
@@ -59,7 +60,7 @@ fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Liste
                 belongs,
                 file,
             }),
-            // Of RUN_ENVIRONMENT.json it is RB16's.
+            // RB16 reports those of RUN_ENVIRONMENT.json.
             None if document != RUN_ENVIRONMENT => findings.add(
                 document,
                 format!("`{list}` has an entry without `path`, `sha256` or `bytes`"),
@@ -77,7 +78,7 @@ fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Liste
     for name in INPUT_LISTS {
         let folder = folder_of_list(name);
         let belongs = match folder {
-            INPUTS_FOLDER => Belongs::AtAnEnd(folder),
+            INPUTS_FOLDER => Belongs::AtSuffix(folder),
             _ => Belongs::Below(folder),
         };
         for node in items_of(view.input.root(), name) {
@@ -116,7 +117,7 @@ pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findin
         let path = entry.file.path.as_str();
         if !seen.insert((list, path)) {
             let shown = path.escape_debug();
-            findings.add(document, format!("`{list}` has `{shown}` twice"));
+            findings.add(document, format!("duplicate path `{shown}` in `{list}`"));
         }
         check_place(entry, findings);
         if let Some(stored) = entry.file.stored.as_deref() {
@@ -141,7 +142,7 @@ pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findin
     }
 }
 
-/// The entries of lists of which a redacted copy withholds something; none of a whole bundle.
+/// The entries of lists with something withheld in a redacted copy; empty for a whole bundle.
 #[derive(Default)]
 struct ShownInPart {
     /// Where such entries say that their bytes are.
@@ -151,7 +152,7 @@ struct ShownInPart {
 }
 
 impl ShownInPart {
-    /// Compares what is shown of each entry with the file that it names.
+    /// Compares the shown parts of each entry with the file that it names.
     fn collect(view: &RunBundleView<'_>, findings: &mut Findings) -> Self {
         let mut found = Self::default();
         if view.withheld.is_none() {
@@ -178,7 +179,7 @@ impl ShownInPart {
             (RUN_OUTPUT, view.output.root(), "stderr", &[STDERR_LOG]),
         ] {
             let Some(root) = root else {
-                if view.withholds_of(document) {
+                if view.withholds_part_of(document) {
                     found.open.extend(places);
                 }
                 continue;
@@ -197,7 +198,7 @@ impl ShownInPart {
                         compare_size(view, document, entry, &stored, findings);
                         found.named.insert(stored);
                     }
-                    // It has bytes in the bundle or not: that is withheld as well.
+                    // Whether it has bytes in the bundle is withheld as well.
                     Some(_) => found.open.extend(places),
                     None if is_marker(entry) => found.open.extend(places),
                     None => {}
@@ -216,7 +217,7 @@ impl ShownInPart {
     }
 }
 
-/// The size that an entry shows, of a file that is shown, is the file's.
+/// Checks the size in a partly shown entry against the file, if that is shown.
 fn compare_size(
     view: &RunBundleView<'_>,
     document: &str,
@@ -229,25 +230,25 @@ fn compare_size(
     let fact = view
         .facts
         .file(stored)
-        .filter(|_| !view.withholds_of(stored));
+        .filter(|_| !view.withholds_part_of(stored));
     let (Some(said), Some(found)) = (said, fact.and_then(FileFact::bytes)) else {
         return;
     };
     if said != found {
-        let what = format!("it is not as long as {document} says");
+        let what = format!("its size is not the one in {document}");
         let (said, found) = (format!("{said} bytes"), format!("{found} bytes"));
         findings.add_difference(stored, &what, said, found);
     }
 }
 
-/// An entry names a path that can be used, and the place that belongs to that path.
+/// Checks that an entry has a usable path, and the place that belongs to that path.
 fn check_place(entry: &Listed, findings: &mut Findings) {
     let (document, list) = (entry.document, entry.list);
     let path = entry.file.path.as_str();
     let shown = path.escape_debug();
     let is_path = match entry.belongs {
         Belongs::Below(_) => SafePath::parse(path).is_ok(),
-        Belongs::AtAnEnd(_) => {
+        Belongs::AtSuffix(_) => {
             let relative = path.strip_prefix('/').unwrap_or(path);
             let mut parts = relative.split('/');
             parts.all(|part| !matches!(part, "" | "." | ".."))
@@ -257,13 +258,13 @@ fn check_place(entry: &Listed, findings: &mut Findings) {
     if !is_path {
         findings.add(
             document,
-            format!("`{list}` has `{shown}`, which is no path of a file"),
+            format!("`{list}` has `{shown}`, which is not the path of a file"),
         );
         return;
     }
     let Some(stored) = entry.file.stored.as_deref() else {
         if let Belongs::At(place) = entry.belongs {
-            let fault = format!("`{list}` does not say that its bytes are `{place}`");
+            let fault = format!("`{list}` does not say that its bytes are at `{place}`");
             findings.add(document, fault);
         }
         return;
@@ -271,8 +272,8 @@ fn check_place(entry: &Listed, findings: &mut Findings) {
     let place = place_of_stored(stored);
     let belongs = match entry.belongs {
         Belongs::Below(folder) => below(place, folder) == Some(path),
-        Belongs::AtAnEnd(folder) => below(place, folder).is_some_and(|end| {
-            // Inputs of the same name have a numbered folder each.
+        Belongs::AtSuffix(folder) => below(place, folder).is_some_and(|end| {
+            // Inputs of the same name each have a numbered folder.
             let numbered = end.split_once('/');
             let numbered = numbered.filter(|(number, _)| number.parse::<u32>().is_ok());
             is_end_of(end, path) || numbered.is_some_and(|(_, end)| is_end_of(end, path))
@@ -283,7 +284,7 @@ fn check_place(entry: &Listed, findings: &mut Findings) {
         let stored = stored.escape_debug();
         findings.add(
             document,
-            format!("`{list}` has `{shown}` at `{stored}`, where another file belongs"),
+            format!("`{list}` has `{shown}` at `{stored}`, which is the place of another file"),
         );
     }
 }
@@ -292,16 +293,16 @@ fn below<'a>(place: &'a str, folder: &str) -> Option<&'a str> {
     place.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// Whether `end` is the whole of `path` or its last segments.
+/// Whether `end` is all of `path` or its last segments.
 fn is_end_of(end: &str, path: &str) -> bool {
     let rest = path.strip_suffix(end);
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
 
-/// What is stored is what the entry says: its digest, and how many bytes there are.
+/// Checks the digest and size of what is stored against the entry.
 fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings: &mut Findings) {
     let Listed { document, file, .. } = entry;
-    if view.withholds_of(stored) {
+    if view.withholds_part_of(stored) {
         return;
     }
     let shown = file.path.escape_debug();
@@ -309,7 +310,7 @@ fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings
     match fact.and_then(FileFact::sha256) {
         None => {
             let state = match fact {
-                None => "is not there",
+                None => "is missing",
                 Some(_) => "could not be read",
             };
             findings.add(
@@ -318,13 +319,13 @@ fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings
             );
         }
         Some(actual) if actual != file.sha256 => {
-            let what = format!("it does not hold the bytes that {document} lists as `{shown}`");
+            let what = format!("its bytes are not those that {document} lists as `{shown}`");
             findings.add_difference(stored, &what, file.sha256.to_string(), actual.to_string());
         }
         Some(_) => {
             let bytes = fact.and_then(FileFact::bytes);
             if let Some(bytes) = bytes.filter(|bytes| *bytes != file.bytes) {
-                let what = format!("it is not as long as {document} lists `{shown}`");
+                let what = format!("its size is not the one that {document} lists for `{shown}`");
                 findings.add_difference(
                     stored,
                     &what,
@@ -336,7 +337,7 @@ fn check_stored(view: &RunBundleView<'_>, entry: &Listed, stored: &str, findings
     }
 }
 
-/// A file that no list names is the JCS of one whose very bytes are listed, or does not belong here.
+/// Checks a file that no list names: it must be the JCS of a file whose exact bytes are listed.
 fn check_canonical_copy(
     view: &RunBundleView<'_>,
     path: &str,
@@ -352,7 +353,7 @@ fn check_canonical_copy(
     let Some(FileFact::Exact { canonical, .. }) = view.facts.file(&exact) else {
         return;
     };
-    if view.withholds_of(path) {
+    if view.withholds_part_of(path) {
         return;
     }
     if fact.sha256() != canonical.as_deref().copied() {

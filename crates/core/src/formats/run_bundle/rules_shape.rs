@@ -1,7 +1,7 @@
 //! RB18: RUN_INPUT.json and RUN_OUTPUT.json of a recorded command have their members and no others.
 //!
-//! The schemas beside them came with the bundle, so they hold nobody to anything. A replay compares the members of
-//! this table; a member that is not in it would be shown and compared with nothing.
+//! The schemas in the bundle come from its maker, so they guarantee nothing. A replay compares the
+//! members of this table; any other member would be shown but not compared.
 
 use super::facts::RunBundleView;
 use super::layout::{RUN_INPUT, RUN_OUTPUT};
@@ -14,32 +14,37 @@ use crate::formats::shape::{
 };
 use crate::verify::{Findings, Gate};
 
-/// Asked of recorded commands.
+/// Applies to recorded commands.
 pub(super) fn is_recorded(view: &RunBundleView<'_>) -> Gate {
-    match is_recorded_view(view) {
-        true => Gate::Ready,
-        false => Gate::NotApplicable("it is not the run of a recorded command"),
+    if is_recorded_view(view) {
+        Gate::Ready
+    } else {
+        Gate::NotApplicable("it is not the run of a recorded command")
     }
 }
 
-const NO_FILE: &str = "is no file of a list";
-const NO_TEXTS: &str = "is no list of texts";
+const NOT_FILE: &str = "is not an entry for a file";
+const NOT_TEXTS: &str = "is not a list of texts";
 
 static INPUT: [Member; 10] = [
     member(
         "argv",
         |node| is_text_list(node) && node.is_some_and(|node| !node.is_empty()),
-        "is no list of words",
+        "is not a list of words",
     ),
-    member("environment", is_text_map, "is no object of texts"),
-    member("files", is_list, "is no list"),
-    member("inputs", is_list, "is no list"),
-    member("links", is_link_list, "is no list of `path` and `target`"),
-    member("parameters", is_text_map, "is no object of texts"),
-    member("stdin", is_null_or_file, NO_FILE),
-    optional(MODEL_IO_MEMBER, is_file, NO_FILE),
-    optional("keep", is_text_list, NO_TEXTS),
-    optional("fixed_time", is_integer, "is no integer"),
+    member("environment", is_text_map, "is not an object of texts"),
+    member("files", is_list, "is not a list"),
+    member("inputs", is_list, "is not a list"),
+    member(
+        "links",
+        is_link_list,
+        "is not a list of `path` and `target`",
+    ),
+    member("parameters", is_text_map, "is not an object of texts"),
+    member("stdin", is_null_or_file, NOT_FILE),
+    optional(MODEL_IO_MEMBER, is_file, NOT_FILE),
+    optional("keep", is_text_list, NOT_TEXTS),
+    optional("fixed_time", is_integer, "is not an integer"),
 ];
 
 static OUTPUT: [Member; 13] = [
@@ -53,8 +58,8 @@ static OUTPUT: [Member; 13] = [
         |node| is_word(node, &["RAW_TRUTH"]),
         "is not RAW_TRUTH",
     ),
-    member("inputs_hash", is_digest, "is no SHA-256"),
-    member("outputs_hash", is_digest, "is no SHA-256"),
+    member("inputs_hash", is_digest, "is not a SHA-256"),
+    member("outputs_hash", is_digest, "is not a SHA-256"),
     member(
         "exit_status",
         |node| is_null_or_within(node, 0, 255),
@@ -65,30 +70,30 @@ static OUTPUT: [Member; 13] = [
         |node| is_null_or_within(node, 1, 127),
         "is not null or an integer from 1 to 127",
     ),
-    member("failed", is_flag, "is no boolean"),
-    member("stdout", is_stored_file, NO_FILE),
-    member("stderr", is_stored_file, NO_FILE),
+    member("failed", is_flag, "is not a boolean"),
+    member("stdout", is_stored_file, NOT_FILE),
+    member("stderr", is_stored_file, NOT_FILE),
     member(
         "outputs",
         |node| is_list(node) && node.is_some_and(|list| list.items().all(is_stored)),
-        "is no list of files that are stored",
+        "is not a list of files that are stored",
     ),
-    member("folders", is_text_list, NO_TEXTS),
-    member("deleted", is_text_list, NO_TEXTS),
-    optional("not_kept", is_text_list, NO_TEXTS),
+    member("folders", is_text_list, NOT_TEXTS),
+    member("deleted", is_text_list, NOT_TEXTS),
+    optional("not_kept", is_text_list, NOT_TEXTS),
 ];
 
 /// An entry of a list of files.
 static FILE: [Member; 5] = [
-    member("path", is_filled_text, "is no path"),
-    member("sha256", is_digest, "is no SHA-256"),
-    member("bytes", is_count, "is no number of bytes"),
+    member("path", is_filled_text, "is not a path"),
+    member("sha256", is_digest, "is not a SHA-256"),
+    member("bytes", is_count, "is not a number of bytes"),
     member(
         "mode",
         |node| is_word(node, &["644", "755"]),
         "is not 644 or 755",
     ),
-    optional("stored", is_filled_text, "is no path"),
+    optional("stored", is_filled_text, "is not a path"),
 ];
 
 pub(super) fn check_members(view: &RunBundleView<'_>, findings: &mut Findings) {
@@ -108,7 +113,7 @@ pub(super) fn check_members(view: &RunBundleView<'_>, findings: &mut Findings) {
     ] {
         let Some(root) = root else { continue };
         if root.kind() != Kind::Object {
-            findings.add(name, "it is no object");
+            findings.add(name, "it is not an object");
             continue;
         }
         for misfit in find_misfits(root, members) {
@@ -132,7 +137,7 @@ pub(super) fn check_members(view: &RunBundleView<'_>, findings: &mut Findings) {
                 }
                 let fault = match find_misfits(item, &FILE).next() {
                     Some(misfit) => format!("/{list}/{at}/{} {}", misfit.name, misfit.fault),
-                    None => format!("/{list}/{at} has members that a file has not"),
+                    None => format!("/{list}/{at} has members that a file does not have"),
                 };
                 findings.add(name, fault);
             }
@@ -140,7 +145,8 @@ pub(super) fn check_members(view: &RunBundleView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The members of a recorded command's input or output that nothing compares, of a document that may be shown in part.
+/// The members of a recorded command's input or output that nothing compares; the document may be
+/// partly withheld.
 pub fn find_unknown_members(name: &str, document: Node<'_>) -> Vec<String> {
     let members: &[Member] = match name {
         RUN_INPUT => &INPUT,
@@ -150,7 +156,7 @@ pub fn find_unknown_members(name: &str, document: Node<'_>) -> Vec<String> {
     find_unknown(document, members).collect()
 }
 
-/// The names that the table does not have.
+/// The names that are not in the table.
 fn find_unknown<'a>(
     object: Node<'a>,
     members: &'static [Member],

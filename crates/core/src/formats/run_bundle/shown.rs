@@ -1,7 +1,7 @@
-//! The rules of a run bundle on what a redacted copy shows of one.
+//! The rules of a run bundle, applied to what a redacted copy of one shows.
 //!
-//! Each rule compares what is shown and leaves out what is withheld, so it finds only what no value in the withheld
-//! places could put right.
+//! Each rule compares what is shown and skips what is withheld, so it finds only faults that no
+//! withheld value could explain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) const READ: [&str; 9] = [
     RUN_ENVIRONMENT,
 ];
 
-/// What is wrong with what `copy` shows.
+/// The faults of what `copy` shows.
 pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
     let withheld = copy.touched();
     let texts: BTreeMap<&str, Vec<u8>> = READ
@@ -50,21 +50,22 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
         let document = documents.get(name);
         document.map_or(Doc::Absent, |document| Doc::Read(document.root()))
     };
-    // What is not told of a schema or of coupling rules could allow anything.
+    // The withheld parts of a schema or of coupling rules could allow anything.
     let whole = |name: &str| match doc(name) {
         Doc::Read(root) if has_marker(root) => Doc::Absent,
         doc => doc,
     };
     let entries = copy.shown.iter().filter_map(|(path, file)| {
         let (sha256, bytes) = file.content?;
-        let fact = match is_json(path) {
-            true => FileFact::Json {
+        let fact = if is_json(path) {
+            FileFact::Json {
                 sha256,
                 bytes,
                 stored: StoredJson::Canonically,
                 forbidden: Box::default(),
-            },
-            false => FileFact::Bytes { sha256, bytes },
+            }
+        } else {
+            FileFact::Bytes { sha256, bytes }
         };
         Some((path, EntryFact::File(fact)))
     });
@@ -108,7 +109,7 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether something that says what came from other engines is withheld.
+/// Whether anything about artifacts from other engines is withheld.
 fn hides_coupling(view: &RunBundleView<'_>, withheld: &BTreeSet<String>) -> bool {
     let hides_list = |doc: Doc<'_>| {
         let list = doc.root().and_then(|root| root.get("input_artifact_index"));

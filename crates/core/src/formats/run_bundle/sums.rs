@@ -1,33 +1,33 @@
-//! SHA256SUMS.txt: one line a file, `<64 lower-case hex>  <path>` and LF, as coreutils reads it.
+//! SHA256SUMS.txt: one line per file, `<64 lower-case hex>  <path>` and LF, as coreutils reads it.
 
 use crate::digest::Digest;
 use crate::text_map::{TextMap, TextMapBuilder};
 use crate::verify::PlacedFaults;
 
-/// What SHA256SUMS.txt says.
+/// The content of SHA256SUMS.txt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Each well-formed line by its path; of two lines with one path the first.
+    /// Each well-formed line by its path; if two lines have the same path, the first.
     pub files: TextMap<SumsLine>,
-    /// Each line that is not well formed or repeats a path.
+    /// A message for each line that is malformed or repeats a path.
     pub faults: Vec<String>,
-    /// Whether the lines are in the order of their paths, by code point.
+    /// Whether the lines are sorted by path, by code point.
     pub sorted: bool,
 }
 
 /// A well-formed line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SumsLine {
-    /// The digest that it gives.
+    /// The digest on the line.
     pub sha256: Digest,
-    /// Which line it is, from 1.
+    /// The line number, from 1.
     number: u32,
 }
 
 /// The shortest well-formed line: a digest, two spaces, one character and LF.
 const SHORTEST_LINE: usize = 64 + 2 + 1 + 1;
 
-/// Reads the list.
+/// Parses the list.
 pub fn parse_sums(bytes: &[u8]) -> Sums {
     let mut sorted = true;
     let mut faults = PlacedFaults::default();
@@ -78,7 +78,7 @@ fn parse_line(line: &[u8]) -> Option<(Digest, &str)> {
     plain.then_some((digest, path))
 }
 
-/// The list of `files`, which are sorted by path.
+/// Encodes the list of `files`, which are sorted by path.
 pub fn write_sums(files: &[(Box<str>, Digest)]) -> String {
     let line = |(path, _): &(Box<str>, Digest)| 64 + 2 + path.len() + 1;
     let mut text = String::with_capacity(files.iter().map(line).sum());
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_written_are_read_back() {
+    fn sums_round_trip() {
         let files = ["B", "a/x y", "b", "é"];
         let files = files.map(|name| (Box::from(name), Digest::of(name.as_bytes())));
         let text = write_sums(&files);
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_every_other_form_of_line_is_a_fault() {
+    fn sums_malformed_lines_are_faults() {
         let hex = Digest::of(b"x").to_string();
         for bad in [
             format!("{hex} *a\n"),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_out_of_order_are_read_and_told() {
+    fn sums_out_of_order_are_parsed_as_unsorted() {
         let hex = Digest::of(b"x").to_string();
         let sums = parse_sums(format!("{hex}  b\n{hex}  a\n").as_bytes());
         assert!(!sums.sorted && sums.faults.is_empty() && sums.files.len() == 2);

@@ -1,10 +1,10 @@
-//! Seconds since 1970 as the texts that RUN_META.json and run ids hold, and back to a yes or no.
+//! Formats seconds since 1970 for RUN_META.json and run ids, and checks such texts.
 
 use crate::timestamp::format_utc_seconds;
 
 pub use crate::timestamp::is_iso_utc;
 
-/// A moment in UTC that four digits of year can write.
+/// A moment in UTC, in a year of four digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment(String);
 
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moment_known_seconds_have_their_dates() {
+    fn moment_formats_known_seconds() {
         for (seconds, iso) in [
             (0, "1970-01-01T00:00:00Z"),
             (951_782_400, "2000-02-29T00:00:00Z"),
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn iso_utc_a_fraction_passes_and_other_forms_do_not() {
+    fn iso_utc_accepts_fractions_and_no_other_forms() {
         for good in [
             "2026-01-02T03:04:05Z",
             "2026-01-02T03:04:05.123456Z",

@@ -1,4 +1,4 @@
-//! The checks of a runner record, one function a rule.
+//! The checks of a runner record, one function per rule.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -14,13 +14,13 @@ use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
 use crate::verify::{Findings, Gate, Place};
 
-/// The place under the name that the record's reports give it: the path without `$`.
+/// The place labelled as reports name it: the path without `$`.
 fn place(path: JsonPath) -> Place {
     let label = path.to_string();
     Place::named(label.trim_start_matches("$.")).at(path)
 }
 
-/// Names of variables that hold keys.
+/// Prefixes of variables that may contain keys.
 const SECRET_PREFIXES: [&str; 6] = ["SSH_", "NPM_", "GIT_", "AWS_", "OPENAI_", "ANTHROPIC_"];
 
 pub(super) fn needs_object(view: &RunnerView<'_>) -> Gate {
@@ -132,7 +132,7 @@ fn check_phase_fields(view: &RunnerView<'_>, findings: &mut Findings) {
         ] {
             match phase.get(field) {
                 None => findings.add(place(path.then(field)), format!("`{field}` is missing")),
-                // A time that is no time is RN9's.
+                // RN9 reports an invalid time.
                 Some(node) if node.kind() != kind && field != "started_at" => findings.add(
                     place(path.then(field)),
                     format!("`{field}` is not {}", kind.with_article()),
@@ -175,7 +175,7 @@ pub(super) fn check_names(view: &RunnerView<'_>, findings: &mut Findings) {
     }
 }
 
-/// The members of a part that are not what its table says.
+/// Adds a finding for each member of a part that does not fit its table.
 fn check_members(
     view: &RunnerView<'_>,
     part: &'static str,
@@ -321,7 +321,7 @@ pub(super) fn check_write_roots(view: &RunnerView<'_>, findings: &mut Findings) 
             findings.add(place(path.clone()), format!("`{root}` is not relative"));
         }
         if root.contains("..") {
-            findings.add(place(path), format!("`{root}` holds `..`"));
+            findings.add(place(path), format!("`{root}` contains `..`"));
         }
     }
 }
@@ -352,7 +352,10 @@ pub(super) fn check_context(view: &RunnerView<'_>, findings: &mut Findings) {
             .iter()
             .any(|prefix| name.starts_with(prefix))
         {
-            findings.add(place(path.then(at)), format!("`{name}` may hold a secret"));
+            findings.add(
+                place(path.then(at)),
+                format!("`{name}` may contain a secret"),
+            );
         }
     }
 }
@@ -388,7 +391,7 @@ pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
         {
             findings.add_difference(
                 place(JsonPath::ROOT.then("timing").then("duration_ms")),
-                "the times are another number of milliseconds apart",
+                "duration_ms is not the difference of the times",
                 duration.text(),
                 difference.to_string(),
             );
@@ -419,7 +422,11 @@ pub(super) fn check_timing(view: &RunnerView<'_>, findings: &mut Findings) {
 }
 
 const EXIT: [Member; 4] = [
-    member("code", is_exit_code, "`code` is no integer from 0 to 255"),
+    member(
+        "code",
+        is_exit_code,
+        "`code` is not an integer from 0 to 255",
+    ),
     optional(
         "signal",
         |node| text_is(node, |signal| signal.to_uppercase() == signal),

@@ -1,14 +1,14 @@
-//! runner.json: where a run ran, RN1-RN12.
+//! runner.json: the machine and sandbox of a run, RN1-RN12.
 //!
-//! Paths in findings are bare dotted paths, absent for top-level fields. A missing object
-//! silences only the rules that need it.
+//! Paths in findings are bare dotted paths, absent for top-level fields. A missing object silences
+//! only the rules that need it.
 
 mod checks;
 
 use crate::canon::{Dialect, Kind, Node, ObjectWriter};
 use crate::digest::{ContentHash, Hasher};
 use crate::formats::Format;
-use crate::formats::definition::{DocumentFormat, Identity, Proves, infos};
+use crate::formats::definition::{DocumentFormat, Identity, ProofScope, infos};
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
     check_canonical, check_commands, check_context, check_exit, check_limits, check_names,
@@ -16,10 +16,10 @@ use checks::{
     needs, needs_object,
 };
 
-/// The version that is known.
+/// The known version.
 pub const SCHEMA_VERSION: &str = "1.0.0";
 
-/// Objects that must be there (`write_roots` is a list).
+/// Required parts (`write_roots` is a list).
 const PARTS: [(&str, Kind); 8] = [
     ("platform", Kind::Object),
     ("sandbox", Kind::Object),
@@ -98,7 +98,7 @@ pub static RULES: [Rule<Runner>; 12] = [
             "the parts are there",
             "The document is an object with platform, sandbox, limits, commands, write_roots, \
              context, timing and exit; lists are lists of strings; phases are objects with name, \
-             started_at and duration_ms; warnings, where given, are sorted strings.",
+             started_at and duration_ms; warnings, if given, are sorted strings.",
         ),
         gate: |_| Gate::Ready,
         check: check_schema,
@@ -148,7 +148,7 @@ pub static RULES: [Rule<Runner>; 12] = [
             "RN5",
             "limits are within bounds",
             "timeout_ms is 1000 to 600000, max_output_files 1 to 10000, max_total_output_bytes \
-             1024 to 1073741824; max_memory_bytes and max_cpu_seconds are positive where given.",
+             1024 to 1073741824; max_memory_bytes and max_cpu_seconds are positive if given.",
         ),
         gate: |view| needs(view, "limits"),
         check: check_limits,
@@ -166,7 +166,7 @@ pub static RULES: [Rule<Runner>; 12] = [
         info: info(
             "RN7",
             "write roots are safe",
-            "write_roots is sorted; every one is relative and holds no `..`.",
+            "write_roots is sorted; every one is relative and contains no `..`.",
         ),
         gate: |view| needs(view, "write_roots"),
         check: check_write_roots,
@@ -175,7 +175,7 @@ pub static RULES: [Rule<Runner>; 12] = [
         info: info(
             "RN8",
             "the context leaks nothing",
-            "working_dir is `.`; env_allowlist is sorted and holds no name that begins with SSH_, \
+            "working_dir is `.`; env_allowlist is sorted and has no name that begins with SSH_, \
              NPM_, GIT_, AWS_, OPENAI_ or ANTHROPIC_; locale and timezone are strings.",
         ),
         gate: |view| needs(view, "context"),
@@ -194,8 +194,8 @@ pub static RULES: [Rule<Runner>; 12] = [
     Rule {
         info: info(
             "RN10",
-            "the end is described",
-            "code is an integer from 0 to 255; signal is upper case where given; oom_killed and \
+            "the exit is described",
+            "code is an integer from 0 to 255; signal is upper case if given; oom_killed and \
              timeout_killed are booleans.",
         ),
         gate: |view| needs(view, "exit"),
@@ -213,10 +213,10 @@ pub static RULES: [Rule<Runner>; 12] = [
     },
 ];
 
-/// The runner record as the rest of the program knows it.
+/// The definition of the runner record format.
 pub static DEFINITION: DocumentFormat = DocumentFormat {
     format: Format::Runner,
-    proves: Proves {
+    proves: ProofScope {
         shows: &["That the record is complete and its times and limits are consistent."],
         does_not: &["That it happened: it is its maker's word."],
     },

@@ -1,21 +1,21 @@
-//! Which artifact each step reads.
+//! Matches each step with the artifact it reads.
 
 use super::records::{Artifact, ArtifactRecord, Step, StepRecord};
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::hashes::derive_artifact_key;
 
-/// Steps and artifacts that belong together: every step reads an artifact that has the id derived from what it
-/// reads, and every artifact is read. Its ids need not be derived a second time then.
+/// Steps and artifacts that all match: every step reads an artifact whose id is derived from what
+/// the step reads, and every artifact is read. Its ids need not be derived again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matching {
-    /// Whether each artifact is of the kind that one of its steps gives.
+    /// Whether each artifact has the kind of one of its steps.
     pub kinds_agree: bool,
 }
 
-/// Matches steps with artifacts. `None` where something is left over, or the ids are not derived, or an artifact
-/// stands out of order; then refs and slices have to be compared one with the other.
+/// Matches steps with artifacts. `None` if something is left over, the ids are not derived, or an
+/// artifact is out of order; then refs and slices must be compared pairwise.
 ///
-/// Two reads may have the same id by design of whoever wrote them, so the texts are compared too.
+/// An attacker may craft two reads with the same id, so the texts are compared too.
 pub(super) fn match_steps<'a>(
     steps: &'a [StepRecord],
     artifacts: &'a [ArtifactRecord],

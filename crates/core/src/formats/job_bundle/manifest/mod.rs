@@ -1,17 +1,17 @@
-//! Reading `bundle.json` into what the rules ask for.
+//! Parses `bundle.json` for the rules.
 //!
-//! The reading never stops at a fault: each one is kept as a [`Problem`] (check 2) and what is
-//! sound is kept beside it, so that a missing field silences only the rules that need it.
+//! Parsing never stops at a fault: each one is kept as a [`Problem`] (check 2) with everything that
+//! is sound, so a missing field silences only the rules that need it.
 
 mod matching;
-mod passing;
 mod reading;
 mod records;
+mod streaming;
 mod text;
 
 pub use matching::Matching;
-pub use passing::PassedManifest;
 pub use records::{Artifact, Step};
+pub use streaming::StreamedManifest;
 pub use text::Text;
 
 use std::borrow::Cow;
@@ -24,7 +24,7 @@ use matching::match_steps;
 use reading::{Reading, is_too_long, read_artifact, read_step, read_texts};
 use records::{ArtifactRecord, Keeping, Span, StepRecord};
 
-/// A fault of the schema: where in the manifest, and what.
+/// A fault of the schema: its place in the manifest, and a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// The place, as `$.steps[0].op`.
@@ -46,19 +46,19 @@ pub struct Manifest<'a> {
     pub plan_hash: Option<Digest>,
     /// The root hash.
     pub root_hash: Option<Digest>,
-    /// The text that records of steps and artifacts are places of.
+    /// The text that the spans of steps and artifacts refer to.
     texts: &'a str,
     steps: Cow<'a, [StepRecord]>,
     artifacts: Cow<'a, [ArtifactRecord]>,
-    /// The lists of `inputs`, as places of the outline's text.
+    /// The lists of `inputs`, as spans of the outline's text.
     inputs: [Vec<Span>; 3],
-    /// The bundle id of §4.2, where it can be computed.
+    /// The bundle id of §4.2, if it can be computed.
     pub computed_id: Option<Result<Digest, NoCanonicalForm>>,
-    /// The root hash of §4.1, where every artifact has an id and a hash.
+    /// The root hash of §4.1, if every artifact has an id and a hash.
     pub computed_root: Option<Digest>,
-    /// The plan hash of §4.3, where the manifest passed by: then its steps can not be looked at again.
-    pub passed_plan_hash: Option<Digest>,
-    /// How steps and artifacts belong together, where all of them do.
+    /// The plan hash of §4.3, if the manifest was streamed: then its steps cannot be read again.
+    pub streamed_plan_hash: Option<Digest>,
+    /// How steps and artifacts match, if all of them do.
     pub matching: Option<Matching>,
 }
 
@@ -76,17 +76,17 @@ pub const ARTIFACT_FIELDS: [&str; 7] = [
 /// The lists of `inputs`, in the order of `Manifest::inputs`.
 pub const INPUT_LISTS: [&str; 3] = ["symbols", "files", "slices"];
 
-/// The lists that are as long as the bundle has artifacts.
+/// The lists that grow with the number of artifacts.
 const LONG_LISTS: [&str; 2] = ["steps", "artifacts"];
 const STEPS: usize = 0;
 const ARTIFACTS: usize = 1;
 
 impl<'a> Manifest<'a> {
-    /// Reads a manifest as far as it is sound. Steps and artifacts are looked at as they pass by: a manifest may have
-    /// a million of them.
+    /// Parses a manifest as far as it is sound. Steps and artifacts are visited one at a time: a
+    /// manifest may have a million of them.
     ///
     /// # Errors
-    /// When it is no JSON document.
+    /// If it is not a JSON document.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, JsonError> {
         let mut steps = LongPart::new(bytes.len());
         let mut artifacts = LongPart::new(bytes.len());
@@ -107,8 +107,9 @@ impl<'a> Manifest<'a> {
         Ok(manifest)
     }
 
-    /// A manifest of its outline and of what was read of its long lists, in a text of `bytes` bytes. What is computed
-    /// over those lists is left to the caller, who may have done so while they passed by.
+    /// Makes a manifest from its outline and what was read of its long lists, in a text of `bytes`
+    /// bytes. What is computed over those lists is left to the caller, who may have done so while
+    /// streaming.
     fn assemble(
         outline: Outline<'a>,
         (steps, artifacts): (LongPart<'a, StepRecord>, LongPart<'a, ArtifactRecord>),
@@ -164,7 +165,7 @@ impl<'a> Manifest<'a> {
             inputs,
             computed_id: computed_id(&outline),
             computed_root: None,
-            passed_plan_hash: None,
+            streamed_plan_hash: None,
             matching: None,
             steps,
             artifacts,
@@ -185,7 +186,7 @@ impl<'a> Manifest<'a> {
             inputs: Default::default(),
             computed_id: None,
             computed_root: None,
-            passed_plan_hash: None,
+            streamed_plan_hash: None,
             matching: None,
         }
     }
@@ -215,7 +216,7 @@ impl<'a> Manifest<'a> {
     }
 }
 
-/// What is read of a long list while it passes by.
+/// What is kept of a long list while it is read.
 struct LongPart<'a, T: Clone> {
     reading: Reading,
     found: Cow<'a, [T]>,
@@ -231,8 +232,8 @@ impl<'a, T: Clone> LongPart<'a, T> {
         }
     }
 
-    /// What was read of a list before, without a fault.
-    fn passed(found: &'a [T]) -> Self {
+    /// A list that was read before, without faults.
+    fn read_before(found: &'a [T]) -> Self {
         Self {
             reading: Reading::default(),
             found: Cow::Borrowed(found),
@@ -241,14 +242,14 @@ impl<'a, T: Clone> LongPart<'a, T> {
     }
 
     fn add(&mut self, read: impl FnOnce(&mut Reading) -> T) {
-        // A list that is too long is told as that and nothing is made of it.
+        // A list that is too long is reported as such, and its elements are dropped.
         if self.found.len() <= self.most {
             let read = read(&mut self.reading);
             self.found.to_mut().push(read);
         }
     }
 
-    /// What was found, with its faults behind those that `reading` has.
+    /// Returns what was found, and appends its faults to those of `reading`.
     fn finish(
         self,
         reading: &mut Reading,
@@ -259,7 +260,7 @@ impl<'a, T: Clone> LongPart<'a, T> {
         let key = LONG_LISTS[name];
         let place = format!("$.{key}");
         let Some(list) = outline.list(name) else {
-            // It is missing or no list.
+            // It is missing or not a list.
             reading.typed(outline.get(key), Kind::Array, || place);
             return Cow::default();
         };
@@ -273,7 +274,7 @@ impl<'a, T: Clone> LongPart<'a, T> {
 
 /// The bundle id of §4.2.
 fn computed_id(outline: &Outline<'_>) -> Option<Result<Digest, NoCanonicalForm>> {
-    // A manifest as the builder writes it is hashed as it stands.
+    // A manifest as the builder writes it is hashed without parsing it again.
     if outline.is_stored_as_job("\n")
         && let Some(text) = outline.text().strip_suffix('\n')
     {
@@ -296,7 +297,7 @@ fn root_of(artifacts: &[ArtifactRecord]) -> Option<Digest> {
     Some(compute_root_hash(pairs))
 }
 
-/// `5.N.N`, numbers without leading zeros, nothing after them.
+/// Whether the text is `5.N.N`, with numbers without leading zeros.
 fn is_known_version(text: &str) -> bool {
     let is_number = |part: &str| {
         !part.is_empty()
@@ -315,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn version_other_than_five_n_n_is_unknown() {
+    fn version_other_than_5_n_n_is_unknown() {
         for good in ["5.0.0", "5.10.7"] {
             assert!(is_known_version(good), "{good}");
         }

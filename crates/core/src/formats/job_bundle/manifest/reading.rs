@@ -1,4 +1,4 @@
-//! Reads the parts of a manifest, and keeps every fault of the schema on the way.
+//! Reads the parts of a manifest and collects every fault of the schema.
 
 use super::records::{ArtifactRecord, Keeping, Span, StepRecord};
 use super::{ARTIFACT_FIELDS, Problem, Text};
@@ -9,7 +9,7 @@ use crate::formats::job_bundle::hashes::STEP_FIELDS;
 use crate::formats::job_bundle::op::Op;
 use crate::limits::{FINDINGS_A_RULE, max_manifest_elements};
 
-/// Reads values, and collects faults on the way.
+/// Reads values and collects faults.
 #[derive(Default)]
 pub(super) struct Reading {
     pub problems: Vec<Problem>,
@@ -26,13 +26,13 @@ impl Reading {
         }
     }
 
-    /// Adds the faults that were found elsewhere, behind those that are here.
+    /// Appends faults that were found elsewhere.
     pub fn append(&mut self, other: Vec<Problem>) {
         let room = FINDINGS_A_RULE.saturating_sub(self.problems.len());
         self.problems.extend(other.into_iter().take(room));
     }
 
-    /// The faults; where there are more than a rule lists, the last one says so.
+    /// The faults; if there are more than a rule lists, the last one says so.
     pub fn into_problems(mut self) -> Vec<Problem> {
         if self.problems.len() >= FINDINGS_A_RULE {
             self.problems.truncate(FINDINGS_A_RULE - 1);
@@ -111,7 +111,7 @@ impl Reading {
     }
 }
 
-/// Whether a list of so many elements is too long for a manifest of this size; told where it is.
+/// Whether a list of `count` elements is too long for a manifest of this size; adds a fault if so.
 pub(super) fn is_too_long(
     reading: &mut Reading,
     count: usize,

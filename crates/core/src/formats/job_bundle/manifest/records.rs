@@ -1,7 +1,8 @@
-//! What is kept of a step or an artifact: places in a text, so that a hundred thousand of them take little.
+//! What is kept of a step or an artifact: spans of a text, so that a hundred thousand of them take
+//! little memory.
 //!
-//! The text is the manifest's own, or one that holds only what the rules ask for, where the manifest was read as it
-//! passed by. [`Step`] and [`Artifact`] look a field up when somebody asks for it.
+//! The text is the manifest's own or, if the manifest was streamed, one with only what the rules
+//! need. [`Step`] and [`Artifact`] decode a field on demand.
 
 use super::Text;
 use crate::canon::{Integer, JsonString, Node, Number};
@@ -9,7 +10,7 @@ use crate::digest::Digest;
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::op::Op;
 
-/// A string or number of a text, or nothing.
+/// The span of a string or number in a text, or nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     start: u32,
@@ -39,7 +40,7 @@ impl Span {
         texts.get(start..start + (self.mark >> 1) as usize)
     }
 
-    /// The string that stands there.
+    /// The string at the span.
     pub fn text(self, texts: &str) -> Option<Text<'_>> {
         let raw = self.raw(texts)?;
         match self.mark & 1 {
@@ -48,7 +49,7 @@ impl Span {
         }
     }
 
-    /// The integer that stands there.
+    /// The integer at the span.
     pub fn integer(self, texts: &str) -> Option<Integer<'_>> {
         Number::new(self.raw(texts)?).as_integer()
     }
@@ -58,7 +59,7 @@ impl Span {
 pub(super) enum Keeping<'t> {
     /// In the text that they are read from.
     InPlace,
-    /// In a text of their own, one behind the other.
+    /// In a separate text, one after the other.
     Apart(&'t mut String),
 }
 
@@ -114,7 +115,7 @@ impl<'a> Step<'a> {
         self.record.step_id.text(self.texts)
     }
 
-    /// Its place among the steps, as the plan numbers them.
+    /// Its number in the plan.
     pub fn ordinal(self) -> Option<Integer<'a>> {
         self.record.ordinal.integer(self.texts)
     }
@@ -129,17 +130,17 @@ impl<'a> Step<'a> {
         self.record.reference.text(self.texts)
     }
 
-    /// Which part of it.
+    /// Which part of that it reads.
     pub fn slice(self) -> Option<Text<'a>> {
         self.record.slice.text(self.texts)
     }
 
-    /// What steps are ordered by, where the step has both.
+    /// The key by which steps are ordered, if the step has both parts.
     pub fn order(self) -> Option<(Integer<'a>, Text<'a>)> {
         self.ordinal().zip(self.step_id())
     }
 
-    /// What is read: ref and slice, where the step has both.
+    /// What is read: ref and slice, if the step has both.
     pub fn pair(self) -> Option<(Text<'a>, Text<'a>)> {
         self.reference().zip(self.slice())
     }
@@ -153,7 +154,7 @@ pub(super) struct ArtifactRecord {
     pub artifact_id: Span,
     pub reference: Span,
     pub slice: Span,
-    /// Nothing where the path is the one that the id gives.
+    /// Absent if the path is the one derived from the id.
     pub path: Span,
     pub bytes: Span,
     pub key: Option<ArtifactKey>,
@@ -199,37 +200,37 @@ impl<'a> Artifact<'a> {
         self.record.reference.text(self.texts)
     }
 
-    /// Which part of it.
+    /// Which part of that.
     pub fn slice(self) -> Option<Text<'a>> {
         self.record.slice.text(self.texts)
     }
 
-    /// Where its file is said to be, where that is not its one place.
+    /// The declared path of its file, if that is not its only allowed place.
     pub fn elsewhere(self) -> Option<Text<'a>> {
         self.record.path.text(self.texts)
     }
 
-    /// The digest its file is said to have.
+    /// The declared digest of its file.
     pub fn sha256(self) -> Option<Digest> {
         self.record.sha256
     }
 
-    /// The size its file is said to have.
+    /// The declared size of its file.
     pub fn bytes(self) -> Option<Integer<'a>> {
         self.record.bytes.integer(self.texts)
     }
 
-    /// Whether the path is the one place where this artifact may be: `artifacts/<id>.txt`.
+    /// Whether its path is the only allowed one: `artifacts/<id>.txt`.
     pub fn is_in_place(self) -> bool {
         self.record.is_in_place
     }
 
-    /// What was read: ref and slice, where the entry has both.
+    /// What was read: ref and slice, if the entry has both.
     pub fn pair(self) -> Option<(Text<'a>, Text<'a>)> {
         self.reference().zip(self.slice())
     }
 
-    /// The path for messages.
+    /// The path, for messages.
     pub fn path_text(self) -> String {
         match (self.elsewhere(), self.key()) {
             (Some(path), _) => path.to_lossy().into_owned(),
@@ -240,7 +241,7 @@ impl<'a> Artifact<'a> {
 }
 
 impl Text<'_> {
-    /// The string that is written as `raw`, with escapes.
+    /// Decodes a string that is written as `raw`, with escapes.
     fn decode(raw: &str) -> Self {
         let string = JsonString::of_raw(raw);
         match string.as_str() {

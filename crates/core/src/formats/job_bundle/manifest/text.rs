@@ -1,4 +1,4 @@
-//! A string of the manifest, which may be one that UTF-8 cannot hold.
+//! A string of the manifest, which may not be valid Unicode.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -10,13 +10,13 @@ use crate::canon::{JsonString, Node, Value};
 pub enum Text<'a> {
     /// Ordinary text.
     Plain(Cow<'a, str>),
-    /// Text with a lone surrogate, which JSON can write and UTF-8 cannot. Boxed, so that the
-    /// ordinary ones stay small.
+    /// Text with a lone surrogate, which JSON can write and UTF-8 cannot. Boxed to keep ordinary
+    /// text small.
     Lone(Box<JsonString>),
 }
 
 impl<'a> Text<'a> {
-    /// The string that `node` is.
+    /// The string at `node`.
     pub(super) fn of(node: Node<'a>) -> Option<Self> {
         match node.as_str() {
             Some(text) => Some(Self::Plain(text)),
@@ -24,7 +24,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text, if UTF-8 can hold it.
+    /// The text, if UTF-8 can represent it.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::Plain(text) => Some(text),
@@ -32,7 +32,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The string as a value of its own.
+    /// The string as an owned value.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Plain(text) => Value::from(&**text),
@@ -40,7 +40,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The text for messages.
+    /// The text, for messages.
     pub fn to_lossy(&self) -> Cow<'_, str> {
         match self {
             Self::Plain(text) => Cow::Borrowed(text),

@@ -15,7 +15,7 @@ fn with_step(step: &str) -> String {
 }
 
 #[test]
-fn plan_with_all_members_is_read() {
+fn plan_with_all_members_is_parsed() {
     let document = parse_document(
         br#"{"run_id":"r","intent":"i","idempotency_key":"k","budgets":{"max_bytes":9},
         "steps":[{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"}},
@@ -37,7 +37,7 @@ fn plan_with_all_members_is_read() {
 }
 
 #[test]
-fn plan_faults_are_all_told_with_their_places() {
+fn plan_faults_are_all_reported_with_places() {
     assert_eq!(paths("[]"), ["$"]);
     assert_eq!(paths("{}"), ["$.run_id", "$.idempotency_key", "$.steps"]);
     assert_eq!(paths(&with_step("")), ["$.steps"]);
@@ -54,7 +54,7 @@ fn plan_faults_are_all_told_with_their_places() {
 }
 
 #[test]
-fn plan_steps_bad_in_one_way_each_name_the_field() {
+fn plan_fault_in_step_names_field() {
     let section = r#""refs":{"section_id":"s"},"op":"READ_SECTION""#;
     for (step, path) in [
         ("1".to_owned(), "$.steps[0]"),
@@ -86,7 +86,7 @@ fn plan_steps_bad_in_one_way_each_name_the_field() {
 }
 
 #[test]
-fn plan_repeated_places_need_ids() {
+fn plan_repeated_ordinals_need_ids() {
     let step = r#"{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"},"ordinal":1}"#;
     assert_eq!(
         paths(&with_step(&format!("{step},{step}"))),
@@ -101,14 +101,14 @@ fn plan_repeated_places_need_ids() {
 }
 
 #[test]
-fn plan_beyond_its_own_budget_of_steps_is_refused() {
+fn plan_over_its_step_budget_is_refused() {
     let text = r#"{"run_id":"r","idempotency_key":"k","budgets":{"max_steps":0},
         "steps":[{"op":"READ_SYMBOL","refs":{"symbol_id":"@a"}}]}"#;
     assert_eq!(paths(text), ["$.budgets.max_steps"]);
 }
 
 #[test]
-fn job_digits_depend_on_all_they_are_given() {
+fn job_digits_depend_on_every_argument() {
     let base = derive_job_digits("r", "k", None, None).unwrap();
     assert_eq!(base.len(), 16);
     let digest = crate::digest::Digest::of(br#"{"idempotency_key":"k","run_id":"r"}"#);

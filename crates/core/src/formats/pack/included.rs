@@ -1,7 +1,7 @@
-//! PK16: what the hashes of a run stand for is in its pack.
+//! PK16: the content behind the hashes of a run is in its pack.
 //!
-//! Asked of packs whose evidence holds contents. A content is in evidence.json's `contents`, or in
-//! patch.json where the plan itself wrote it; one that was too long is in `contents` as omitted.
+//! Applies to packs whose evidence includes contents. A content is in evidence.json's `contents`,
+//! or in patch.json if the plan itself wrote it; one that was too long is in `contents` as omitted.
 
 use std::collections::BTreeSet;
 
@@ -20,12 +20,12 @@ pub(super) fn needs_contents(view: &PackView<'_>) -> Gate {
     let evidence = view.document(EVIDENCE);
     match evidence.and_then(|evidence| evidence.get(CONTENTS)) {
         Some(_) => Gate::Ready,
-        None => Gate::NotApplicable("the evidence holds no contents"),
+        None => Gate::NotApplicable("the evidence has no contents"),
     }
 }
 
 /// PK16.
-pub(super) fn check_held(view: &PackView<'_>, findings: &mut Findings) {
+pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     let (Some(evidence), Some(run)) = (view.document(EVIDENCE), view.document(RUN)) else {
         return;
     };
@@ -41,18 +41,20 @@ pub(super) fn check_held(view: &PackView<'_>, findings: &mut Findings) {
         if contents.get(&hash).is_none() && !written.contains(hash.as_ref()) {
             findings.add(
                 place,
-                format!("the pack does not hold the content of `{member}`"),
+                format!("the content of `{member}` is not in the pack"),
             );
         }
         named.insert(hash.into_owned());
     };
     let results = list(evidence, "action_results").into_iter().enumerate();
     for (at, result) in results {
-        // A validation or a test names a file as it was then, which a later step may have changed.
+        // A validation or a test names a file as it was at the time; a later step may have changed
+        // it.
         let is_written = matches!(text(result, "action").as_deref(), Some("create" | "modify"));
-        let members: &[&str] = match is_written {
-            true => &["sha256"],
-            false => &["stdout_sha256", "stderr_sha256"],
+        let members: &[&str] = if is_written {
+            &["sha256"]
+        } else {
+            &["stdout_sha256", "stderr_sha256"]
         };
         for member in members {
             ask(result, member, element(EVIDENCE, "action_results", at));
@@ -81,7 +83,7 @@ pub(super) fn check_held(view: &PackView<'_>, findings: &mut Findings) {
     check_printed(run, evidence, findings);
 }
 
-/// Hashes of what the plan's own operations wrote.
+/// The hashes of what the plan's own operations wrote.
 fn find_written(view: &PackView<'_>) -> BTreeSet<String> {
     let operations = view
         .document("patch.json")
@@ -94,8 +96,8 @@ fn find_written(view: &PackView<'_>) -> BTreeSet<String> {
     operations.filter_map(content).collect()
 }
 
-/// What the commands printed, one after the other, is what the run says they printed together.
-/// Where some of it is not held, or all of it is too long, nothing is said.
+/// Checks that what the commands printed, concatenated, is what the run states. If some of it is
+/// not in the pack, or it is too long in total, nothing is checked.
 fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
     let Some(execution) = execution(run) else {
         return;
@@ -128,7 +130,7 @@ fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
         if room.is_some() && actual != stated {
             findings.add_difference(
                 place(RUN, &["execution", member]),
-                "what the commands printed together is something else",
+                "the hash is not that of everything the commands printed",
                 actual,
                 stated,
             );

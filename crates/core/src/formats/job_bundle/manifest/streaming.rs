@@ -1,8 +1,9 @@
-//! Reads a manifest as it passes by, so that its text need not be held: most of it is names of fields, and hashes
-//! as hex.
+//! Streams a manifest, so that its text need not be in memory: most of it is field names, and
+//! hashes in hex.
 //!
-//! Only a manifest without a fault is read this way: stored canonically, every field there with its type and none
-//! that is unknown, steps in order. Anything else is read whole, because its findings have lines and columns.
+//! Only a manifest without faults is read this way: stored canonically, every field present with
+//! its type, no unknown field, steps in order. Anything else is read whole, because its findings
+//! have lines and columns.
 
 use std::io::Read;
 
@@ -15,12 +16,12 @@ use crate::digest::{Digest, Hasher};
 use crate::formats::job_bundle::hashes::{PlanHasher, STEP_FIELDS, write_without_root_hash};
 use crate::limits::{JsonLimits, max_manifest_elements};
 
-/// What is kept of a manifest that passed by.
+/// What is kept of a streamed manifest.
 #[derive(Debug)]
-pub struct PassedManifest {
-    /// Its text, with nothing in the lists of steps and artifacts.
+pub struct StreamedManifest {
+    /// Its text, with empty lists of steps and artifacts.
     outline: String,
-    /// What those say that rules ask for.
+    /// The texts of steps and artifacts that rules need.
     texts: String,
     steps: Vec<StepRecord>,
     artifacts: Vec<ArtifactRecord>,
@@ -31,10 +32,10 @@ pub struct PassedManifest {
     bytes: usize,
 }
 
-impl PassedManifest {
-    /// Reads a manifest to its end; `None` where it has to be read whole.
+impl StreamedManifest {
+    /// Reads a manifest to its end; `None` if it must be read whole.
     pub fn read(input: &mut dyn Read) -> Option<Self> {
-        let passing = Passing {
+        let streaming = Streaming {
             window: Window::new(input, JsonLimits::LARGEST_DOCUMENT),
             reading: Reading::default(),
             outline: String::new(),
@@ -44,13 +45,13 @@ impl PassedManifest {
             hasher: Hasher::new(),
             plan: None,
         };
-        let passed = passing.read().ok()?;
-        let order = |step| Step::new(step, &passed.texts).order();
-        let is_sorted = passed.steps.is_sorted_by(|a, b| order(a) < order(b));
-        is_sorted.then_some(passed)
+        let streamed = streaming.read().ok()?;
+        let order = |step| Step::new(step, &streamed.texts).order();
+        let is_sorted = streamed.steps.is_sorted_by(|a, b| order(a) < order(b));
+        is_sorted.then_some(streamed)
     }
 
-    /// What the manifest says; `None` where it has to be read whole.
+    /// The manifest for the rules; `None` if it must be read whole.
     pub fn manifest(&self) -> Option<Manifest<'_>> {
         let names = super::LONG_LISTS;
         let options = ReadOptions::default();
@@ -58,33 +59,33 @@ impl PassedManifest {
         if !outline.is_stored_as_job("\n") {
             return None;
         }
-        let steps = super::LongPart::passed(&self.steps);
-        let artifacts = super::LongPart::passed(&self.artifacts);
+        let steps = super::LongPart::read_before(&self.steps);
+        let artifacts = super::LongPart::read_before(&self.artifacts);
         let mut manifest = Manifest::assemble(outline, (steps, artifacts), &self.texts, self.bytes);
-        // What the document is hashed as was seen in passing; an empty list would give another hash.
+        // The hashes were computed while streaming; those over the emptied lists would differ.
         manifest.computed_id = Some(Ok(self.bundle_id));
-        manifest.passed_plan_hash = Some(self.plan_hash);
+        manifest.streamed_plan_hash = Some(self.plan_hash);
         manifest.computed_root = self.root_hash;
         manifest.matching = self.matching;
         manifest.problems.is_empty().then_some(manifest)
     }
 }
 
-struct Passing<'r> {
+struct Streaming<'r> {
     window: Window<'r>,
     reading: Reading,
     outline: String,
     texts: String,
     steps: Vec<StepRecord>,
     artifacts: Vec<ArtifactRecord>,
-    /// Of the manifest without its own id and the root hash.
+    /// Hashes the manifest without its own id and the root hash.
     hasher: Hasher,
-    /// Begun where the id of the run has passed, which stands before the steps.
+    /// Begun when the run id was read, which comes before the steps.
     plan: Option<PlanHasher>,
 }
 
-impl Passing<'_> {
-    fn read(mut self) -> Result<PassedManifest, NotPassing> {
+impl Streaming<'_> {
+    fn read(mut self) -> Result<StreamedManifest, NotPassing> {
         self.window.expect(b'{')?;
         self.note("{");
         loop {
@@ -103,7 +104,7 @@ impl Passing<'_> {
         }
         self.steps.shrink_to_fit();
         self.artifacts.shrink_to_fit();
-        Ok(PassedManifest {
+        Ok(StreamedManifest {
             bytes: usize::try_from(self.window.bytes_read()).map_err(|_| NotPassing)?,
             root_hash: root_of(&self.artifacts),
             matching: match_steps(&self.steps, &self.artifacts, &self.texts),
@@ -116,7 +117,7 @@ impl Passing<'_> {
         })
     }
 
-    /// Takes note of text that stands in the outline and is hashed.
+    /// Adds text to the outline and to the hash.
     fn note(&mut self, text: &str) {
         self.outline.push_str(text);
         self.hasher.update(text.as_bytes());
@@ -176,7 +177,7 @@ impl Passing<'_> {
         Ok(())
     }
 
-    /// Passes a step; how many there are then.
+    /// Streams a step; returns how many there are so far.
     fn step(&mut self) -> Result<usize, NotPassing> {
         let (hasher, reading) = (&mut self.hasher, &mut self.reading);
         let plan = self.plan.as_mut().ok_or(NotPassing)?;
@@ -191,7 +192,7 @@ impl Passing<'_> {
         Ok(self.steps.len())
     }
 
-    /// Passes an artifact's entry; how many there are then.
+    /// Streams an artifact's entry; returns how many there are so far.
     fn artifact(&mut self) -> Result<usize, NotPassing> {
         let (hasher, reading) = (&mut self.hasher, &mut self.reading);
         let mut keeping = Keeping::Apart(&mut self.texts);
@@ -205,11 +206,12 @@ impl Passing<'_> {
     }
 }
 
-/// Goes on where an element has its fields and no others, each with its type.
+/// Fails unless an element has exactly its fields, each with its type.
 fn sound(node: Node<'_>, fields: usize, reading: &Reading) -> Result<(), NotPassing> {
-    match reading.problems.is_empty() && node.len() == fields {
-        true => Ok(()),
-        false => Err(NotPassing),
+    if reading.problems.is_empty() && node.len() == fields {
+        Ok(())
+    } else {
+        Err(NotPassing)
     }
 }
 
@@ -218,7 +220,7 @@ mod tests {
     use super::*;
     use crate::formats::job_bundle::hashes::derive_artifact_id;
 
-    /// A manifest of three reads that is stored canonically; its hashes are made up.
+    /// A canonically stored manifest of three reads; its hashes are made up.
     fn stored() -> String {
         let hex = "0123456789abcdef".repeat(4);
         let reads = [("@a", "head(1)"), ("f", "lines[0:2]"), ("g", "tail(3)")];
@@ -245,7 +247,7 @@ mod tests {
         )
     }
 
-    /// Everything that rules see of a manifest but places in its text.
+    /// Everything that rules see of a manifest except positions in its text.
     fn shown(manifest: &Manifest<'_>) -> String {
         let steps = manifest.steps().map(|step| {
             let read = (step.pair(), step.op());
@@ -272,10 +274,10 @@ mod tests {
     }
 
     #[test]
-    fn manifest_that_passed_by_says_what_the_whole_one_says() {
+    fn streamed_manifest_equals_whole_one() {
         let text = stored();
-        let passed = PassedManifest::read(&mut text.as_bytes()).unwrap();
-        let manifest = passed.manifest().unwrap();
+        let streamed = StreamedManifest::read(&mut text.as_bytes()).unwrap();
+        let manifest = streamed.manifest().unwrap();
         let whole = Manifest::parse(text.as_bytes()).unwrap();
         assert_eq!(shown(&manifest), shown(&whole));
         assert!(manifest.matching.is_some());
@@ -286,11 +288,11 @@ mod tests {
             let added = elements.look(step.start(), |node| plan.add(node));
             added.unwrap().unwrap().unwrap();
         }
-        assert_eq!(manifest.passed_plan_hash, Some(plan.finish()));
+        assert_eq!(manifest.streamed_plan_hash, Some(plan.finish()));
     }
 
     #[test]
-    fn manifest_with_any_fault_does_not_pass() {
+    fn manifest_with_any_fault_is_not_streamed() {
         let text = stored();
         for (from, to) in [
             ("\"ordinal\":1", "\"ordinal\":9"),
@@ -314,8 +316,8 @@ mod tests {
         ] {
             let edited = text.replacen(from, to, 1);
             assert_ne!(edited, text, "{from}");
-            let passed = PassedManifest::read(&mut edited.as_bytes());
-            let is_read = passed.is_some_and(|passed| passed.manifest().is_some());
+            let streamed = StreamedManifest::read(&mut edited.as_bytes());
+            let is_read = streamed.is_some_and(|streamed| streamed.manifest().is_some());
             assert!(!is_read, "{from} {to}");
         }
     }
