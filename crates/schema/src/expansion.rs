@@ -82,9 +82,10 @@ impl Expansion<'_> {
         if total > self.limits.expansion {
             return Err(self.too_much());
         }
-        self.state[number] = match has_circle {
-            true => State::New,
-            false => State::Known(total),
+        self.state[number] = if has_circle {
+            State::New
+        } else {
+            State::Known(total)
         };
         Ok((total, has_circle))
     }

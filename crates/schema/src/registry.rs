@@ -183,9 +183,10 @@ impl<'a> Registry<'a> {
             if may_be_flag && node.as_bool().is_some() {
                 return Ok(());
             }
-            let expected = match may_be_flag {
-                true => "an object, `true` or `false`",
-                false => "an object",
+            let expected = if may_be_flag {
+                "an object, `true` or `false`"
+            } else {
+                "an object"
             };
             return Err(self.invalid(place, "", expected, node));
         }

@@ -118,9 +118,10 @@ fn compare(seed: u64) -> Result<(bool, usize, usize), String> {
         their_places.sort();
         // What a schema that does not hold has evaluated is nobody's business; the verdict is.
         let is_circle = text.contains("\"$ref\":\"\"");
-        let is_same = match is_circle || text.contains("unevaluated") {
-            true => our_places.is_empty() == their_places.is_empty(),
-            false => our_places == their_places,
+        let is_same = if is_circle || text.contains("unevaluated") {
+            our_places.is_empty() == their_places.is_empty()
+        } else {
+            our_places == their_places
         };
         if !is_same {
             let errors: Vec<String> = theirs
@@ -132,9 +133,10 @@ fn compare(seed: u64) -> Result<(bool, usize, usize), String> {
                 outcome.violations
             ));
         }
-        match our_places.is_empty() {
-            true => valid += 1,
-            false => invalid += 1,
+        if our_places.is_empty() {
+            valid += 1
+        } else {
+            invalid += 1
         }
     }
     Ok((true, valid, invalid))

@@ -83,9 +83,10 @@ fn texts(suite: &Path, draft: &str) -> BTreeMap<String, String> {
         let folder = name.split_once('/').map_or("", |(folder, _)| folder);
         // Those of another draft say which; of drafts that are not ours there is nothing to say.
         let is_ours = DRAFTS.iter().any(|(known, _)| *known == folder);
-        let is_meant = match folder.starts_with("draft") || folder == "v1" {
-            true => folder == draft || is_ours && text.contains("\"$schema\""),
-            false => true,
+        let is_meant = if folder.starts_with("draft") || folder == "v1" {
+            folder == draft || is_ours && text.contains("\"$schema\"")
+        } else {
+            true
         };
         if is_meant {
             texts.insert(format!("http://localhost:1234/{name}"), text);
@@ -194,9 +195,10 @@ fn suite_every_case_turns_out_as_it_says() {
             }
             let mut faults = Vec::new();
             let count = run(&path, &around, &mut faults);
-            match file.starts_with("optional/") {
-                true => optional += count,
-                false => mandatory += count,
+            if file.starts_with("optional/") {
+                optional += count
+            } else {
+                mandatory += count
             }
             for (case, fault) in faults {
                 let is_listed = OTHERWISE

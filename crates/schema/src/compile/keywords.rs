@@ -37,9 +37,10 @@ impl<'a> Compiler<'a, '_> {
         };
         let flag = |name: &str| node.get(name).and_then(|node| node.as_bool()) == Some(true);
         let is_four = open.draft == Draft::Four;
-        let (below, above) = match is_four {
-            true => (flag("exclusiveMinimum"), flag("exclusiveMaximum")),
-            false => (false, false),
+        let (below, above) = if is_four {
+            (flag("exclusiveMinimum"), flag("exclusiveMaximum"))
+        } else {
+            (false, false)
         };
         let bounds = [
             bound("multipleOf", false).map(Keyword::MultipleOf),
@@ -141,9 +142,10 @@ impl<'a> Compiler<'a, '_> {
             _ => ("items", if is_list { "additionalItems" } else { "items" }),
         };
         let first = self.list(open, first)?.unwrap_or_default();
-        let rest = match rest == "items" && is_list {
-            true => None,
-            false => self.keyword_schema(open, rest)?,
+        let rest = if rest == "items" && is_list {
+            None
+        } else {
+            self.keyword_schema(open, rest)?
         };
         if !first.is_empty() || rest.is_some() {
             let is_tuple = is_list && open.draft <= Draft::Of2019;

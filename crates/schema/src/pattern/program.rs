@@ -128,9 +128,10 @@ impl Compiler<'_> {
                 is_greedy,
             } => self.repeat(part, *least, *most, *is_greedy),
             Part::Capture(number, part) => {
-                let (first, last) = match self.backward {
-                    true => (2 * number + 1, 2 * number),
-                    false => (2 * number, 2 * number + 1),
+                let (first, last) = if self.backward {
+                    (2 * number + 1, 2 * number)
+                } else {
+                    (2 * number, 2 * number + 1)
                 };
                 self.emit(Instruction::Save(first))?;
                 self.part(part)?;
@@ -188,9 +189,12 @@ impl Compiler<'_> {
     }
 
     fn repeat(&mut self, part: &Part, least: u32, most: Option<u32>, is_greedy: bool) -> Compile {
-        let split = |first: usize, second: usize| match is_greedy {
-            true => Instruction::Split(first, second),
-            false => Instruction::Split(second, first),
+        let split = |first: usize, second: usize| {
+            if is_greedy {
+                Instruction::Split(first, second)
+            } else {
+                Instruction::Split(second, first)
+            }
         };
         for _ in 0..least {
             self.forget_groups(part)?;
