@@ -94,7 +94,7 @@ impl<'a> Compiler<'a, '_> {
         let has_branch = ["then", "else"]
             .iter()
             .any(|name| open.node.get(name).is_some());
-        // Alone it says nothing, but for what it evaluates.
+        // Without a branch it asserts nothing, but since 2019-09 it still evaluates.
         if (open.draft >= Draft::Of2019 || open.draft == Draft::Seven && has_branch)
             && let Some(condition) = self.keyword_schema(open, "if")?
         {
@@ -109,7 +109,7 @@ impl<'a> Compiler<'a, '_> {
         if open.draft >= Draft::Of2019 {
             self.dependent_schemas(open, "dependentSchemas")?;
         }
-        // Later drafts split it in two, and leave it to the reader to know it still.
+        // Later drafts split it in two, but implementations may still support it.
         if let Some(members) = open.node.get("dependencies") {
             let listed = listed_names(members);
             if !listed.is_empty() {
@@ -204,9 +204,9 @@ impl<'a> Compiler<'a, '_> {
     }
 }
 
-/// The count that a keyword gives.
+/// The value of a keyword that is a count.
 fn count(node: Node<'_>, name: &str) -> Option<u64> {
-    // Beyond what can be counted it is the largest number there is, which nothing reaches.
+    // The cast saturates: nothing reaches the largest number.
     node.get(name)?
         .as_number()
         .map(|number| number.to_f64() as u64)
