@@ -18,13 +18,13 @@ pub enum UnsafePath {
     #[error("the path is empty")]
     Empty,
     /// U+0000.
-    #[error("the path has a NUL character")]
+    #[error("the path holds a NUL character")]
     Nul,
     /// U+0001 to U+001F, or U+007F.
-    #[error("the path has the control character U+{:04X}", *.0 as u32)]
+    #[error("the path holds the control character U+{:04X}", *.0 as u32)]
     Control(char),
     /// `\`.
-    #[error("the path has a backslash")]
+    #[error("the path holds a backslash")]
     Backslash,
     /// A leading `/`.
     #[error("the path is absolute")]

@@ -115,7 +115,7 @@ pub enum JsonErrorKind {
         found: String,
     },
     /// `NaN`, `Infinity` or `-Infinity`.
-    #[error("NaN and Infinity are not JSON numbers")]
+    #[error("NaN and Infinity are no JSON numbers")]
     NotANumber,
     /// A number that the grammar does not have, such as `01`, `1.` or `+1`.
     #[error("malformed number: {reason}")]
@@ -212,7 +212,7 @@ pub enum NoFormKind {
         text: String,
     },
     /// Half of a surrogate pair, in a dialect that has no form for it.
-    #[error("the string has the lone surrogate U+{unit:04X}")]
+    #[error("the string holds the lone surrogate U+{unit:04X}")]
     LoneSurrogate {
         /// The UTF-16 code unit.
         unit: u16,

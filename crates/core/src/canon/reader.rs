@@ -229,7 +229,7 @@ impl<'a> Reader<'a> {
         }
         if self.peek() == Some(b'+') {
             return self.fail(JsonErrorKind::BadNumber {
-                reason: "it must not begin with a plus sign",
+                reason: "no plus sign may stand before it",
             });
         }
         self.unexpected("a value")
@@ -498,7 +498,7 @@ impl<'a> Reader<'a> {
         self.at += 1;
         let exponent = self.at;
         self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
-        self.digits("the exponent must have a digit")?;
+        self.digits("a digit must stand in the exponent")?;
         parts.exponent = &self.bytes[exponent..self.at];
         // `E` is read, but no dialect prints it.
         Ok(letter == b'e' && parts.is_canonical_everywhere())

@@ -168,7 +168,7 @@ pub enum SourceError {
         limit: u64,
     },
     /// There are more entries than the limit.
-    #[error("`{path}` has more than {limit} entries")]
+    #[error("`{path}` holds more than {limit} entries")]
     TooMany {
         /// The folder that was being listed.
         path: String,

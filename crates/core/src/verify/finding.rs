@@ -153,7 +153,7 @@ impl Findings {
             let listed = self.found.len() as u64;
             let message = format!(
                 "{} findings of this rule, of which {listed} are listed: the limit is \
-                 {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text a rule",
+                 {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text per rule",
                 listed + self.not_kept
             );
             self.found.push(Finding::about_whole(self.rule_id, message));
