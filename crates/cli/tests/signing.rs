@@ -939,7 +939,7 @@ fn receipt_with_a_signature_of_its_own_is_not_shown_as_unsigned() {
     let json = ["--require-signed", "--format", "json"];
     let refused = bench.run(&[&["verify", path.to_str().unwrap()], &json[..]].concat());
     assert_eq!(refused.code, Some(1));
-    let said = "only one that it carries itself";
+    let said = "it only has one that is part of it";
     assert!(refused.stdout.contains(said), "{}", refused.stdout);
 }
 

@@ -16,21 +16,21 @@ pub const CONTENT_HASH_PREFIX: &str = "sha256:";
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// Why a text is no digest.
+/// Why a text is not a digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DigestError {
     /// The text does not have 64 characters.
     #[error("a SHA-256 digest has 64 hex digits, not {actual}")]
     Length {
-        /// How many characters it has.
+        /// The number of characters it has.
         actual: usize,
     },
-    /// The text holds something else than `0-9a-f`.
-    #[error("a SHA-256 digest is written in lower-case hex; `{found}` stands at {at}")]
+    /// The text has a character other than `0-9a-f`.
+    #[error("a SHA-256 digest is lower-case hex; found `{found}` at {at}")]
     NotLowerHex {
-        /// The first character that does not belong.
+        /// The first such character.
         found: char,
-        /// Where it stands, in characters from 0.
+        /// Its index, in characters from 0.
         at: usize,
     },
     /// The text does not begin with `sha256:`.
@@ -61,7 +61,7 @@ impl Digest {
         if let Some(bytes) = decode_lower_hex(text) {
             return Ok(Self(bytes));
         }
-        // It is none; the slow way says what is wrong.
+        // Not a digest; the slow path finds out why.
         if text.len() != 64 {
             return Err(DigestError::Length {
                 actual: text.chars().count(),
@@ -83,14 +83,14 @@ impl Digest {
     }
 }
 
-/// `N` bytes from lower-case hex.
+/// Decodes exactly `N` bytes of lower-case hex; `None` for any other text.
 pub fn decode_lower_hex<const N: usize>(text: impl AsRef<[u8]>) -> Option<[u8; N]> {
     let digits = text.as_ref();
     if digits.len() != 2 * N {
         return None;
     }
     let mut bytes = [0; N];
-    // A digit that is none sets a high bit; they are gathered and looked at once.
+    // A byte that is not a digit sets a high bit; checking once at the end is enough.
     let mut faults = 0;
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
         let (high, low) = (
@@ -103,7 +103,7 @@ pub fn decode_lower_hex<const N: usize>(text: impl AsRef<[u8]>) -> Option<[u8; N
     (faults < 16).then_some(bytes)
 }
 
-/// What each byte is worth as a lower-case hex digit; 255 for all that are none.
+/// The value of each byte as a lower-case hex digit; 255 if it is not one.
 const LOWER_HEX: [u8; 256] = {
     let mut values = [255; 256];
     let mut digit = 0;
@@ -122,7 +122,7 @@ fn lower_hex_value(c: char) -> Option<u8> {
     }
 }
 
-/// Writes bytes as lower-case hex digits into `text`, two for each.
+/// Writes `bytes` into `text` as lower-case hex, two digits per byte.
 pub fn encode_lower_hex(bytes: &[u8], text: &mut [u8]) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     for (pair, byte) in text.chunks_exact_mut(2).zip(bytes) {
@@ -181,7 +181,7 @@ impl fmt::Display for ContentHash {
     }
 }
 
-/// SHA-256 over bytes that arrive in pieces. Uses the CPU's SHA instructions where it has them.
+/// SHA-256 over bytes that arrive in pieces. Uses the CPU's SHA instructions if it has them.
 #[derive(Debug, Clone, Default)]
 pub struct Hasher(sha2::Sha256);
 
@@ -191,12 +191,12 @@ impl Hasher {
         Self::default()
     }
 
-    /// Takes in `bytes`.
+    /// Adds `bytes`.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of everything taken in.
+    /// Returns the digest of everything added.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }

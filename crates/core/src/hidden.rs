@@ -1,14 +1,15 @@
-//! Text from outside, made safe to show: what cannot be seen is written out.
+//! Makes text from outside safe to show: hidden characters are written out.
 //!
 //! Everything that prints what others wrote goes through here: [`one_line`] for a name or message inside a line,
-//! [`reveal`] for text that is finished, [`answer_text`] for JSON.
+//! [`reveal`] for finished text, [`answer_text`] for JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::canon::{AnyJson, Dialect, NoCanonicalForm, canonical_bytes};
 
-/// Characters that change the direction, the extent or the look of text without being seen, and controls.
+/// Whether `c` is a control character, or changes the direction, extent or look of text without being seen. Line
+/// feeds and tabs are not hidden.
 pub fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -45,7 +46,7 @@ fn is_emoji_style(before: Option<char>, c: char) -> bool {
     matches!(c, '\u{fe0e}' | '\u{fe0f}') && before.is_some_and(is_emoji)
 }
 
-/// The text with what `write` makes of each character that `is_replaced`.
+/// Replaces each character for which `is_replaced` returns `true` with what `write` appends for it.
 fn replace(
     text: &str,
     is_replaced: impl Fn(char) -> bool,
@@ -72,12 +73,12 @@ fn write_out(c: char, shown: &mut String) {
     let _ = write!(shown, "\\u{{{:x}}}", c as u32);
 }
 
-/// The text with hidden characters written out, such as `\u{202e}`. Line breaks and tabs stay.
+/// Writes out hidden characters, such as `\u{202e}`. Line breaks and tabs stay.
 pub fn reveal(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, write_out)
 }
 
-/// The same on one line: line breaks and tabs are written out too.
+/// Like [`reveal`], but on one line: line breaks and tabs are written out too.
 pub fn one_line(text: &str) -> String {
     let is_replaced = |c: char| is_hidden(c) || matches!(c, '\n' | '\t');
     let write = |c: char, shown: &mut String| match c {
@@ -87,7 +88,7 @@ pub fn one_line(text: &str) -> String {
     replace(text, is_replaced, write).into_owned()
 }
 
-/// Finished text for people with hidden characters written out, but for the colours of our own: `ESC [ 1 ; 31 m`.
+/// Like [`reveal`], but keeps our own colours: `ESC [ 1 ; 31 m`.
 pub fn reveal_but_colours(text: &str) -> Cow<'_, str> {
     if !text.contains('\u{1b}') {
         return reveal(text);
@@ -98,17 +99,18 @@ pub fn reveal_but_colours(text: &str) -> Cow<'_, str> {
     for part in parts {
         let codes = part.strip_prefix('[').and_then(|rest| rest.split_once('m'));
         let is_code = |text: &str| text.bytes().all(|b| b.is_ascii_digit() || b == b';');
-        match codes.is_some_and(|(codes, _)| is_code(codes)) {
-            true => shown.push('\u{1b}'),
-            false => write_out('\u{1b}', &mut shown),
+        if codes.is_some_and(|(codes, _)| is_code(codes)) {
+            shown.push('\u{1b}');
+        } else {
+            write_out('\u{1b}', &mut shown);
         }
         shown.push_str(&reveal(part));
     }
     Cow::Owned(shown)
 }
 
-/// JSON text with hidden characters as its own escapes, such as `\u202e`: the same value to whoever reads it. Outside
-/// of strings JSON has none.
+/// Writes hidden characters of JSON text as JSON escapes, such as `\u202e`, so its value stays the same. JSON has no
+/// hidden characters outside of strings.
 pub fn reveal_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |c, shown| {
         for unit in c.encode_utf16(&mut [0; 2]) {
@@ -117,11 +119,11 @@ pub fn reveal_json(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// An answer as it is printed: canonical JSON in which hidden characters are escaped. Not for documents that are
-/// stored or hashed.
+/// Renders an answer for printing: canonical JSON with hidden characters escaped. Not for documents that are stored or
+/// hashed.
 ///
 /// # Errors
-/// When the value has no canonical form.
+/// If the value has no canonical form.
 pub fn answer_text<'a>(
     value: impl Into<AnyJson<'a>>,
     dialect: Dialect,
@@ -136,7 +138,7 @@ mod tests {
     use crate::canon::{ReadOptions, Value, parse_document};
 
     #[test]
-    fn reveal_writes_out_what_cannot_be_seen_and_leaves_the_rest() {
+    fn reveal_writes_out_hidden_characters_and_keeps_the_rest() {
         assert_eq!(
             reveal("a\u{202e}b\u{0}\u{200b}"),
             "a\\u{202e}b\\u{0}\\u{200b}"
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_pass_and_every_other_sequence_does_not() {
+    fn reveal_but_colours_keeps_colours_and_no_other_sequence() {
         let ours = "\u{1b}[1;31mbad\u{1b}[0m\n";
         assert_eq!(reveal_but_colours(ours), ours);
         for (text, shown) in [
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_escape_what_is_hidden_and_keep_the_value() {
+    fn answer_text_escapes_hidden_characters_and_keeps_the_value() {
         let text = "\u{7f}\u{9b}\u{202e}\u{e0041}\u{200d}é\n";
         let value = Value::object([(text, text)]);
         let printed = answer_text(&value, Dialect::Kernel).unwrap();

@@ -1,7 +1,7 @@
 //! Content ids: a prefix and the first hex digits of a canonical hash (000 §3.3, §5.4).
 //!
-//! Each kind of id is a type of its own, so that a node's id cannot stand where a question's is
-//! wanted, and no plain string passes for one.
+//! Each kind of id is its own type, so a node's id cannot be used as a question's id, and no plain
+//! string passes for an id.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ const HASH16: usize = 16;
 
 /// A text that is not an id of the kind that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no id of the form `{prefix}_` and 16 lower-case hex digits")]
+#[error("`{text}` is not an id of the form `{prefix}_` and 16 lower-case hex digits")]
 pub struct IdError {
-    /// The text that is no id.
+    /// The text.
     pub text: String,
     /// The prefix that was expected.
     pub prefix: &'static str,
@@ -31,10 +31,10 @@ macro_rules! content_id {
         pub struct $name(Box<str>);
 
         impl $name {
-            /// What stands before the underscore.
+            /// The part before the underscore.
             pub const PREFIX: &'static str = $prefix;
 
-            /// Derives the id of `content`, which leaves the id itself out.
+            /// Derives the id of `content`, which must not contain the id itself.
             pub fn derive<'a>(content: impl Into<AnyJson<'a>>) -> Result<Self, NoCanonicalForm> {
                 let hash = canonical_digest(content, Dialect::Kernel)?;
                 Ok(Self(format!("{}_{}", $prefix, hash.hex_prefix(HASH16)).into()))

@@ -1,28 +1,30 @@
-//! Names that some system takes for the same one.
+//! Names that some system takes for the same name.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
-/// A text with its accents composed (Unicode's form C).
+/// Composes the accents of a text (Unicode's form C).
 pub fn compose(text: &str) -> Cow<'_, str> {
-    match is_nfc(text) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(text.nfc().collect()),
+    if is_nfc(text) {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(text.nfc().collect())
     }
 }
 
-/// What is left of one segment of a name on a system that ignores letter case, how accents are
-/// composed, characters without a width, and dots and blanks at the end.
+/// Folds one segment of a name as a system does that ignores letter case, how accents are
+/// composed, zero-width characters, and dots and blanks at the end.
 ///
-/// Upper case first and lower case then unites what simple folding keeps apart (`ſ` and `s`, `ß`
-/// and `ss`): a system that does so exists, and a name too many in a finding is cheap.
+/// Upper case first and then lower case also unites what simple folding keeps apart (`ſ` and `s`,
+/// `ß` and `ss`). Some system does that, and one name too many in a finding is cheap.
 pub fn fold(segment: &[u8]) -> Cow<'_, [u8]> {
     if segment.is_ascii() {
         let trimmed = trim_end(segment);
-        return match trimmed.iter().any(u8::is_ascii_uppercase) {
-            true => Cow::Owned(trimmed.to_ascii_lowercase()),
-            false => Cow::Borrowed(trimmed),
+        return if trimmed.iter().any(u8::is_ascii_uppercase) {
+            Cow::Owned(trimmed.to_ascii_lowercase())
+        } else {
+            Cow::Borrowed(trimmed)
         };
     }
     let text = String::from_utf8_lossy(segment);
@@ -36,13 +38,13 @@ pub fn fold(segment: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(trim_end(folded.as_bytes()).to_vec())
 }
 
-/// What consists of nothing else keeps its dots and blanks.
+/// Removes dots and blanks at the end, unless the segment has nothing else.
 fn trim_end(segment: &[u8]) -> &[u8] {
     let last = segment.iter().rposition(|byte| !b". ".contains(byte));
     last.map_or(segment, |last| &segment[..=last])
 }
 
-/// Characters that some file systems leave out of a comparison.
+/// Whether some file systems ignore `c` when they compare names.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_are_one_somewhere_fold_to_the_same() {
+    fn fold_unites_names_that_some_system_takes_for_the_same() {
         for (one, other) in [
             ("README", "readme"),
             ("é", "e\u{301}"),

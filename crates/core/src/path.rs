@@ -11,8 +11,7 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafePath(Box<str>);
 
-/// Which of the rules for a [`SafePath`] a text breaks. Where it breaks several, the first of
-/// this list is named.
+/// Which rule for a [`SafePath`] a text breaks; the first in this list if it breaks several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum UnsafePath {
     /// The text is empty.
@@ -55,8 +54,8 @@ pub fn has_drive_prefix(text: &str) -> bool {
     bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
 }
 
-/// Whether `text` breaks none of the rules. Nearly every path is safe and there may be a million of them, so its bytes
-/// are looked at as few times as possible; which rule is broken is another question.
+/// Whether `text` breaks none of the rules. There may be a million paths and nearly all are safe, so this looks at
+/// their bytes as few times as possible and leaves which rule is broken to [`SafePath::find_fault`].
 fn is_safe(text: &str) -> bool {
     let is_plain = |byte: &u8| *byte != b'\\' && !is_control(char::from(*byte));
     let is_name = |segment: &[u8]| !matches!(segment, b"" | b"." | b"..");
@@ -67,16 +66,17 @@ fn is_safe(text: &str) -> bool {
 }
 
 impl SafePath {
-    /// Checks `text` and keeps it as it is; nothing is normalized.
+    /// Checks `text` and keeps it unchanged; nothing is normalized.
     pub fn parse(text: &str) -> Result<Self, UnsafePath> {
-        match is_safe(text) {
-            true => Ok(Self(text.into())),
-            false => Err(Self::name_fault(text)),
+        if is_safe(text) {
+            Ok(Self(text.into()))
+        } else {
+            Err(Self::find_fault(text))
         }
     }
 
-    /// The rule that an unsafe text breaks.
-    fn name_fault(text: &str) -> UnsafePath {
+    /// Returns the first rule that an unsafe text breaks.
+    fn find_fault(text: &str) -> UnsafePath {
         if text.is_empty() {
             return UnsafePath::Empty;
         }
@@ -96,11 +96,11 @@ impl SafePath {
         if has_drive_prefix(text) {
             return UnsafePath::Drive;
         }
-        let segment = |wanted: &str| text.split('/').any(|segment| segment == wanted);
-        if segment("..") {
+        let has_segment = |wanted: &str| text.split('/').any(|segment| segment == wanted);
+        if has_segment("..") {
             return UnsafePath::Parent;
         }
-        if segment(".") {
+        if has_segment(".") {
             return UnsafePath::Current;
         }
         UnsafePath::EmptySegment
@@ -111,7 +111,7 @@ impl SafePath {
         &self.0
     }
 
-    /// The segments, of which there is at least one; none is empty, `.` or `..`.
+    /// The segments: at least one, and none is empty, `.` or `..`.
     pub fn segments(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }

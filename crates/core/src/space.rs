@@ -1,5 +1,5 @@
-//! White space as ECMAScript's `trim` sees it, which is how the documents' own tools see it, and
-//! line ends, which every format wants to be LF.
+//! White space as ECMAScript's `trim`, and so the documents' own tools, see it; and line ends, which
+//! are LF in every format.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ pub fn trim_ecmascript(text: &str) -> &str {
     text.trim_matches(is_ecmascript_space)
 }
 
-/// CRLF and lone CR become LF.
+/// Turns CRLF and lone CR into LF.
 pub fn normalize_newlines(text: &str) -> Cow<'_, str> {
     if !text.contains('\r') {
         return Cow::Borrowed(text);

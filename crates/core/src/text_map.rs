@@ -1,25 +1,25 @@
-//! A map from texts that is filled once and then only asked.
+//! A map with texts as keys that is filled once and then only read.
 //!
-//! It is a sorted list, with all texts in one piece: for a hundred thousand paths that takes a fifth of the memory of a
-//! tree, and they come sorted nearly always. What comes in another order is sorted once, at the end, because putting
-//! each in its place would take time that grows with their square.
+//! It is a sorted list with all texts in one string: for a hundred thousand paths that takes a fifth of the memory of a
+//! tree, and paths nearly always come sorted. Others are sorted once, at the end, because inserting each at its place
+//! would take quadratic time.
 
 use std::iter::zip;
 
-/// A map from texts, ordered by code point.
+/// A map with texts as keys, ordered by code point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextMap<V> {
     texts: Texts,
-    /// What is kept for each text.
+    /// The value of each text.
     values: Vec<V>,
 }
 
-/// Texts in one piece.
+/// Texts in one string.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Texts {
-    /// One behind the other.
+    /// All texts, one after the other.
     joined: String,
-    /// Where each of them ends.
+    /// Where each text ends.
     ends: Vec<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Texts {
         self.ends.push(self.joined.len());
     }
 
-    /// The text at this place, from 0, if there is one.
+    /// The text at this index.
     fn get(&self, at: usize) -> Option<&str> {
         let end = *self.ends.get(at)?;
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
@@ -72,31 +72,32 @@ impl<V> Default for TextMap<V> {
 }
 
 impl<V> TextMap<V> {
-    /// How many texts come before `text`.
+    /// Counts the texts that come before `text`.
     fn rank(&self, text: &str) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.texts.get(middle) < Some(text) {
-                true => low = middle + 1,
-                false => high = middle,
+            if self.texts.get(middle) < Some(text) {
+                low = middle + 1;
+            } else {
+                high = middle;
             }
         }
         low
     }
 
-    /// The place of `text`, if it is there.
+    /// The index of `text`, if it is in the map.
     fn find(&self, text: &str) -> Option<usize> {
         let at = self.rank(text);
         (self.texts.get(at) == Some(text)).then_some(at)
     }
 
-    /// What is kept for `text`.
+    /// The value of `text`.
     pub fn get(&self, text: &str) -> Option<&V> {
         self.find(text).map(|at| &self.values[at])
     }
 
-    /// To ask for texts that come in order, as those of another sorted list do.
+    /// Starts lookups of texts that come in order, as those of another sorted list do.
     pub fn seek(&self) -> Seek<'_, V> {
         Seek { map: self, next: 0 }
     }
@@ -106,12 +107,12 @@ impl<V> TextMap<V> {
         self.find(text).is_some()
     }
 
-    /// Every entry, by text.
+    /// Every entry, ordered by text.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &V)> {
         zip(self.keys(), &self.values)
     }
 
-    /// The entries whose text is `first` or comes behind it.
+    /// The entries from `first` on.
     pub fn iter_from(&self, first: &str) -> impl Iterator<Item = (&str, &V)> {
         let from = self.rank(first);
         (from..self.len()).filter_map(|at| Some((self.texts.get(at)?, &self.values[at])))
@@ -122,23 +123,23 @@ impl<V> TextMap<V> {
         self.texts.iter()
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 }
 
-/// A [`TextMap`] while it is filled, in any order.
+/// A [`TextMap`] that is being filled, in any order.
 #[derive(Debug)]
 pub struct TextMapBuilder<V> {
     texts: Texts,
     values: Vec<V>,
-    /// Whether each text so far came behind the one before it.
+    /// Whether each text so far sorts after the one before it.
     is_sorted: bool,
 }
 
@@ -149,7 +150,7 @@ impl<V> Default for TextMapBuilder<V> {
 }
 
 impl<V> TextMapBuilder<V> {
-    /// One that `count` entries will be added to.
+    /// A builder with room for `count` entries.
     pub fn with_capacity(count: usize) -> Self {
         Self {
             texts: Texts::with_capacity(count),
@@ -170,12 +171,13 @@ impl<V> TextMapBuilder<V> {
         self.texts.last()
     }
 
-    /// The map. Of two entries with one text the first is kept, and the other is shown to `see_repeat`.
+    /// Builds the map. Keeps the first of several entries with the same text and passes the others to `see_repeat`.
     pub fn finish(self, see_repeat: impl FnMut(&str, V)) -> TextMap<V> {
         let Self { texts, values, .. } = self;
-        let mut map = match self.is_sorted {
-            true => TextMap { texts, values },
-            false => sort(&texts, values, see_repeat),
+        let mut map = if self.is_sorted {
+            TextMap { texts, values }
+        } else {
+            sort(&texts, values, see_repeat)
         };
         map.texts.shrink_to_fit();
         map.values.shrink_to_fit();
@@ -185,7 +187,7 @@ impl<V> TextMapBuilder<V> {
 
 fn sort<V>(texts: &Texts, values: Vec<V>, mut see_repeat: impl FnMut(&str, V)) -> TextMap<V> {
     let mut entries: Vec<(&str, V)> = zip(texts.iter(), values).collect();
-    // Stable: of two entries with one text the earlier stays first.
+    // Stable: of two entries with the same text the earlier stays first.
     entries.sort_by_key(|(text, _)| *text);
     let mut map = TextMap::default();
     for (text, value) in entries {
@@ -199,8 +201,8 @@ fn sort<V>(texts: &Texts, values: Vec<V>, mut see_repeat: impl FnMut(&str, V)) -
     map
 }
 
-/// Asks a map for one text after the other. A text that follows the one before takes one comparison, any other as
-/// many as [`TextMap::get`] does.
+/// Looks up one text after the other. A text directly after the one before takes one comparison, any other as many as
+/// [`TextMap::get`].
 #[derive(Debug)]
 pub struct Seek<'m, V> {
     map: &'m TextMap<V>,
@@ -208,7 +210,7 @@ pub struct Seek<'m, V> {
 }
 
 impl<'m, V> Seek<'m, V> {
-    /// What is kept for `text`.
+    /// The value of `text`.
     pub fn get(&mut self, text: &str) -> Option<&'m V> {
         let TextMap { texts, values } = self.map;
         if texts.get(self.next) != Some(text) {
@@ -220,7 +222,7 @@ impl<'m, V> Seek<'m, V> {
     }
 }
 
-/// Of two entries with one text the first is kept.
+/// Keeps the first of several entries with the same text.
 impl<T: AsRef<str>, V> FromIterator<(T, V)> for TextMap<V> {
     fn from_iter<I: IntoIterator<Item = (T, V)>>(entries: I) -> Self {
         let mut builder = TextMapBuilder::default();
@@ -261,8 +263,8 @@ mod tests {
         assert_eq!(repeats, [("a".to_owned(), 3), ("a".to_owned(), 5)]);
         assert_eq!((map.get("a"), map.get("c")), (Some(&1), None));
         assert!(map.contains_key("é") && !map.contains_key(""));
-        let behind: Vec<_> = map.iter_from("aa").map(|(text, _)| text).collect();
-        assert_eq!(behind, ["b", "é"]);
+        let after: Vec<_> = map.iter_from("aa").map(|(text, _)| text).collect();
+        assert_eq!(after, ["b", "é"]);
         assert_eq!((map.len(), map.is_empty()), (4, false));
         assert!(TextMap::<u8>::default().is_empty());
     }

@@ -5,8 +5,8 @@ const SECONDS_PER_DAY: i64 = 86_400;
 /// More seconds than there are between 1970 and the years 0 and 9999.
 const LONGEST: i64 = 400_000_000_000;
 
-/// Milliseconds since 1970, if `text` is `YYYY-MM-DDTHH:MM:SSZ` or `YYYY-MM-DDTHH:MM:SS.mmmZ`
-/// and such a moment exists.
+/// Returns milliseconds since 1970, if `text` is `YYYY-MM-DDTHH:MM:SSZ` or
+/// `YYYY-MM-DDTHH:MM:SS.mmmZ` and that moment exists.
 pub fn parse_utc(text: &str) -> Option<i64> {
     let (whole, milliseconds) = match text.strip_suffix('Z')?.split_once('.') {
         None => (text.strip_suffix('Z')?, 0),
@@ -18,8 +18,8 @@ pub fn parse_utc(text: &str) -> Option<i64> {
     Some(parse_seconds(whole, 59)? * 1000 + milliseconds)
 }
 
-/// Whether `text` is `YYYY-MM-DDTHH:MM:SSZ`, with or without a fraction of the second of any
-/// length, and a day and time that exist. A leap second is written as 60.
+/// Whether `text` is `YYYY-MM-DDTHH:MM:SSZ`, optionally with a fraction of the second of any
+/// length, and that moment exists. A leap second is written as 60.
 pub fn is_iso_utc(text: &str) -> bool {
     let Some(rest) = text.strip_suffix('Z') else {
         return false;
@@ -32,7 +32,7 @@ pub fn is_iso_utc(text: &str) -> bool {
     fraction.is_none_or(is_number) && parse_seconds(whole, 60).is_some()
 }
 
-/// Seconds since 1970, if `whole` is `YYYY-MM-DDTHH:MM:SS` and such a moment exists.
+/// Returns seconds since 1970, if `whole` is `YYYY-MM-DDTHH:MM:SS` and that moment exists.
 fn parse_seconds(whole: &str, last_second: i64) -> Option<i64> {
     let bytes = whole.as_bytes();
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
@@ -59,20 +59,20 @@ fn parse_seconds(whole: &str, last_second: i64) -> Option<i64> {
     exists.then(|| days_from_epoch(year, month, day) * SECONDS_PER_DAY + of_day)
 }
 
-/// `YYYY-MM-DDTHH:MM:SS.mmmZ` for milliseconds since 1970; years beyond 9999 are not written.
+/// Formats milliseconds since 1970 as `YYYY-MM-DDTHH:MM:SS.mmmZ`; `None` beyond the years 0 to 9999.
 pub fn format_utc(milliseconds: i64) -> Option<String> {
     let millis = milliseconds.rem_euclid(1000);
     let whole = format_whole(milliseconds.div_euclid(1000))?;
     Some(format!("{whole}.{millis:03}Z"))
 }
 
-/// `YYYY-MM-DDTHH:MM:SSZ` for seconds since 1970; years beyond 9999 are not written.
+/// Formats seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`; `None` beyond the years 0 to 9999.
 pub fn format_utc_seconds(seconds: i64) -> Option<String> {
     Some(format!("{}Z", format_whole(seconds)?))
 }
 
 fn format_whole(seconds: i64) -> Option<String> {
-    // What lies this far off has no four-digit year, and counting its days would overflow.
+    // A moment this far off has no four-digit year, and counting its days would overflow.
     if !(-LONGEST..LONGEST).contains(&seconds) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! The laws that reading archives keeps, whatever the bytes.
+//! The laws of reading archives, for any bytes.
 
 use std::io::{Cursor, Read};
 
@@ -9,7 +9,7 @@ use runseal_archive::{
 use runseal_core::digest::Digest;
 use runseal_core::limits::{ARCHIVE_KEPT_FREE, ARCHIVE_KEPT_OTHERS, ARCHIVE_KEPT_RATIO};
 
-/// Gives a few bytes at a time, as a slow pipe does.
+/// Returns a few bytes at a time, as a slow pipe does.
 struct Slow<'a>(&'a [u8], usize);
 
 impl Read for Slow<'_> {
@@ -25,7 +25,7 @@ fn read(container: Container, bytes: &[u8]) -> Archive {
     read_stream(container, bytes, "bytes", &mut digester).expect("bytes in memory can be read")
 }
 
-/// Everything that is known of an archive, as text.
+/// Everything that is known about an archive, as text.
 fn listing(archive: &Archive) -> String {
     let entries: Vec<_> = archive.below("").collect();
     format!("{entries:?} {:?}", archive.faults())
@@ -35,14 +35,15 @@ fn is_accepted(archive: &Archive) -> bool {
     archive.faults().is_empty()
 }
 
-/// Any kind of archive: reading twice, in small pieces or by place gives the same; what is listed
-/// can be found and is what it says; an accepted archive is not accepted with a byte less or more.
+/// Archives of any kind: reading twice, in small pieces or with random access gives the same result;
+/// every listed entry can be found and is what it says; an accepted archive is not accepted with a byte
+/// less or more.
 pub fn check_archive(container: Container, bytes: &[u8]) {
     let archive = read(container, bytes);
     let listed = listing(&archive);
     assert_eq!(listed, listing(&read(container, bytes)), "read twice");
     let mut digester = InlineDigester::default();
-    let other_way = match container {
+    let other = match container {
         Container::Zip => read_zip(Cursor::new(bytes), bytes.len() as u64, &mut digester),
         container => {
             let mut unpacked = Unpacked::new(container, Slow(bytes, 0));
@@ -50,8 +51,8 @@ pub fn check_archive(container: Container, bytes: &[u8]) {
             read_tar(&mut unpacked, packed, &mut digester)
         }
     };
-    let other_way = other_way.expect("bytes in memory can be read");
-    assert_eq!(listed, listing(&other_way), "read in another way");
+    let other = other.expect("bytes in memory can be read");
+    assert_eq!(listed, listing(&other), "read in another way");
     if is_accepted(&archive) {
         let shorter = &bytes[..bytes.len() - 1];
         assert!(!is_accepted(&read(container, shorter)), "a byte less");
@@ -92,8 +93,8 @@ fn check_entries(archive: &Archive, packed: u64) {
     assert!(kept_bytes <= documents + ARCHIVE_KEPT_OTHERS, "memory");
 }
 
-/// Both decoders of Zstandard give the same bytes or both refuse. Where one stops at the limit here, the other may have seen
-/// a fault behind it already.
+/// Both decoders of Zstandard return the same bytes, or both refuse. If one reaches the limit here, the other may
+/// already have found a fault beyond it.
 pub fn check_zstd_decoders(bytes: &[u8]) {
     const LIMIT: u64 = 16 << 20;
     let [rust, fastest] = [ZstdDecoder::Rust, ZstdDecoder::FASTEST].map(|decoder| {
@@ -110,7 +111,7 @@ pub fn check_zstd_decoders(bytes: &[u8]) {
     }
 }
 
-/// What is accepted of gzip is what an ordinary decoder gives.
+/// If gzip is accepted, an ordinary decoder returns the same bytes.
 pub fn check_gzip(bytes: &[u8]) {
     let mut content = Vec::new();
     let unpacked = Unpacked::new(Container::TarGz, bytes);

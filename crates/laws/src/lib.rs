@@ -1,9 +1,9 @@
-//! The laws that reading and writing canonical JSON, reading archives, judging by JSON Schemas and
-//! checking signatures, recording messages and replaying keep, whatever the bytes.
+//! Laws that must hold for any bytes: of reading and writing canonical JSON, reading archives, checking
+//! against JSON Schemas, checking signatures, recording messages, and replaying.
 //!
-//! Each law takes any bytes and panics where it does not hold. The property tests beside this
-//! file and the fuzz targets under `fuzz/` run the same functions, so that what a fuzzer finds
-//! on one machine is a test case on every other.
+//! Each law takes any bytes and panics if it does not hold. The property tests of this crate and the
+//! fuzz targets under `fuzz/` run the same functions, so that what a fuzzer finds on one machine is a
+//! test case on every other.
 
 #![allow(
     clippy::panic,
@@ -28,8 +28,7 @@ fn read(bytes: &[u8]) -> Result<Document<'_>, JsonError> {
     parse_document(bytes, &ReadOptions::TEXT)
 }
 
-/// Reading: never panics; what is wrong is said with a place within the text; what was read can
-/// be walked.
+/// Reading: never panics; an error has a position within the text; a document can be walked.
 pub fn check_reader(bytes: &[u8]) {
     match read(bytes) {
         Ok(document) => walk(document.root()),
@@ -64,8 +63,8 @@ fn walk(node: Node<'_>) {
     }
 }
 
-/// Writing in `dialect`: every way to write agrees, the result reads back to the same value, and
-/// writing that changes nothing.
+/// Writing in `dialect`: every way to write gives the same bytes, which read back as the same value and
+/// are written again unchanged.
 pub fn check_dialect(bytes: &[u8], dialect: Dialect) {
     let mut streamed = Vec::new();
     let outcome = canonicalize(bytes, dialect, &ReadOptions::TEXT, &mut streamed);
@@ -75,7 +74,7 @@ pub fn check_dialect(bytes: &[u8], dialect: Dialect) {
             assert_eq!(&expected, actual);
             return;
         }
-        // An element without a form may stand before the fault.
+        // An element without a form may come before the fault.
         (Err(_), Err(CanonError::NoForm(_))) => return,
         (Err(error), other) => panic!("{error} when read whole, {other:?} when streamed"),
     };
@@ -120,7 +119,7 @@ pub fn check_dialect(bytes: &[u8], dialect: Dialect) {
     );
 }
 
-/// Whether two values are the same: strings by what they stand for, numbers by their double.
+/// Whether two values are the same: strings after decoding, numbers as doubles.
 fn same_value(a: Node<'_>, b: Node<'_>) -> bool {
     let double = |node: Node<'_>| node.as_number().map(|number| number.to_f64());
     a.kind() == b.kind()
@@ -134,8 +133,7 @@ fn same_value(a: Node<'_>, b: Node<'_>) -> bool {
         })
 }
 
-/// White space, the order of members and escapes do not reach a canonical form: another
-/// spelling of the same document has the same form.
+/// Spelling: the canonical form does not depend on white space, the order of members or escapes.
 pub fn check_spelling(bytes: &[u8], dialect: Dialect) {
     let Ok(document) = read(bytes) else { return };
     let Ok(made) = canonical_bytes(document.root(), dialect) else {
@@ -149,8 +147,8 @@ pub fn check_spelling(bytes: &[u8], dialect: Dialect) {
     assert_eq!(again, made, "{other}");
 }
 
-/// Writes a value the other way round: members backwards, every character escaped, spaces
-/// everywhere. Numbers stay as they are written.
+/// Writes a value in another spelling: members backwards, characters escaped, white space everywhere.
+/// Numbers stay as written.
 fn respell(node: Node<'_>, out: &mut String) {
     match node.kind() {
         Kind::Null => out.push_str("null"),
@@ -189,8 +187,8 @@ fn respell_string(node: Node<'_>, out: &mut String) {
     push_escaped(&node.to_value(), out);
 }
 
-/// Writes a string with every character as an escape, by way of the job dialect, whose text is
-/// ASCII and has lone surrogates as escapes already.
+/// Writes a string with characters as escapes, starting from the job dialect, whose text is ASCII and
+/// already has lone surrogates as escapes.
 fn push_escaped(value: &Value, out: &mut String) {
     let text = canonical_bytes(value, Dialect::Job).expect("a string has a form");
     let text = String::from_utf8(text).expect("which is ASCII");
@@ -201,7 +199,7 @@ fn push_escaped(value: &Value, out: &mut String) {
             out.push(c);
             out.extend(inside.next());
         } else if c.is_ascii_hexdigit() {
-            // May be a digit of an escape.
+            // It may be a digit of an escape.
             out.push(c);
         } else {
             out.push_str(&format!("\\u{:04X}", u32::from(c)));

@@ -1,4 +1,4 @@
-//! The laws of what a stranger can send through the recording proxy: requests, answers, and lines of MCP.
+//! The laws of whatever can be sent through the recording proxy: requests, answers, and lines of MCP.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use runseal_net::recording::{
 };
 use runseal_net::redact::{BodyKind, RedactionRules, Redactor, Window};
 
-/// A secret that looks like nothing.
+/// A secret without a recognizable form.
 const SECRET: &[u8] = b"Zq8t/Lm2\"Xr5wYb9nKc4d";
 /// The path of the upstream.
 const PREFIX: &str = "/api/v1";
@@ -23,7 +23,8 @@ fn redactor() -> Redactor {
 
 /// A request: its target stays below the upstream, and its body is recorded without the secret.
 ///
-/// The first byte says how the body is read, the second how large its pieces are, and a line break ends the path.
+/// The first byte chooses the kind of body, the second the size of its pieces; then comes the path up to a line break,
+/// then the body.
 pub fn check_http(bytes: &[u8]) {
     let [kind, size, rest @ ..] = bytes else {
         return;
@@ -47,7 +48,7 @@ pub fn check_http(bytes: &[u8]) {
     check_body(kind, usize::from(*size) + 1, &with_secret);
 }
 
-/// However a server reads a path, it does not lead out of the upstream's.
+/// However a server reads a path, it does not lead out of the upstream's path.
 fn check_target(path: &str) {
     let upstream =
         Upstream::parse(&format!("http://upstream.example:9{PREFIX}/")).expect("an address");
@@ -104,8 +105,8 @@ fn decode_percent(text: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// A body in pieces: no known secret is let go, the ends of pieces stay in order, and what has no secret is
-/// kept to the byte.
+/// A body in pieces: no known secret is released, the ends of pieces stay in order, and a body without a
+/// secret stays the same, byte for byte.
 fn check_body(kind: BodyKind, size: usize, body: &[u8]) {
     let redactor = redactor();
     let mut window = Window::new(kind);
@@ -127,8 +128,7 @@ fn check_body(kind: BodyKind, size: usize, body: &[u8]) {
     }
 }
 
-/// A line of MCP: what is recorded of it is a valid recording without the secret, and the same line finds it
-/// again.
+/// A line of MCP: its recording is valid and does not have the secret, and the same line is found in it again.
 pub fn check_mcp(line: &[u8]) {
     let folder = tempfile::tempdir().expect("a folder");
     let output = folder.path().join("r.json");

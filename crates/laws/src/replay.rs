@@ -1,11 +1,11 @@
-//! What a stranger's RUN_ENVIRONMENT.json can make a replay do.
+//! The laws of what a RUN_ENVIRONMENT.json from outside can make a replay do.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use runseal_runs::record::ReplayPlan;
 
-/// What every sandbox shows of the system; nothing else of a machine is looked at.
+/// The folders and files of the system that every sandbox shows; a replay looks at nothing else.
 const SYSTEM: [&str; 11] = [
     "/usr",
     "/bin",
@@ -20,8 +20,8 @@ const SYSTEM: [&str; 11] = [
     "/etc/ld.so.cache",
 ];
 
-/// Only plain paths below the system's folders are looked at, each once; and what is put into the command's folder stays in
-/// it and is in proportion to the document.
+/// A replay only looks at plain paths below the system's folders, and at each once. What it puts into the command's
+/// folder stays in there and is in proportion to the document.
 pub fn check_replay(bytes: &[u8]) {
     let Some(plan) = ReplayPlan::of(bytes) else {
         return;
@@ -42,6 +42,6 @@ pub fn check_replay(bytes: &[u8]) {
         assert!(path.is_relative() && is_plain(path), "{name}");
         made.extend(path.ancestors().filter(|path| *path != Path::new("")));
     }
-    // A name takes two bytes of the document or more.
+    // A name takes at least two bytes of the document.
     assert!(made.len() <= 1000 + 5 * bytes.len(), "{} made", made.len());
 }

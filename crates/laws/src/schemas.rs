@@ -1,10 +1,10 @@
-//! The law of JSON Schema: whatever the schema and the document, the answer comes within the budget and
-//! is the same every time.
+//! The law of JSON Schema: for any schema and document, the answer comes within the budget and is the
+//! same every time.
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_schema::{Limits, Schema};
 
-/// The first line is a schema, the rest a document.
+/// Checks the law. The first line is a schema, the rest a document.
 pub fn check_schema(bytes: &[u8]) {
     let end = bytes.iter().position(|byte| *byte == b'\n');
     let (schema, document) = bytes.split_at(end.unwrap_or(bytes.len()));
@@ -26,7 +26,7 @@ pub fn check_schema(bytes: &[u8]) {
     if let Ok(document) = parse_document(document, &ReadOptions::TEXT) {
         let outcome = first.check(document.root());
         assert_eq!(outcome, second.check(document.root()));
-        // Each takes 16 steps.
+        // Each violation takes 16 steps.
         assert!(outcome.violations.len() as u64 <= limits.steps / 16);
     }
 }

@@ -1,6 +1,7 @@
-//! What each fuzz target does with its bytes: one function a target, named like the file below `fuzz/fuzz_targets`.
+//! The fuzz targets: one function per target, named like the file in `fuzz/fuzz_targets`.
 //!
-//! The test of the seeds runs the same functions on stable Rust, so a text that once broke a law is tried by everybody.
+//! The test of the seeds runs the same functions on stable Rust, so input that once broke a law is tried on every
+//! machine.
 
 use runseal_archive::Container;
 use runseal_core::canon::Dialect;
@@ -12,7 +13,7 @@ use crate::schemas::check_schema;
 use crate::trust::{check_policy, check_proof, check_signature_file, check_timestamp};
 use crate::{check_dialect, check_reader, check_spelling};
 
-/// A target's name and what it does.
+/// A target's name and function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target, by name.
@@ -55,23 +56,23 @@ pub fn kernel(bytes: &[u8]) {
     check_writer(bytes, Dialect::Kernel);
 }
 
-/// An archive of kind .tar.
+/// A .tar archive.
 pub fn tar(bytes: &[u8]) {
     check_archive(Container::Tar, bytes);
 }
 
-/// An archive of kind .zip.
+/// A .zip archive.
 pub fn zip(bytes: &[u8]) {
     check_archive(Container::Zip, bytes);
 }
 
-/// An archive of kind .tar.gz, and what gzip alone makes of it.
+/// A .tar.gz archive, and gzip alone.
 pub fn gz(bytes: &[u8]) {
     check_gzip(bytes);
     check_archive(Container::TarGz, bytes);
 }
 
-/// An archive of kind .tar.zst, and what both decoders make of it.
+/// A .tar.zst archive, and both decoders alone.
 pub fn zst(bytes: &[u8]) {
     check_zstd_decoders(bytes);
     check_archive(Container::TarZst, bytes);

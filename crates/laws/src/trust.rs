@@ -1,5 +1,5 @@
-//! The laws of signatures, time stamps, policies and logs: whatever strangers write, checking it ends within
-//! its budget, gives the same answer twice, and never takes for signed what the key did not sign.
+//! The laws of signatures, time stamps, policies and logs: for any input, a check ends within its budget,
+//! gives the same answer every time, and never reports as signed what the key did not sign.
 
 use runseal_core::digest::Digest;
 use runseal_core::verify::authenticity::SignedState;
@@ -19,18 +19,18 @@ use runseal_trust::predicate::{Facts, RUN_PREDICATE, Signing, Verification, run_
 use runseal_trust::statement::{Statement, Target};
 use runseal_trust::timestamp::{Anchors, Token};
 
-/// The root of the time stamping authority whose tokens are among the seeds.
+/// The root certificate of the time stamping authority whose tokens are among the seeds.
 const AUTHORITY: &str = include_str!("authority.pem");
 
 /// What the authority stamped.
 pub const STAMPED: &[u8] = b"a signature";
 
-/// The key that is known to the checks.
+/// The key that the checks know.
 pub fn known_key() -> PrivateKey {
     PrivateKey::from_ed25519_seed(&[1; 32]).expect("a seed gives a key")
 }
 
-/// The run that signatures are checked against.
+/// The run whose signatures are checked.
 pub fn target() -> Target {
     Target::of_file("run_1", "SHA256SUMS.txt", b"sums of one\n".to_vec())
 }
@@ -88,15 +88,15 @@ fn check(found: &[Found]) -> (Vec<Checked>, u32) {
     (checked, budget.spent())
 }
 
-/// A file of signatures: what is read writes back to the same, the work is bounded, and only the honest
-/// envelope counts as signed by the known key.
+/// A file of signatures: an envelope that is written reads back as the same, the work is bounded, and only
+/// the honest envelope counts as signed by the known key.
 pub fn check_signature_file(bytes: &[u8]) {
     let Ok(found) = read_signatures("x", bytes) else {
         return;
     };
     for one in &found {
         if let FoundSignature::Envelope(envelope) = &one.signature {
-            let again = Envelope::parse(&envelope.to_line()).expect("what is written is read");
+            let again = Envelope::parse(&envelope.to_line()).expect("what is written reads back");
             assert_eq!(&again, envelope);
         }
     }
@@ -114,11 +114,11 @@ pub fn check_signature_file(bytes: &[u8]) {
             let mut sources = found.iter().filter(|found| found.place == *place);
             let is_honest = sources.any(|found| match &found.signature {
                 FoundSignature::Envelope(envelope) => envelope.digest() == honest.digest(),
-                // A bundle holds its envelope as it was signed.
+                // A bundle contains its envelope as signed.
                 FoundSignature::Bundle(_) => true,
                 _ => false,
             });
-            assert!(is_honest, "{place} was signed by nobody");
+            assert!(is_honest, "{place} was not signed by the key");
         }
     }
 }
@@ -140,12 +140,12 @@ pub fn is_believed(bytes: &[u8]) -> bool {
     })
 }
 
-/// A time stamp: its own bytes are read alike, and checking it is bounded.
+/// A time stamp: its own bytes read back as the same, and checking it is bounded.
 pub fn check_timestamp(bytes: &[u8]) {
     let Ok(token) = Token::parse(bytes) else {
         return;
     };
-    let again = Token::parse(token.der()).expect("a token is one by itself");
+    let again = Token::parse(token.der()).expect("a token's own bytes are a token");
     assert_eq!(again.der(), token.der());
     assert_eq!(again.claimed_time(), token.claimed_time());
     let anchors = Anchors::parse(AUTHORITY).expect("the root is a certificate");
@@ -166,7 +166,7 @@ pub fn check_timestamp(bytes: &[u8]) {
     );
 }
 
-/// A policy, or a chain of them: what was read is sound, trusts nothing unsigned, and a chain only goes up.
+/// A policy, or a chain of policies: a policy is sound and trusts nothing unsigned, and versions in a chain only go up.
 pub fn check_policy(bytes: &[u8]) {
     if let Ok(text) = std::str::from_utf8(bytes) {
         check_policy_text(text);
@@ -211,8 +211,8 @@ fn check_policy_text(text: &str) {
     assert!(!decide(&policy, &question, &target(), &[]).is_trusted);
 }
 
-/// What logs write: proofs, checkpoints and entries write back to the same, and only the honest checkpoint
-/// is accepted.
+/// Proofs, checkpoints and entries of logs: those that are written read back as the same, and only the honest
+/// checkpoint is accepted.
 pub fn check_proof(bytes: &[u8]) {
     if let Ok(entry) = LogEntry::parse(bytes) {
         assert_eq!(entry.to_bytes().expect("an entry has a form"), bytes);
@@ -225,7 +225,7 @@ pub fn check_proof(bytes: &[u8]) {
     if let Ok(proof) = InclusionProof::parse(text) {
         let again = InclusionProof::parse(&proof.to_text());
         assert_eq!(again.as_ref(), Ok(&proof));
-        assert!(proof.verify(&leaf).is_err(), "nothing has this leaf");
+        assert!(proof.verify(&leaf).is_err(), "no log has this leaf");
         let _ = proof.verify_own();
         notes.push(proof.checkpoint);
     }

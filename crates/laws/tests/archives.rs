@@ -1,4 +1,4 @@
-//! The laws of reading archives, on archives made by hand and on what chance makes of them.
+//! The laws of reading archives, on archives made by hand and on random changes of them.
 
 use std::sync::LazyLock;
 

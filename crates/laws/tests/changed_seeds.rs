@@ -10,7 +10,7 @@ use runseal_laws::targets::TARGETS;
 
 const NAMES: [&str; 5] = ["envelope", "policy", "proof", "replay", "timestamp"];
 
-/// A seed with what its target does.
+/// The function of a target, and a seed for it.
 type Seed = (fn(&[u8]), Vec<u8>);
 
 /// Every seed.
@@ -45,7 +45,7 @@ proptest! {
     })]
 
     #[test]
-    fn laws_seeds_with_a_few_bytes_changed_hold(
+    fn laws_hold_for_seeds_with_a_few_bytes_changed(
         seed in any::<prop::sample::Index>(),
         changes in prop::collection::vec(change(), 1..6),
     ) {
@@ -67,7 +67,7 @@ proptest! {
 }
 
 #[test]
-fn honest_seeds_hold_as_they_are() {
+fn unchanged_seeds_have_their_expected_states() {
     use runseal_core::verify::authenticity::SignedState;
     use runseal_laws::trust;
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");

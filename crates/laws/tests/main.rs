@@ -1,4 +1,4 @@
-//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! The integration tests of this crate, in one program, because linking takes most of their time.
 //! `cargo test -p runseal-laws --test main archives::` runs one file of them.
 
 #![allow(clippy::unwrap_used, reason = "test code")]

@@ -19,7 +19,7 @@ fn path() -> impl Strategy<Value = String> {
     })
 }
 
-/// Bodies of what encodings and streams are made of.
+/// Bodies made of pieces of encodings and streams.
 fn body() -> impl Strategy<Value = Vec<u8>> {
     let piece = prop_oneof![
         "[ -~]{0,40}".prop_map(String::into_bytes),
@@ -46,7 +46,7 @@ proptest! {
     #![proptest_config(cases(300))]
 
     #[test]
-    fn laws_random_requests_hold(kind in any::<u8>(), size in any::<u8>(), path in path(), body in body()) {
+    fn laws_hold_for_random_requests(kind in any::<u8>(), size in any::<u8>(), path in path(), body in body()) {
         let bytes = [&[kind, size], path.as_bytes(), b"\n", &body].concat();
         check_http(&bytes);
     }
@@ -56,7 +56,7 @@ proptest! {
     #![proptest_config(cases(60))]
 
     #[test]
-    fn laws_random_lines_of_mcp_hold(line in body()) {
+    fn laws_hold_for_random_lines_of_mcp(line in body()) {
         check_mcp(&line);
     }
 }

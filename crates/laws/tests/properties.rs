@@ -1,12 +1,12 @@
-//! The laws under random texts: a short fuzz run on stable Rust, the same on every machine.
+//! The laws on random texts: a short fuzz run on stable Rust, the same on every machine.
 //!
-//! `PROPTEST_CASES` sets how many cases each property has.
+//! `PROPTEST_CASES` sets the number of cases of each property.
 
 use proptest::prelude::*;
 use runseal_core::canon::Dialect;
 use runseal_laws::{check_dialect, check_reader, check_spelling};
 
-/// Numbers in every spelling, among them those that convert, overflow or underflow.
+/// Numbers in every spelling, including those that round, overflow or underflow.
 fn number() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<i64>().prop_map(|n| n.to_string()),
@@ -24,7 +24,7 @@ fn number() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The inside of a string: plain, wide, astral, escaped, lone surrogates.
+/// Strings: plain, wide, astral, escaped, with lone surrogates.
 fn string() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => "[a-zA-Z0-9 _.~/-]{0,12}",
@@ -41,7 +41,7 @@ fn space() -> impl Strategy<Value = &'static str> {
     prop_oneof![4 => Just(""), 1 => Just(" "), 1 => Just("\n"), 1 => Just("\t\r\n ")]
 }
 
-/// Texts that are JSON, but may have a key twice or a number beyond all range.
+/// Texts that are JSON, but may have duplicate keys or numbers out of range.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -64,7 +64,7 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// Texts that are JSON but for one changed, removed or added byte.
+/// Texts that are JSON except for one changed, removed or added byte.
 fn almost_json() -> impl Strategy<Value = Vec<u8>> {
     (json(), any::<prop::sample::Index>(), any::<u8>(), 0..3_u8).prop_map(
         |(text, at, byte, how)| {
@@ -97,23 +97,23 @@ proptest! {
     })]
 
     #[test]
-    fn laws_random_json_hold(text in json()) {
+    fn laws_hold_for_random_json(text in json()) {
         check_everything(text.as_bytes());
     }
 
     #[test]
-    fn laws_json_with_one_byte_off_hold(bytes in almost_json()) {
+    fn laws_hold_for_json_with_one_byte_changed(bytes in almost_json()) {
         check_everything(&bytes);
     }
 
     #[test]
-    fn laws_any_bytes_hold(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn laws_hold_for_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         check_everything(&bytes);
     }
 }
 
 #[test]
-fn laws_texts_at_the_edges_hold() {
+fn laws_hold_for_edge_cases() {
     for text in [
         "",
         " ",

@@ -21,7 +21,7 @@ fn seeds_of_every_target_keep_the_laws() {
         let seeds = names_in(&folder);
         assert!(seeds.len() >= 10, "{target}: {} seeds", seeds.len());
         for seed in seeds {
-            // Shown where the law breaks.
+            // Shown if a law breaks.
             println!("{target}/{seed}");
             check(&fs::read(folder.join(seed)).unwrap());
         }
@@ -29,7 +29,7 @@ fn seeds_of_every_target_keep_the_laws() {
 }
 
 #[test]
-fn targets_of_the_fuzzer_and_of_the_seeds_are_the_same() {
+fn targets_seeds_and_fuzz_targets_have_the_same_names() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let listed: BTreeSet<_> = TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(names_in(&fuzz.join("seeds")), listed);

@@ -1,7 +1,7 @@
-//! Schemas as numbered lists of keywords, with every reference followed.
+//! Compiles schemas into numbered lists of keywords, following every reference.
 //!
-//! Only what the schema can come to is compiled. References may run in circles, so schemas get their
-//! numbers before they are looked into, and wait in a list until they are.
+//! Only what the root schema can reach is compiled. References may form cycles, so a schema gets its
+//! number before it is compiled, and waits in a list until then.
 
 mod keywords;
 
@@ -15,7 +15,7 @@ use crate::pattern::{BadPattern, Pattern};
 use crate::registry::{DocumentNumber, Identity, Place, Registry, Target, pointer};
 use crate::{BadSchema, Limits};
 
-/// What compiling gives.
+/// The result of compiling.
 #[derive(Debug)]
 pub(crate) struct Output {
     pub schemas: Vec<Compiled>,
@@ -25,7 +25,7 @@ pub(crate) struct Output {
     pub dynamic: BTreeMap<(usize, Box<str>), Number>,
 }
 
-/// Compiles everything that `root` leads to; the root itself is number 0.
+/// Compiles everything that `root` leads to; the root is number 0.
 pub(crate) fn compile(
     registry: Registry<'_>,
     root: Target<'_>,
@@ -66,12 +66,12 @@ struct Compiler<'a, 'l> {
     pattern_numbers: BTreeMap<Box<str>, usize>,
     pattern_text: usize,
     instructions: usize,
-    /// Names of dynamic anchors that were referred to.
+    /// Names of dynamic anchors that are referred to.
     names: BTreeSet<Box<str>>,
     dynamic: BTreeMap<(usize, Box<str>), Number>,
 }
 
-/// A schema while it is compiled.
+/// A schema that is being compiled.
 struct Open<'a> {
     node: Node<'a>,
     resource: usize,
@@ -83,7 +83,7 @@ struct Open<'a> {
 }
 
 impl<'a> Compiler<'a, '_> {
-    /// Gives a schema its number.
+    /// Assigns a number to a schema, if it has none yet, and returns it.
     fn add(&mut self, target: Target<'a>) -> Result<Number, BadSchema> {
         let document = self.registry.resources[target.resource].document;
         let number = self.schemas.len();
@@ -100,7 +100,7 @@ impl<'a> Compiler<'a, '_> {
             }
             _ => {
                 return Err(BadSchema::Invalid(format!(
-                    "a reference leads to {}, {}, which is no schema",
+                    "a reference leads to {}, {}, which is not a schema",
                     self.registry.pointer(target.place),
                     target.node.kind().with_article(),
                 )));
@@ -136,7 +136,7 @@ impl<'a> Compiler<'a, '_> {
             keywords: Vec::new(),
         };
         self.references(&mut open)?;
-        let is_alone = open.draft.reference_stands_alone() && !open.keywords.is_empty();
+        let is_alone = open.draft.ignores_siblings_of_ref() && !open.keywords.is_empty();
         if !is_alone {
             if open.asserts {
                 self.assertions(&mut open)?;
@@ -151,14 +151,14 @@ impl<'a> Compiler<'a, '_> {
                 Keyword::UnevaluatedItems(_) | Keyword::UnevaluatedProperties(_)
             )
         };
-        // They look at what all the others have evaluated.
+        // Last, because they depend on what all the others have evaluated.
         open.keywords.sort_by_key(is_unevaluated);
         self.schemas[number].sees_evaluated = open.keywords.iter().any(is_unevaluated);
         self.schemas[number].rule = Rule::Keywords(open.keywords);
         Ok(())
     }
 
-    /// The number of the schema in `node`, which is found by `steps` from the one that is open.
+    /// The number of the schema in `node`, which is at `steps` from the open one.
     fn schema(
         &mut self,
         open: &Open<'a>,
@@ -167,7 +167,7 @@ impl<'a> Compiler<'a, '_> {
     ) -> Result<Number, BadSchema> {
         let mut target = self.registry.target(node, open.resource, open.document);
         if node.kind() != Kind::Object || target.place == 0 {
-            // A boolean, or a schema in a place where nobody looked for one.
+            // A boolean, or a schema in a place that was not visited.
             self.registry.places.push(Place {
                 parent: Some(open.place),
                 steps: steps().into(),
@@ -198,7 +198,7 @@ impl<'a> Compiler<'a, '_> {
     fn references(&mut self, open: &mut Open<'a>) -> Result<(), BadSchema> {
         let node = open.node;
         let text = |name: &str| node.get(name).and_then(|value| value.as_lossy_str());
-        // The meta-schema of draft 4 does not say what it is.
+        // The meta-schema of draft 4 does not define `$ref`.
         if node.get("$ref").is_some_and(|value| !value.is_string()) {
             let place = pointer(&self.registry.places, open.place);
             return Err(BadSchema::Invalid(format!(
@@ -220,7 +220,7 @@ impl<'a> Compiler<'a, '_> {
         };
         let target = self.registry.resolve(open.resource, &reference)?;
         let resource = &self.registry.resources[target.resource];
-        // The reference is dynamic only where what it leads to at first is a dynamic anchor too.
+        // The reference is dynamic only if its static target is a dynamic anchor too.
         let fragment = reference
             .split_once('#')
             .map_or("", |(_, fragment)| fragment);
@@ -229,8 +229,8 @@ impl<'a> Compiler<'a, '_> {
         } else {
             fragment
         };
-        let begins = resource.dynamic.get(anchor);
-        let is_dynamic = begins.is_some_and(|node| node.identity() == target.node.identity());
+        let anchored = resource.dynamic.get(anchor);
+        let is_dynamic = anchored.is_some_and(|node| node.identity() == target.node.identity());
         let number = self.add(target)?;
         if !is_dynamic {
             open.keywords.push(Keyword::Reference(keyword, number));
@@ -261,7 +261,7 @@ impl<'a> Compiler<'a, '_> {
         Ok(())
     }
 
-    /// The schemas that a keyword holds by name; lists of names are left out.
+    /// The schemas in a keyword's value, by name; lists of names are left out.
     fn named(
         &mut self,
         open: &Open<'a>,

@@ -1,4 +1,4 @@
-//! Drafts of JSON Schema, and what each of them demands of a keyword's value.
+//! The drafts of JSON Schema, and what each demands of a keyword's value.
 
 use runseal_core::canon::Node;
 
@@ -42,12 +42,12 @@ impl Draft {
         }
     }
 
-    /// Whether nothing beside a `$ref` counts.
-    pub(crate) fn reference_stands_alone(self) -> bool {
+    /// Whether a `$ref` makes the other keywords next to it meaningless.
+    pub(crate) fn ignores_siblings_of_ref(self) -> bool {
         self <= Self::Seven
     }
 
-    /// What the value of `keyword` has to be; none for keywords that the draft does not know.
+    /// The shape that the value of `keyword` must have; `None` if the draft does not know the keyword.
     pub(crate) fn shape(self, keyword: &str) -> Option<Shape> {
         let at = KEYWORDS
             .binary_search_by(|known| known.0.cmp(keyword))
@@ -66,16 +66,16 @@ impl Draft {
     }
 }
 
-/// What a keyword's value has to be.
+/// The shape that a keyword's value must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// A schema.
     Schema,
-    /// A schema, or a boolean where booleans are no schemas.
+    /// A schema, or a boolean in a draft in which booleans are not schemas.
     SchemaOrFlag,
-    /// A list of schemas that is not empty.
+    /// A non-empty list of schemas.
     Schemas,
-    /// A schema or a list of them.
+    /// A schema, or a non-empty list of schemas.
     SchemaOrSchemas,
     /// Schemas by name.
     SchemaMap,
@@ -83,21 +83,21 @@ pub(crate) enum Shape {
     PatternMap,
     /// Schemas or lists of names, by name.
     Dependencies,
-    /// Lists of names by name.
+    /// Lists of names, by name.
     NameMap,
-    /// Names, each once.
+    /// A list of distinct names.
     Names,
-    /// A name of a type, or several.
+    /// The name of a type, or a list of them.
     Types,
     /// A list.
     List,
-    /// A list that is not empty.
+    /// A non-empty list.
     FilledList,
     /// A string.
     Text,
     /// A regular expression.
     Pattern,
-    /// A reference without a fragment, or with an empty one; in older drafts any.
+    /// A reference without a fragment or with an empty one; in older drafts any reference.
     Id,
     /// A name for a part of a schema.
     Anchor,
@@ -107,13 +107,13 @@ pub(crate) enum Shape {
     FlagMap,
     /// A number.
     Number,
-    /// A number above zero.
+    /// A number greater than zero.
     Positive,
-    /// An integer from zero up.
+    /// A non-negative integer.
     Count,
 }
 
-/// Keywords, the first and the last draft that know them, and the shape; sorted.
+/// Each keyword with the first and the last draft that know it, and its shape; sorted.
 const KEYWORDS: [(&str, Draft, Draft, Shape); 61] = {
     use Draft::{Four, Of2019, Of2020, Seven, Six};
     [
@@ -181,17 +181,16 @@ const KEYWORDS: [(&str, Draft, Draft, Shape); 61] = {
     ]
 };
 
-/// Says what is wrong with the value of a keyword, where something is. Schemas in it are not looked
-/// into.
+/// Returns what the value of a keyword should be, if it is not. Does not look into schemas in it.
 pub(crate) fn find_fault(shape: Shape, draft: Draft, value: Node<'_>) -> Option<&'static str> {
     let is_list_of_schemas = || value.as_array().is_some_and(|items| items.len() > 0);
     let (is_right, expected) = match shape {
-        // The schema says for itself what it is.
+        // Schemas are checked when they are visited.
         Shape::Schema | Shape::SchemaOrFlag => (true, ""),
-        Shape::Schemas => (is_list_of_schemas(), "a list of schemas that is not empty"),
+        Shape::Schemas => (is_list_of_schemas(), "a non-empty list of schemas"),
         Shape::SchemaOrSchemas => (
             value.as_array().is_none() || is_list_of_schemas(),
-            "a schema or a list of schemas that is not empty",
+            "a schema or a non-empty list of schemas",
         ),
         Shape::SchemaMap | Shape::PatternMap => {
             (value.as_object().is_some(), "an object of schemas")
@@ -200,26 +199,26 @@ pub(crate) fn find_fault(shape: Shape, draft: Draft, value: Node<'_>) -> Option<
             value.as_object().is_some_and(|mut members| {
                 members.all(|(_, value)| value.as_array().is_none() || are_names(value, draft))
             }),
-            "an object of schemas and of lists of names, each name once",
+            "an object of schemas and lists of distinct names",
         ),
         Shape::NameMap => (
             value
                 .as_object()
                 .is_some_and(|mut members| members.all(|(_, value)| are_names(value, draft))),
-            "an object of lists of names, each name once",
+            "an object of lists of distinct names",
         ),
         Shape::Names => (
             are_names(value, draft),
             match draft {
-                Draft::Four => "a list of names that is not empty, each name once",
-                _ => "a list of names, each name once",
+                Draft::Four => "a non-empty list of distinct names",
+                _ => "a list of distinct names",
             },
         ),
-        Shape::Types => (are_types(value), "a name of a type, or a list of them"),
+        Shape::Types => (are_types(value), "the name of a type, or a list of them"),
         Shape::List => (value.as_array().is_some(), "a list"),
         Shape::FilledList => (
             value.as_array().is_some_and(|items| items.len() > 0),
-            "a list that is not empty",
+            "a non-empty list",
         ),
         Shape::Text => (value.is_string(), "a string"),
         Shape::Pattern => (value.is_string(), "a regular expression"),
@@ -237,14 +236,14 @@ pub(crate) fn find_fault(shape: Shape, draft: Draft, value: Node<'_>) -> Option<
             value
                 .as_number()
                 .is_some_and(|number| number.to_f64() > 0.0),
-            "a number above zero",
+            "a number greater than zero",
         ),
         Shape::Count => (
             value.as_number().is_some_and(|number| {
                 let number = number.to_f64();
                 number >= 0.0 && number.fract() == 0.0
             }),
-            "an integer from zero up",
+            "a non-negative integer",
         ),
     };
     (!is_right).then_some(expected)
@@ -287,12 +286,12 @@ fn is_anchor(value: Node<'_>, draft: Draft) -> bool {
         return false;
     };
     let begins = |c: char| c.is_ascii_alphabetic() || c == '_' && draft == Draft::Of2020;
-    let goes_on = |c: char| {
+    let continues = |c: char| {
         c.is_ascii_alphanumeric()
             || matches!(c, '-' | '.' | '_')
             || c == ':' && draft == Draft::Of2019
     };
-    text.starts_with(begins) && text.chars().all(goes_on)
+    text.starts_with(begins) && text.chars().all(continues)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Checking a document, step by step.
+//! Checks a document and counts the steps.
 //!
-//! Schemas are applied by recursion, which `Limits::nesting` bounds. What a keyword needs is kept out of the
-//! frames of all others (`inline(never)`), so that the bound is reached before a thread's stack ends.
+//! Schemas are applied by recursion, which `Limits::nesting` bounds. Keywords are not inlined (`inline(never)`) to keep
+//! stack frames small, so that this limit is reached before the thread's stack overflows.
 
 mod assertions;
 mod branches;
@@ -18,10 +18,10 @@ use crate::keyword::{Keyword, Number, Rule};
 use crate::registry::{escape, pointer};
 use crate::{Exhausted, Outcome, Schema, Violation, message};
 
-/// Characters of a violation's message.
+/// The most characters of a violation's message.
 const LONGEST_MESSAGE: usize = 300;
 
-/// One value of a document, or the name of a member while names are checked.
+/// One value of a document, or the name of a member for `propertyNames`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Instance<'d> {
     Node(Node<'d>),
@@ -50,7 +50,7 @@ impl<'d> Instance<'d> {
         }
     }
 
-    /// The value where it is an object.
+    /// The value, if it is an object.
     fn object(self) -> Option<Node<'d>> {
         match self {
             Self::Node(node) if node.kind() == Kind::Object => Some(node),
@@ -58,7 +58,7 @@ impl<'d> Instance<'d> {
         }
     }
 
-    /// The value where it is an array.
+    /// The value, if it is an array.
     fn array(self) -> Option<Node<'d>> {
         match self {
             Self::Node(node) if node.kind() == Kind::Array => Some(node),
@@ -66,7 +66,7 @@ impl<'d> Instance<'d> {
         }
     }
 
-    /// How many elements or members it has.
+    /// The number of elements or members.
     pub fn children(self) -> usize {
         match self {
             Self::Node(node) => node.items().len() + node.members().len(),
@@ -75,7 +75,7 @@ impl<'d> Instance<'d> {
     }
 }
 
-/// The way from the document to a value.
+/// The path from the root of the document to a value.
 #[derive(Debug, Clone, Copy)]
 struct Path<'p> {
     parent: Option<&'p Path<'p>>,
@@ -87,7 +87,7 @@ struct Path<'p> {
 enum Step<'p> {
     Element(usize),
     Member(&'p str),
-    /// The document, or the name of a member, which has no place of its own.
+    /// To the root of the document, or to the name of a member, which has no pointer.
     None,
 }
 
@@ -116,7 +116,7 @@ impl<'p> Path<'p> {
     }
 }
 
-/// Everything that is wrong with `document`.
+/// Lists everything that is wrong with `document`.
 pub(crate) fn check(schema: &Schema, document: Node<'_>) -> Outcome {
     let mut check = Check {
         schema,
@@ -140,24 +140,24 @@ pub(crate) fn check(schema: &Schema, document: Node<'_>) -> Outcome {
     }
 }
 
-/// A check that is under way.
+/// A check in progress.
 struct Check<'s> {
     schema: &'s Schema,
     /// Steps that are left.
     steps: u64,
     /// Bytes of the places of the violations so far.
     places: usize,
-    /// Whether only the verdict counts: then nothing is noted, and the first fault ends it.
+    /// Whether only the verdict counts: then violations are not noted, and the first one ends the check.
     is_quiet: bool,
     nesting: usize,
     violations: Vec<Violation>,
-    /// The resources that were entered, the outermost first.
+    /// The resources that were entered, outermost first.
     scope: Vec<usize>,
     /// Schemas that references led to, with the depth of the value they apply to.
     followed: Vec<(Number, usize)>,
 }
 
-/// Whether the value is valid, or the bound that was reached.
+/// Whether the value is valid, or the limit that was reached.
 type Verdict = Result<bool, Exhausted>;
 
 impl<'s> Check<'s> {
@@ -172,12 +172,12 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Takes the steps for a text that is looked through.
+    /// Counts the steps for reading a text.
     fn read(&mut self, text: &str) -> Result<(), Exhausted> {
         self.step(1 + text.len() as u64 / 16)
     }
 
-    /// Notes a violation of the keyword of the schema `number`; the value is not valid.
+    /// Notes a violation of a keyword of the schema `number`, and returns that the value is invalid.
     #[cold]
     #[inline(never)]
     fn violation(
@@ -214,7 +214,7 @@ impl<'s> Check<'s> {
         Ok(false)
     }
 
-    /// Applies a schema and notes nothing but the verdict.
+    /// Applies a schema without noting violations.
     fn test(
         &mut self,
         number: Number,
@@ -228,7 +228,7 @@ impl<'s> Check<'s> {
         verdict
     }
 
-    /// Applies the schema `number`. What it evaluates is marked.
+    /// Applies the schema `number` and marks what it evaluates.
     fn apply(
         &mut self,
         number: Number,
@@ -258,7 +258,7 @@ impl<'s> Check<'s> {
             self.scope.push(compiled.resource);
         }
         self.nesting += 1;
-        // What a schema with `unevaluated…` sees is what its own keywords marked.
+        // A schema with `unevaluated…` only sees what its own keywords marked.
         let verdict = if compiled.sees_evaluated {
             let mut own = Marks::new(instance);
             self.step(own.steps())?;
@@ -366,8 +366,8 @@ impl<'s> Check<'s> {
         }
     }
 
-    /// Applies the schema that a reference leads to. Where it is already being applied to the same
-    /// value the references run in a circle, which adds nothing.
+    /// Applies the schema that a reference leads to. If it is already being applied to the same value,
+    /// the references form a cycle, which adds nothing.
     fn follow(
         &mut self,
         target: Number,

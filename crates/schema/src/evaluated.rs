@@ -1,4 +1,4 @@
-//! Which elements and members of a value some schema has looked at, for `unevaluatedItems` and
+//! Which elements and members of a value have been evaluated, for `unevaluatedItems` and
 //! `unevaluatedProperties`.
 
 use crate::evaluate::Instance;
@@ -12,7 +12,7 @@ impl Marks {
         Self(vec![false; instance.children()])
     }
 
-    /// As many marks, none of them set.
+    /// The same number of marks, none of them set.
     pub fn fresh(&self) -> Self {
         Self(vec![false; self.0.len()])
     }
@@ -31,14 +31,14 @@ impl Marks {
         self.0.get(at).copied().unwrap_or(false)
     }
 
-    /// Takes over what another schema marked.
+    /// Sets all marks that are set in `other`.
     pub fn add(&mut self, other: &Self) {
         for (mark, other) in self.0.iter_mut().zip(&other.0) {
             *mark |= other;
         }
     }
 
-    /// The work of going through all marks.
+    /// The steps for going through all marks.
     pub fn steps(&self) -> u64 {
         1 + self.0.len() as u64 / 16
     }

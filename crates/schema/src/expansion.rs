@@ -1,18 +1,18 @@
-//! How many schemas come to apply to one value.
+//! Counts how many schemas apply to one value.
 //!
-//! `allOf`, `$ref` and the like hand a value on to other schemas. Where they double at every level, a
-//! schema of a few lines asks for more than any machine can do; that is found out here, before the
-//! first value is looked at.
+//! `allOf`, `$ref` and the like apply further schemas to the same value. If they double at every level,
+//! a schema of a few lines takes more work than any machine can do. Such a schema is refused here,
+//! before the first value is checked.
 
 use std::collections::BTreeMap;
 
 use crate::keyword::{Compiled, Number, Rule};
 use crate::{BadSchema, Limits};
 
-/// Visits for each schema, on average, before circles that cross each other are given up.
+/// The most visits before a schema is refused: cycles that cross each other could take far more.
 const MOST_VISITS: usize = 1_000_000;
 
-/// Whether no value has more schemas than it may.
+/// Checks that no more schemas apply to one value than the limit.
 pub(crate) fn check(
     schemas: &[Compiled],
     dynamic: &BTreeMap<(usize, Box<str>), Number>,
@@ -34,9 +34,9 @@ pub(crate) fn check(
 #[derive(Debug, Clone, Copy)]
 enum State {
     New,
-    /// It is being counted.
+    /// Being counted.
     Open,
-    /// Counted, without a circle that was cut.
+    /// Counted without cutting a cycle.
     Known(usize),
 }
 
@@ -49,7 +49,7 @@ struct Expansion<'a> {
 }
 
 impl Expansion<'_> {
-    /// How many schemas apply, and whether a circle was cut to count them.
+    /// Returns how many schemas apply, and whether a cycle was cut to count them.
     fn of(&mut self, number: Number, depth: usize) -> Result<(usize, bool), BadSchema> {
         match self.state[number] {
             State::Known(count) => return Ok((count, false)),
@@ -66,30 +66,31 @@ impl Expansion<'_> {
         };
         self.state[number] = State::Open;
         let mut total = 1_usize;
-        let mut has_circle = false;
+        let mut has_cycle = false;
         for keyword in keywords {
             for inner in keyword.in_place() {
-                let (count, circle) = self.of(inner, depth + 1)?;
+                let (count, cycle) = self.of(inner, depth + 1)?;
                 total = total.saturating_add(count);
-                has_circle |= circle;
+                has_cycle |= cycle;
             }
             if let crate::keyword::Keyword::Dynamic { anchor, target, .. } = keyword {
-                let (count, circle) = self.of_anchor(anchor, *target, depth)?;
+                let (count, cycle) = self.of_anchor(anchor, *target, depth)?;
                 total = total.saturating_add(count);
-                has_circle |= circle;
+                has_cycle |= cycle;
             }
         }
         if total > self.limits.expansion {
             return Err(self.too_much());
         }
-        self.state[number] = match has_circle {
-            true => State::New,
-            false => State::Known(total),
+        self.state[number] = if has_cycle {
+            State::New
+        } else {
+            State::Known(total)
         };
-        Ok((total, has_circle))
+        Ok((total, has_cycle))
     }
 
-    /// The most that a dynamic reference can come to.
+    /// The most schemas that a dynamic reference can lead to.
     fn of_anchor(
         &mut self,
         anchor: &str,
@@ -100,8 +101,8 @@ impl Expansion<'_> {
         let mut largest = self.of(target, depth + 1)?;
         for ((_, name), &number) in dynamic {
             if **name == *anchor && number != target {
-                let (count, circle) = self.of(number, depth + 1)?;
-                largest = (largest.0.max(count), largest.1 || circle);
+                let (count, cycle) = self.of(number, depth + 1)?;
+                largest = (largest.0.max(count), largest.1 || cycle);
             }
         }
         Ok(largest)

@@ -8,12 +8,12 @@ pub(crate) type Number = usize;
 /// A compiled schema.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    /// Where it stands.
+    /// The index of its place.
     pub place: usize,
-    /// The resource that it belongs to.
+    /// The resource it belongs to.
     pub resource: usize,
     pub rule: Rule,
-    /// Whether it looks at what its other keywords evaluated.
+    /// Whether it depends on what its other keywords have evaluated.
     pub sees_evaluated: bool,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Rule {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Bound {
     pub value: f64,
-    /// As it is written.
+    /// As written.
     pub text: Box<str>,
     pub is_exclusive: bool,
 }
@@ -54,10 +54,10 @@ pub(crate) enum Keyword {
     MinProperties(u64),
     MaxProperties(u64),
     Required(Vec<Box<str>>),
-    /// Names that are required where there is another one; the keyword that says so.
+    /// The keyword, and by name the names that are required if that member is present.
     DependentRequired(&'static str, Vec<(Box<str>, Vec<Box<str>>)>),
     Reference(&'static str, Number),
-    /// A reference to the anchor of this name in the outermost resource that has it.
+    /// A reference to the anchor with this name in the outermost resource that has it.
     Dynamic {
         keyword: &'static str,
         target: Number,
@@ -76,14 +76,14 @@ pub(crate) enum Keyword {
     Items {
         first: Vec<Number>,
         rest: Option<Number>,
-        /// Whether `additionalItems` says what may follow.
+        /// Whether `additionalItems` applies to the rest.
         is_tuple: bool,
     },
     Contains {
         schema: Number,
         least: u64,
         most: Option<u64>,
-        /// Whether what it finds counts as evaluated.
+        /// Whether the elements it finds count as evaluated.
         evaluates: bool,
     },
     Properties {
@@ -99,8 +99,8 @@ pub(crate) enum Keyword {
 }
 
 impl Keyword {
-    /// The schemas that apply to the same value as the one with this keyword, but for those that a
-    /// dynamic reference leads to.
+    /// The schemas that this keyword applies to the same value, except those that a dynamic reference
+    /// leads to.
     pub fn in_place(&self) -> Vec<Number> {
         match self {
             Self::Reference(_, schema) | Self::Not(schema) => vec![*schema],
@@ -118,7 +118,7 @@ impl Keyword {
         }
     }
 
-    /// The name of the keyword, as a violation's place has it.
+    /// The name of the keyword in a violation's place.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Type(_) => "type",

@@ -1,15 +1,14 @@
 //! JSON Schema, drafts 4, 6, 7, 2019-09 and 2020-12, within budgets.
 //!
-//! [`Schema::compile`] finds out whether a document is a valid schema of the draft that it declares and
-//! follows its references; [`Schema::check`] lists what a document has that the schema does not allow.
-//! A schema is as hostile as anything else that comes from outside: what it may ask for is bounded by
-//! [`Limits`] before it is used, and the work of using it is counted in steps. Whatever a bound stops is
-//! answered with that bound, never taken for valid. Steps are counted and not timed, so the answer is
-//! the same on every machine.
+//! [`Schema::compile`] checks that a document is a valid schema of the draft it declares and follows its
+//! references; [`Schema::check`] lists what a document has that the schema does not allow. A schema is
+//! as hostile as anything else from outside: [`Limits`] bound its size before it is used, and the work
+//! of using it is counted in steps. A check that a limit stops names that limit and is never valid.
+//! Steps are counted and not timed, so the answer is the same on every machine.
 //!
-//! Nothing is ever fetched: a reference that leads out of the document makes the schema a bad one.
-//! Numbers are compared as the doubles that JCS stores. `format` and the content keywords are
-//! annotations. Patterns are ECMA-262's.
+//! Nothing is ever fetched: a schema with a reference that leads out of the document is refused. Numbers
+//! are compared as the doubles that JCS stores. `format` and the content keywords are annotations.
+//! Patterns are those of ECMA-262.
 
 mod compile;
 mod draft;
@@ -30,18 +29,19 @@ use runseal_core::limits;
 
 pub use draft::Draft;
 
-/// What a schema and its use may take.
+/// Limits on a schema and on its use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Values of the schema.
     pub values: usize,
-    /// Schemas in it that are compiled.
+    /// Compiled subschemas.
     pub subschemas: usize,
-    /// Schemas that apply to one value, each as often as `$ref`, `allOf` and the like reach it.
+    /// Subschemas that apply to one value, each counted as often as `$ref`, `allOf` and the like reach
+    /// it.
     pub expansion: usize,
     /// References and the like that are followed one after the other for the same value.
     pub chain: usize,
-    /// Parts with an id of their own.
+    /// Parts with their own id.
     pub ids: usize,
     /// Different patterns.
     pub patterns: usize,
@@ -53,7 +53,7 @@ pub struct Limits {
     pub instructions: usize,
     /// Instructions of all patterns.
     pub all_instructions: usize,
-    /// Schemas inside each other while a document is checked.
+    /// Subschemas inside each other while a document is checked.
     pub nesting: usize,
     /// Steps of checking a document.
     pub steps: u64,
@@ -87,19 +87,19 @@ impl Default for Limits {
 /// A schema that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSchema {
-    /// `$schema` names something else than a known draft.
+    /// `$schema` does not name a known draft.
     #[error("`$schema` is `{0}`, not draft 4, 6, 7, 2019-09 or 2020-12")]
     UnknownDraft(String),
     /// A reference leads out of the document; nothing is ever fetched.
     #[error("it refers to `{0}`, which is outside the document; nothing is ever fetched")]
     Outside(String),
-    /// It asks for more than a schema may.
+    /// It exceeds a limit.
     #[error("it asks for too much: {0}, the limit")]
     TooMuch(String),
     /// It breaks the rules of its draft.
-    #[error("it is no valid schema: {0}")]
+    #[error("it is not a valid schema: {0}")]
     Invalid(String),
-    /// It may be valid, and has something in it that is not supported.
+    /// It may be valid, but has something that is not supported.
     #[error("it cannot be judged: {0}")]
     NotSupported(String),
 }
@@ -109,19 +109,19 @@ pub enum BadSchema {
 pub struct Violation {
     /// The JSON Pointer of the value.
     pub pointer: String,
-    /// What was expected, and what is there.
+    /// What was expected and what was found.
     pub message: String,
     /// The JSON Pointer of the keyword in the schema that does not allow it.
     pub keyword: String,
 }
 
-/// The bound that stopped a check.
+/// The limit that stopped a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Exhausted {
-    /// It took more steps than it may.
+    /// It took too many steps.
     #[error("validating it takes more than {0} steps, the limit; it was not finished")]
     Steps(u64),
-    /// More schemas were inside each other than may be.
+    /// Too many schemas were inside each other.
     #[error(
         "validating it takes more than {0} schemas inside each other, the limit; it was not finished"
     )]
@@ -129,36 +129,36 @@ pub enum Exhausted {
     /// More violations were found than are kept.
     #[error("it has more than {0} violations, the limit; the first is listed")]
     Violations(usize),
-    /// The places of the violations are longer than what is kept.
+    /// The places of the violations take more bytes than are kept.
     #[error(
         "the places of its violations have more than {0} bytes together, the limit; the first is listed"
     )]
     Places(usize),
 }
 
-/// What checking a document gives. The document is valid where both are empty.
+/// The result of checking a document, which is valid if both are empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// What the schema does not allow, in the order it was found.
     pub violations: Vec<Violation>,
-    /// The bound that was reached, where one was; then nothing can be said about the whole.
+    /// The limit that was reached, if any; then the check is not complete.
     pub exhausted: Option<Exhausted>,
 }
 
 impl Outcome {
-    /// Whether the document was checked to its end and is valid.
+    /// Whether the document was checked completely and is valid.
     pub fn is_valid(&self) -> bool {
         self.violations.is_empty() && self.exhausted.is_none()
     }
 }
 
-/// What a schema has around it. A bundle's schema has nothing: see [`Schema::compile`].
+/// What surrounds a schema. Nothing surrounds a bundle's schema: see [`Schema::compile`].
 #[derive(Debug, Clone)]
 pub struct Surroundings<'a> {
     /// The draft of a schema that declares none.
     pub draft: Draft,
-    /// Documents that can be referred to, by their addresses. Where one of them is named by
-    /// `$schema`, it says which vocabularies count.
+    /// Documents that can be referred to, by their addresses. One that `$schema` names says which
+    /// vocabularies count.
     pub documents: Vec<(&'a str, Node<'a>)>,
 }
 
@@ -171,7 +171,7 @@ impl Default for Surroundings<'_> {
     }
 }
 
-/// A schema that was found valid.
+/// A valid schema, compiled.
 #[derive(Debug)]
 pub struct Schema {
     schemas: Vec<keyword::Compiled>,
@@ -182,12 +182,12 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Reads a schema of the draft it declares, 2020-12 where it declares none.
+    /// Compiles a schema of the draft it declares, or of 2020-12 if it declares none.
     pub fn compile(schema: Node<'_>, limits: &Limits) -> Result<Self, BadSchema> {
         Self::compile_among(schema, &Surroundings::default(), limits)
     }
 
-    /// Reads a schema that may refer to other documents, all of which have to be valid schemas.
+    /// Compiles a schema that may refer to other documents, all of which must be valid schemas.
     pub fn compile_among<'a>(
         schema: Node<'a>,
         around: &Surroundings<'a>,
@@ -211,7 +211,7 @@ impl Schema {
         })
     }
 
-    /// Everything that is wrong with `document`, or the bound that finding it out reached.
+    /// Lists everything that is wrong with `document`, up to the limits.
     pub fn check(&self, document: Node<'_>) -> Outcome {
         evaluate::check(self, document)
     }

@@ -1,4 +1,4 @@
-//! What is said about a value that a schema does not allow: what was expected, and what is there.
+//! Messages about a value that a schema does not allow: what was expected and what was found.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ const QUOTED: usize = 100;
 /// Names or values of a list that are quoted.
 const LISTED: usize = 8;
 
-/// The beginning of a text, and `…` where there is more.
+/// Cuts a text to `most` characters and marks the cut with `…`.
 pub(crate) fn shorten(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -21,7 +21,7 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
     }
 }
 
-/// The beginning of a value as JSON.
+/// Writes the beginning of a value as JSON.
 pub(crate) fn quote(node: Node<'_>) -> String {
     let mut text = String::new();
     write_node(&mut text, node);

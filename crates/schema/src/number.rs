@@ -1,13 +1,13 @@
 //! Exact arithmetic on the decimal texts of doubles.
 
-/// A number above zero as an integer times a power of ten, without zeros at its end.
+/// A positive number as an integer without trailing zeros, times a power of ten.
 struct Decimal {
     digits: u128,
     exponent: i32,
 }
 
-/// Whether `value` is `factor`, a number above zero, times an integer. Both are taken as the shortest
-/// decimal numbers that stand for them: 0.3 is a multiple of 0.1.
+/// Whether `value` is an integer times `factor`, which is positive. Both are taken as the shortest
+/// decimals that read back as them: 0.3 is a multiple of 0.1.
 pub(crate) fn is_multiple(value: f64, factor: f64) -> bool {
     if value == 0.0 {
         return true;
@@ -17,12 +17,12 @@ pub(crate) fn is_multiple(value: f64, factor: f64) -> bool {
     };
     let shift = value.exponent - factor.exponent;
     if shift < 0 {
-        // The digits of the value do not end in zero, so they have to be divided further.
+        // The value has more decimal places, so its digits must be divisible by the power of ten too.
         let scale = 10_u128.checked_pow(shift.unsigned_abs());
         let divisor = scale.and_then(|scale| scale.checked_mul(factor.digits));
         return divisor.is_some_and(|divisor| value.digits.is_multiple_of(divisor));
     }
-    // All three are below 10^17, so that no product overflows.
+    // All three are below 10^17, so no product overflows.
     let mut rest = value.digits % factor.digits;
     for _ in 0..shift {
         if rest == 0 {
@@ -54,7 +54,7 @@ mod tests {
     use super::is_multiple;
 
     #[test]
-    fn multiples_are_decided_by_decimal_digits() {
+    fn is_multiple_compares_decimal_digits() {
         for (value, factor, expected) in [
             (0.3, 0.1, true),
             (0.0075, 0.0001, true),

@@ -1,6 +1,6 @@
-//! References: resolved against the id of the part they stand in (RFC 3986, section 5.2).
+//! References, resolved against the id of the part they are in (RFC 3986, section 5.2).
 
-/// A reference in its parts; the fragment is kept apart.
+/// The parts of a reference, except its fragment.
 struct Parts<'a> {
     scheme: Option<&'a str>,
     authority: Option<&'a str>,
@@ -8,7 +8,7 @@ struct Parts<'a> {
     query: Option<&'a str>,
 }
 
-/// What a reference names: the part of the schema that has this id, and a fragment in it.
+/// What a reference names: the id of a part of the schema, and a fragment in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
     pub id: String,
@@ -120,7 +120,7 @@ fn without_dots(path: &str) -> String {
             "." if is_last => kept.push(""),
             "." => {}
             ".." => {
-                // The first one is empty where the path begins with a slash.
+                // The first segment is empty if the path begins with a slash.
                 if kept.len() > 1 || kept.first().is_some_and(|first| !first.is_empty()) {
                     kept.pop();
                 }
@@ -134,24 +134,24 @@ fn without_dots(path: &str) -> String {
     kept.join("/")
 }
 
-/// Replaces `%41` and the like by what they stand for.
+/// Decodes `%41` and the like.
 fn percent_decode(text: &str) -> String {
     let hex = |byte: &u8| char::from(*byte).to_digit(16);
     let mut decoded = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let code = match behind {
+    while let [first, after @ ..] = rest {
+        let code = match after {
             [high, low, ..] if *first == b'%' => hex(high).zip(hex(low)),
             _ => None,
         };
         match code {
             Some((high, low)) => {
                 decoded.push((high * 16 + low) as u8);
-                rest = &behind[2..];
+                rest = &after[2..];
             }
             None => {
                 decoded.push(*first);
-                rest = behind;
+                rest = after;
             }
         }
     }
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn reference_is_resolved_as_rfc_3986_says() {
-        // The examples of section 5.4, the unusual ones included.
+        // The examples of section 5.4, including the unusual ones.
         let base = "http://a/b/c/d;p?q";
         for (reference, expected) in [
             ("g:h", "g:h"),

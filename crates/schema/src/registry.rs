@@ -1,5 +1,5 @@
-//! The parts of a schema: which of its values are schemas, whether they are valid ones, and by which
-//! ids and anchors they can be referred to.
+//! The parts of a schema: which of its values are schemas, whether these are valid, and which ids and
+//! anchors refer to them.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::draft::{Draft, Shape, find_fault};
 use crate::reference::resolve;
 use crate::{BadSchema, Limits, Surroundings};
 
-/// A document that ids lead to: the schema itself, or one given beside it.
+/// The number of a document: 0 for the schema itself, then those given with it.
 pub(crate) type DocumentNumber = usize;
 
-/// What tells a schema from every other one.
+/// A key that is unique for every schema.
 pub(crate) type Identity = (DocumentNumber, (usize, u32));
 
 /// What a schema's keywords mean.
@@ -23,20 +23,20 @@ pub(crate) struct Dialect {
     pub asserts: bool,
 }
 
-/// A part of a schema with an id of its own.
+/// A part of a schema with its own id.
 #[derive(Debug)]
 pub(crate) struct Resource<'a> {
     pub id: String,
     pub root: Node<'a>,
     pub document: DocumentNumber,
     pub dialect: Dialect,
-    /// Schemas by the names that `$anchor` and its kin give them.
+    /// Schemas by the names that `$anchor` and the like give them.
     pub anchors: BTreeMap<String, Node<'a>>,
-    /// Those of `$dynamicAnchor`; the root under the empty name for `$recursiveAnchor`.
+    /// Schemas by their `$dynamicAnchor`; the root by the empty name if it has `$recursiveAnchor`.
     pub dynamic: BTreeMap<String, Node<'a>>,
 }
 
-/// Where a schema stands: the one around it, and the steps from there as a JSON Pointer.
+/// Where a schema is: the place of the schema around it, and the steps from there as a JSON Pointer.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub parent: Option<usize>,
@@ -57,17 +57,17 @@ pub(crate) struct Registry<'a> {
     pub resources: Vec<Resource<'a>>,
     pub places: Vec<Place>,
     ids: BTreeMap<String, usize>,
-    /// Schemas in the places where schemas are expected: their resource and place.
+    /// The resource and place of each visited schema.
     known: BTreeMap<Identity, (usize, usize)>,
-    /// References that stand in such places, with the resource around them and the place.
+    /// The ids that visited schemas refer to, each with the resource around the reference.
     references: Vec<(String, usize)>,
-    /// Documents given beside the schema, by their addresses.
-    beside: Vec<(&'a str, Node<'a>)>,
+    /// Documents given with the schema, by their addresses.
+    others: Vec<(&'a str, Node<'a>)>,
     most_ids: usize,
 }
 
 impl<'a> Registry<'a> {
-    /// Looks through `schema` and the documents around it, and says what the schema is.
+    /// Visits `schema` and the documents around it. Also returns the schema's root.
     pub fn new(
         schema: Node<'a>,
         around: &Surroundings<'a>,
@@ -79,7 +79,7 @@ impl<'a> Registry<'a> {
             ids: BTreeMap::new(),
             known: BTreeMap::new(),
             references: Vec::new(),
-            beside: around.documents.clone(),
+            others: around.documents.clone(),
             most_ids: limits.ids,
         };
         let dialect = registry.dialect(schema, around.draft)?;
@@ -99,7 +99,7 @@ impl<'a> Registry<'a> {
         Ok((registry, root))
     }
 
-    /// What the keywords of a document mean: what its `$schema` says.
+    /// The dialect that a document's `$schema` names; `otherwise` if it has none.
     fn dialect(&self, schema: Node<'a>, otherwise: Draft) -> Result<Dialect, BadSchema> {
         let Some(declared) = schema.get("$schema") else {
             return Ok(Dialect {
@@ -115,7 +115,7 @@ impl<'a> Registry<'a> {
             });
         }
         let bare = text.split('#').next().unwrap_or_default();
-        let meta = self.beside.iter().find(|(address, _)| *address == bare);
+        let meta = self.others.iter().find(|(address, _)| *address == bare);
         let unknown = || BadSchema::UnknownDraft(text.escape_debug().to_string());
         let (_, meta) = meta.ok_or_else(unknown)?;
         let draft = meta
@@ -183,9 +183,10 @@ impl<'a> Registry<'a> {
             if may_be_flag && node.as_bool().is_some() {
                 return Ok(());
             }
-            let expected = match may_be_flag {
-                true => "an object, `true` or `false`",
-                false => "an object",
+            let expected = if may_be_flag {
+                "an object, `true` or `false`"
+            } else {
+                "an object"
             };
             return Err(self.invalid(place, "", expected, node));
         }
@@ -213,7 +214,7 @@ impl<'a> Registry<'a> {
             ] {
                 if node.get(flag).is_some() && node.get(bound).is_none() {
                     return Err(BadSchema::Invalid(format!(
-                        "{}: `{flag}` stands without `{bound}`",
+                        "{}: `{flag}` without `{bound}`",
                         self.pointer(place)
                     )));
                 }
@@ -262,7 +263,7 @@ impl<'a> Registry<'a> {
         }
     }
 
-    /// The resource that a schema belongs to: one of its own where it has an id.
+    /// The resource that a schema belongs to: its own if it has an id.
     fn enter(&mut self, node: Node<'a>, around: usize, place: usize) -> Result<usize, BadSchema> {
         let outer = &self.resources[around];
         let document = outer.document;
@@ -277,7 +278,7 @@ impl<'a> Registry<'a> {
             return Ok(around);
         };
         let has_reference = node.get("$ref").is_some_and(|value| value.is_string());
-        if dialect.draft.reference_stands_alone() && has_reference {
+        if dialect.draft.ignores_siblings_of_ref() && has_reference {
             return Ok(around);
         }
         let address = resolve(&outer.id, &id);
@@ -289,7 +290,7 @@ impl<'a> Registry<'a> {
             self.ids.insert(address.id, around);
             around
         } else {
-            if self.resources.len() > self.most_ids + self.beside.len() {
+            if self.resources.len() > self.most_ids + self.others.len() {
                 return Err(BadSchema::TooMuch(format!(
                     "it has more than {} ids",
                     self.most_ids
@@ -314,7 +315,7 @@ impl<'a> Registry<'a> {
         Ok(resource)
     }
 
-    /// Notes the anchors of a schema, and what it refers to.
+    /// Notes the anchors of a schema and what it refers to.
     fn note_names(&mut self, node: Node<'a>, number: usize, draft: Draft) {
         let resource = &mut self.resources[number];
         let text = |name: &str| node.get(name).and_then(|value| value.as_str());
@@ -347,7 +348,7 @@ impl<'a> Registry<'a> {
         }
     }
 
-    /// What a reference in `resource` leads to.
+    /// Finds what a reference in `resource` leads to.
     pub fn resolve(&mut self, resource: usize, reference: &str) -> Result<Target<'a>, BadSchema> {
         let address = resolve(&self.resources[resource].id, reference);
         let nowhere = || BadSchema::Invalid(format!("`{reference}` leads nowhere"));
@@ -388,7 +389,7 @@ impl<'a> Registry<'a> {
         if steps.is_empty() {
             return Ok(target);
         }
-        // Nobody looked for a schema there, so that it was not checked yet.
+        // No schema is expected there, so it has not been checked yet.
         let place = self.places.len();
         let may_be_flag = self.resources[target.resource].dialect.draft >= Draft::Six;
         let parent = Some(target.place);
@@ -403,7 +404,7 @@ impl<'a> Registry<'a> {
         })
     }
 
-    /// A schema in its place; that of `resource` where it is not known.
+    /// A schema with its resource and place; with `resource` and place 0 if it was not visited.
     pub fn target(&self, node: Node<'a>, resource: usize, document: DocumentNumber) -> Target<'a> {
         let known = self.known.get(&(document, node.identity())).copied();
         let (resource, place) = known.unwrap_or((resource, 0));
@@ -447,7 +448,7 @@ fn parse_index(text: &str) -> Option<usize> {
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// A step of a JSON Pointer.
+/// Escapes a name as a step of a JSON Pointer.
 pub(crate) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

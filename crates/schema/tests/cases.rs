@@ -1,4 +1,4 @@
-//! A table of our own: what each keyword allows and what it does not, in each draft that has it.
+//! Our own table of what each keyword allows and what it does not, in each draft that has it.
 
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_schema::{BadSchema, Draft, Limits, Outcome, Schema, Surroundings};
@@ -337,7 +337,7 @@ const CASES: &[Case] = &[
 ];
 
 #[test]
-fn cases_of_every_keyword_turn_out_as_the_table_says() {
+fn every_keyword_allows_what_the_table_says() {
     for (drafts, text, valid, invalid) in CASES {
         for &draft in *drafts {
             let schema =
@@ -358,7 +358,7 @@ fn cases_of_every_keyword_turn_out_as_the_table_says() {
     }
 }
 
-/// Drafts, and schemas that are not valid in them.
+/// Drafts, and schemas that are invalid in them.
 const BAD: &[(&[Draft], &[&str])] = &[
     (
         ALL,
@@ -425,7 +425,7 @@ const BAD: &[(&[Draft], &[&str])] = &[
 ];
 
 #[test]
-fn schemas_that_break_their_draft_are_refused() {
+fn invalid_schemas_are_refused() {
     for (drafts, schemas) in BAD {
         for &draft in *drafts {
             for schema in *schemas {
@@ -440,7 +440,7 @@ fn schemas_that_break_their_draft_are_refused() {
 }
 
 #[test]
-fn schemas_that_are_refused_say_why() {
+fn refused_schemas_say_why() {
     for (schema, expected) in [
         (
             r#"{"$schema":"http://json-schema.org/draft-03/schema#"}"#,
@@ -453,7 +453,7 @@ fn schemas_that_are_refused_say_why() {
         ),
         (
             r#"{"properties":{"a/b":{"type":"strin"}}}"#,
-            "/properties/a~1b/type: expected a name of a type",
+            "/properties/a~1b/type: expected the name of a type",
         ),
         (
             r#"{"items":{"pattern":"a("}}"#,
@@ -470,7 +470,7 @@ fn schemas_that_are_refused_say_why() {
 }
 
 #[test]
-fn violation_says_what_was_expected_and_what_is_there() {
+fn violation_says_what_was_expected_and_found() {
     let schema = r##"{"$defs":{"n":{"type":["integer","null"]}},"properties":{"a":{"$ref":"#/$defs/n"},"b/c":{"items":{"enum":["x",2]}}},
         "required":["z"],"additionalProperties":false}"##;
     let found = check(
@@ -494,7 +494,7 @@ fn violation_says_what_was_expected_and_what_is_there() {
 }
 
 #[test]
-fn bounds_are_named_where_they_are_reached() {
+fn exceeded_limits_are_named() {
     let schema = parse_document(br#"{"items":{"type":"string"}}"#, &ReadOptions::TEXT).unwrap();
     let numbers = parse_document(b"[1,2,3,4,5,6,7,8,9]", &ReadOptions::TEXT).unwrap();
     let with = |limits: Limits| {

@@ -1,4 +1,4 @@
-//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! The integration tests of this crate, in one program, because linking takes most of their time.
 //! `cargo test -p runseal-schema --test main cases::` runs one file of them.
 
 #![allow(

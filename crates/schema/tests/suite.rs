@@ -1,5 +1,5 @@
 //! The official test suite of JSON Schema (`.ci/schema-suite` fetches it): every mandatory case of the
-//! five drafts, and the optional ones but for those listed here.
+//! five drafts, and the optional ones except those listed here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,12 +17,12 @@ const DRAFTS: [(&str, Draft); 5] = [
     ("draft2020-12", Draft::Of2020),
 ];
 
-/// Optional cases that turn out otherwise, by file and the beginning of the description; and why.
-const OTHERWISE: [(&str, &str, &str); 4] = [
+/// Optional cases with another result: the file, the beginning of the description, and the reason.
+const DIFFERENT: [(&str, &str, &str); 4] = [
     (
         "optional/zeroTerminatedFloats.json",
         "some languages do not distinguish",
-        "numbers are compared by their worth: JCS writes 1.0 as 1",
+        "numbers are compared by value: JCS writes 1.0 as 1",
     ),
     (
         "optional/content.json",
@@ -56,7 +56,7 @@ fn suite() -> Option<PathBuf> {
     None
 }
 
-/// The `.json` files in a folder and below it, with their paths from there.
+/// The `.json` files below a folder, with their relative paths.
 fn files(folder: &Path, below: &str, found: &mut Vec<(String, PathBuf)>) {
     let mut entries: Vec<_> = fs::read_dir(folder)
         .unwrap()
@@ -73,7 +73,7 @@ fn files(folder: &Path, below: &str, found: &mut Vec<(String, PathBuf)>) {
     }
 }
 
-/// Texts of the documents that cases refer to, by address.
+/// The texts of the documents that cases refer to, by address.
 fn texts(suite: &Path, draft: &str) -> BTreeMap<String, String> {
     let mut found = Vec::new();
     files(&suite.join("remotes"), "", &mut found);
@@ -81,13 +81,14 @@ fn texts(suite: &Path, draft: &str) -> BTreeMap<String, String> {
     for (name, path) in found {
         let text = fs::read_to_string(path).unwrap();
         let folder = name.split_once('/').map_or("", |(folder, _)| folder);
-        // Those of another draft say which; of drafts that are not ours there is nothing to say.
+        // Those of another draft that we know must declare it; those of unknown drafts are left out.
         let is_ours = DRAFTS.iter().any(|(known, _)| *known == folder);
-        let is_meant = match folder.starts_with("draft") || folder == "v1" {
-            true => folder == draft || is_ours && text.contains("\"$schema\""),
-            false => true,
+        let is_used = if folder.starts_with("draft") || folder == "v1" {
+            folder == draft || is_ours && text.contains("\"$schema\"")
+        } else {
+            true
         };
-        if is_meant {
+        if is_used {
             texts.insert(format!("http://localhost:1234/{name}"), text);
         }
     }
@@ -127,7 +128,7 @@ fn text(node: Node<'_>, name: &str) -> String {
     node.get(name).unwrap().as_str().unwrap().into_owned()
 }
 
-/// Runs the cases of a file; those that turn out otherwise are described.
+/// Runs the cases of a file, describes those with a wrong result, and returns their total number.
 fn run(file: &Path, around: &Surroundings<'_>, wrong: &mut Vec<(String, String)>) -> usize {
     let content = fs::read_to_string(file).unwrap();
     let cases = parse(&content);
@@ -158,10 +159,10 @@ fn run(file: &Path, around: &Surroundings<'_>, wrong: &mut Vec<(String, String)>
 }
 
 #[test]
-fn suite_every_case_turns_out_as_it_says() {
+fn suite_every_case_has_the_expected_result() {
     let Some(suite) = suite() else { return };
     let mut wrong = Vec::new();
-    let (mut mandatory, mut optional, mut otherwise) = (0, 0, 0);
+    let (mut mandatory, mut optional, mut different) = (0, 0, 0);
     for (name, draft) in DRAFTS {
         let texts = texts(&suite, name);
         let documents: Vec<(&str, Document<'_>)> = texts
@@ -172,7 +173,7 @@ fn suite_every_case_turns_out_as_it_says() {
             draft,
             ..Surroundings::default()
         };
-        // Some of those that name no draft are for others.
+        // Some documents that declare no draft are for another one.
         let is_schema = |document: &Document<'_>| {
             let compiled = Schema::compile_among(document.root(), &alone, &Limits::default());
             !matches!(compiled, Err(BadSchema::Invalid(_)))
@@ -188,21 +189,22 @@ fn suite_every_case_turns_out_as_it_says() {
         let mut found = Vec::new();
         files(&suite.join("tests").join(name), "", &mut found);
         for (file, path) in found {
-            // What `format` says is not asserted.
+            // `format` is an annotation.
             if file.starts_with("optional/format") {
                 continue;
             }
             let mut faults = Vec::new();
             let count = run(&path, &around, &mut faults);
-            match file.starts_with("optional/") {
-                true => optional += count,
-                false => mandatory += count,
+            if file.starts_with("optional/") {
+                optional += count;
+            } else {
+                mandatory += count;
             }
             for (case, fault) in faults {
-                let is_listed = OTHERWISE
+                let is_listed = DIFFERENT
                     .iter()
                     .any(|(of, begins, _)| *of == file && case.starts_with(begins));
-                otherwise += usize::from(is_listed);
+                different += usize::from(is_listed);
                 if !is_listed {
                     wrong.push(format!("{name}/{file}: {case}: {fault}"));
                 }
@@ -210,7 +212,7 @@ fn suite_every_case_turns_out_as_it_says() {
         }
     }
     println!(
-        "{mandatory} mandatory cases, {optional} optional ones, {otherwise} of them otherwise"
+        "{mandatory} mandatory cases, {optional} optional ones, {different} of them different"
     );
     assert!(
         wrong.is_empty(),

@@ -197,7 +197,10 @@ mod tests {
             "[]",
             r#"{"required":5}"#,
         ] {
-            assert!(bad(schema).starts_with("it is no valid schema"), "{schema}");
+            assert!(
+                bad(schema).starts_with("it is not a valid schema"),
+                "{schema}"
+            );
         }
         assert!(pointers("true", "{}").is_empty());
         assert_eq!(pointers("false", "{}"), [""]);
@@ -228,7 +231,7 @@ mod tests {
         let inside = r##"{"$id":"https://example.com/a","$ref":"b#/x","$defs":{"b":{"$id":"b","x":{"type":"string"}},
             "c":{"$anchor":"d"}},"allOf":[{"$ref":"#d"},{"$ref":"https://example.com/a#/$defs/c"}]}"##;
         assert_eq!(pointers(inside, "1"), [""]);
-        assert!(bad(r##"{"$ref":"#/nowhere"}"##).starts_with("it is no valid schema"));
+        assert!(bad(r##"{"$ref":"#/nowhere"}"##).starts_with("it is not a valid schema"));
     }
 
     #[test]

@@ -1,14 +1,14 @@
-//! Running the `runseal` binary as a user would, in a temp folder and with an empty environment.
+//! Runs the `runseal` binary as a user would, in a temporary folder and with an empty environment.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// What a run of the binary gave.
+/// The result of running the binary.
 #[derive(Debug)]
 pub struct Ran {
-    /// The exit code; `None` where a signal ended it.
+    /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -26,7 +26,7 @@ impl From<Output> for Ran {
     }
 }
 
-/// Runs a command with nothing on standard input, and gives the most memory that it had, in kilobytes.
+/// Runs a command with nothing on standard input. Also returns its peak memory in kilobytes.
 pub fn run_measured(command: &mut Command) -> (Ran, u64) {
     let child = command
         .stdin(Stdio::null())
@@ -83,7 +83,7 @@ impl Bench {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// The command, to add to.
+    /// The command, not yet started.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.binary);
         command
@@ -103,7 +103,7 @@ impl Bench {
             .into()
     }
 
-    /// Starts it, and kills it (SIGKILL) after this time, wherever it is then.
+    /// Starts it and kills it (SIGKILL) after this time.
     pub fn kill_after(&self, arguments: &[&str], time: Duration) {
         let mut command = self.command(arguments);
         command

@@ -1,7 +1,7 @@
 //! Debian's `docker-registry`, started by a test for itself (`.ci/servers` installs it).
 //!
-//! It takes artifacts and subjects, has no list of referrers, and so exercises the tag that takes its
-//! place. It ends with whoever started it.
+//! It accepts artifacts and subjects but has no list of referrers, and so exercises the tag that replaces
+//! the list. It ends with the process that started it.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -21,7 +21,7 @@ pub struct DockerRegistry {
     port: u16,
 }
 
-/// Whether a program is there; says so where it is not, and with CI=true fails.
+/// Whether a program is installed. If not, prints a message; with CI=true, panics.
 pub fn has_program(name: &str) -> bool {
     let is_there = Command::new(name)
         .arg("--version")
@@ -35,19 +35,19 @@ pub fn has_program(name: &str) -> bool {
     is_there
 }
 
-/// A port that nobody listens on now.
+/// A port that is free now.
 pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
 impl DockerRegistry {
-    /// Starts one; `None` with a message where it is not installed.
+    /// Starts a registry; `None`, with a message, if it is not installed.
     pub fn start() -> Option<Self> {
         Self::start_in(None, "")
     }
 
-    /// Starts one that asks for this user and password.
+    /// Starts a registry that asks for this user and password.
     pub fn start_with_password(user: &str, bcrypt: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let passwords = folder.path().join("htpasswd");
@@ -57,12 +57,12 @@ impl DockerRegistry {
             passwords.display()
         );
         let registry = Self::start_in(None, &auth);
-        // Read when it started.
+        // The registry reads the file, so it must stay.
         drop(folder.keep());
         registry
     }
 
-    /// Starts one that keeps its data in `data`.
+    /// Starts a registry that keeps its data in `data`, with more lines of configuration.
     pub fn start_in(data: Option<&Path>, more: &str) -> Option<Self> {
         if !has_program("docker-registry") {
             return None;
@@ -99,7 +99,7 @@ impl DockerRegistry {
         panic!("docker-registry does not answer: {}", registry.log());
     }
 
-    /// What it wrote.
+    /// The registry's log.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
@@ -109,12 +109,12 @@ impl DockerRegistry {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// The process.
+    /// The id of the process.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Where it keeps what it was sent, unless another folder was named.
+    /// The folder of its data, unless another was given.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }

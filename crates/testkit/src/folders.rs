@@ -1,4 +1,4 @@
-//! Folders of tests: what is in them, copied, made writable.
+//! Folders of tests: listing them, copying them, making them writable.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -50,8 +50,8 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Copies the test program that calls this, for it to be executed from elsewhere. Another process does so: a test beside
-/// the caller's that forks would hold the copy open for writing, and nobody could execute it.
+/// Copies the calling test program, so that it can be executed from elsewhere. Another process does the copying:
+/// otherwise another test that forks meanwhile would keep the copy open for writing, and it could not be executed.
 pub fn copy_test_program(to: &Path) {
     let copied = std::process::Command::new("cp")
         .arg(std::env::current_exe().unwrap())

@@ -1,4 +1,4 @@
-//! What a forger of run bundles does last: puts right every hash and list of a bundle whose documents were changed.
+//! The last step of forging a run bundle: correcting every hash and list of a bundle whose documents were changed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,8 +15,8 @@ use runseal_core::formats::run_bundle::sums::write_sums;
 
 use crate::folders::files_of;
 
-/// Computes every hash of the bundle in `folder` anew, and writes both lists. `roles` are those that the index
-/// gives other than by its rule.
+/// Computes every hash of the bundle in `folder` again and writes both lists. `roles` are roles by path that the
+/// index states contrary to its rule.
 pub fn reseal(folder: &Path, roles: &BTreeMap<&str, &str>) {
     let digest = |name: &str| Digest::of(&fs::read(folder.join(name)).unwrap()).to_string();
     let edit = |name: &str, edit: &dyn Fn(&mut Value)| {
@@ -67,7 +67,7 @@ pub fn reseal(folder: &Path, roles: &BTreeMap<&str, &str>) {
     fs::write(folder.join(SUMS), write_sums(&listed(&[SUMS]))).unwrap();
 }
 
-/// The value in a file of JSON.
+/// Reads a JSON file.
 pub fn read_json(path: &Path) -> Value {
     let bytes = fs::read(path).unwrap();
     let document = parse_document(&bytes, &ReadOptions::default()).unwrap();

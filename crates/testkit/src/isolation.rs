@@ -1,11 +1,11 @@
-//! Whether this machine can isolate commands: the one place where tests ask.
+//! Whether this machine can isolate commands. Tests ask here only.
 
 use std::sync::OnceLock;
 
 use runseal_sandbox::{Missing, Sandbox};
 
-/// The sandbox, probed once for all tests of a process; `None`, with a message, where this
-/// machine offers no isolation. With CI=true that is a failure: there, nothing may be skipped.
+/// The sandbox, probed once for all tests of a process; `None`, with a message, if this machine
+/// offers no isolation. With CI=true that is a failure: nothing may be skipped there.
 pub fn sandbox() -> Option<Sandbox> {
     static PROBED: OnceLock<Result<Sandbox, Missing>> = OnceLock::new();
     match PROBED.get_or_init(Sandbox::probe) {

@@ -1,7 +1,7 @@
 //! What the tests of several crates share: where the conformance data and the project's own
 //! vectors are, how cases are run, and whether commands can be isolated. Used by tests only.
 //!
-//! Cases are read with our own reader: some hold lone surrogates, which others refuse.
+//! Cases are read with our own reader: some have lone surrogates, which other readers refuse.
 
 #![allow(
     clippy::unwrap_used,
@@ -43,7 +43,7 @@ pub fn folders_in(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The conformance folder, or `None` with a message where it is not part of the checkout.
+/// The conformance folder; `None`, with a message, if it is not part of the checkout.
 pub fn conformance() -> Option<PathBuf> {
     let folder = project_root().join("../shared/conformance");
     if folder.is_dir() {
@@ -57,7 +57,7 @@ pub fn conformance() -> Option<PathBuf> {
     None
 }
 
-/// Calls `check` with each line of a `.jsonl` file; gives their number.
+/// Calls `check` with each line of a `.jsonl` file and returns their number.
 pub fn for_each_line(path: &Path, mut check: impl FnMut(Node<'_>)) -> usize {
     let text = fs::read_to_string(path).unwrap();
     for line in text.lines() {
@@ -75,15 +75,15 @@ pub fn text(node: Node<'_>, name: &str) -> Option<String> {
     node.get(name)?.as_str().map(Into::into)
 }
 
-/// The bytes that the member `name` gives in hex.
+/// The bytes that the member `name` has in hex.
 pub fn unhex(node: Node<'_>, name: &str) -> Vec<u8> {
     let digits = text(node, name).unwrap();
     let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
     digits.as_bytes().chunks(2).map(byte).collect()
 }
 
-/// Runs every case of `kernel/<name>.jsonl`: `verify` gives the report of the text, or `None`
-/// where the text is no JSON. Compares verdict, exit class and the set of (rule, path).
+/// Runs every case of `kernel/<name>.jsonl`: `verify` returns the report of the text, or `None` if the
+/// text is not JSON. Compares verdict, exit class and the set of (rule, path).
 pub fn check_document_cases(name: &str, verify: impl Fn(&[u8], Node<'_>) -> Option<Report>) {
     let Some(folder) = conformance() else { return };
     let count = for_each_line(&folder.join(format!("kernel/{name}.jsonl")), |case| {

@@ -1,8 +1,8 @@
-//! Servers of object storage of the tests' own: SeaweedFS, which keeps bytes on disk, and moto, which
-//! imitates the service closely, locks included. And boto3, a client that is not ours.
+//! Object storage servers for tests: SeaweedFS, which keeps bytes on disk, and moto, which imitates the
+//! service closely, including locks. And boto3, a client that is not ours.
 //!
-//! `.ci/object-storage` installs them. Each runs in a folder and on ports of its own, and ends with
-//! whoever started it.
+//! `.ci/object-storage` installs them. Each runs in its own folder and on its own ports, and ends with
+//! the process that started it.
 
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub enum Kind {
 
 /// A running server; it is stopped when it is dropped.
 pub struct Server {
-    /// Which it is.
+    /// Which server it is.
     pub kind: Kind,
     port: u16,
     child: Child,
@@ -48,7 +48,7 @@ fn tools() -> PathBuf {
     }
 }
 
-/// Both servers, shared by the tests of this process; none with a message where they are not
+/// Both servers, shared by the tests of this process; none, with a message, if they are not
 /// installed. With CI=true that is a failure.
 pub fn servers() -> Vec<Arc<Server>> {
     [Kind::Moto, Kind::Weed]
@@ -74,7 +74,8 @@ pub fn server(kind: Kind) -> Option<Arc<Server>> {
     Some(server)
 }
 
-/// Ports that follow each other and are free, with those 10,000 above them.
+/// Finds `count` consecutive free ports, such that those 10,000 above them are free too. Returns the
+/// first.
 fn free_ports(count: u16) -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
@@ -90,12 +91,12 @@ fn free_ports(count: u16) -> u16 {
 }
 
 impl Server {
-    /// Starts one; `None` with a message where it is not installed.
+    /// Starts a server; `None`, with a message, if it is not installed.
     pub fn start(kind: Kind) -> Option<Self> {
         Self::start_below(&std::env::temp_dir(), kind)
     }
 
-    /// The same, with everything that it keeps in a new folder below `place`.
+    /// Like [`Server::start`], with all data in a new folder below `place`.
     pub fn start_below(place: &Path, kind: Kind) -> Option<Self> {
         let programs = tools().join("venv/bin");
         let program = match kind {
@@ -103,7 +104,7 @@ impl Server {
             Kind::Moto => programs.join("moto_server"),
         };
         if !program.exists() {
-            skip("servers of object storage are not installed; .ci/object-storage installs them");
+            skip("object storage servers are not installed; .ci/object-storage installs them");
             return None;
         }
         let folder = tempfile::tempdir_in(place).unwrap();
@@ -147,7 +148,7 @@ impl Server {
         Some(server)
     }
 
-    /// Waits until a bucket can be made and written to.
+    /// Waits until a bucket can be created and written to.
     fn wait(&self) {
         let until = Instant::now() + Duration::from_secs(120);
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
@@ -160,12 +161,12 @@ impl Server {
         self.python(ready, &[]);
     }
 
-    /// Where it is.
+    /// Its address.
     pub fn endpoint(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The variables that lead a client to it.
+    /// The environment variables that direct a client to it.
     pub fn variables(&self) -> Vec<(&'static str, String)> {
         vec![
             ("AWS_ENDPOINT_URL", self.endpoint()),
@@ -176,7 +177,7 @@ impl Server {
         ]
     }
 
-    /// Runs Python with boto3's client as `s` and `arguments` as `a`; gives what it prints.
+    /// Runs Python with boto3's client as `s` and `arguments` as `a`, and returns its output.
     pub fn python(&self, script: &str, arguments: &[&str]) -> String {
         let start = format!(
             "import boto3,sys\nfrom botocore.config import Config\na=sys.argv[1:]\n\
@@ -199,7 +200,7 @@ impl Server {
         String::from_utf8(ran.stdout).unwrap()
     }
 
-    /// Makes a bucket that no other test has; gives its name.
+    /// Creates a bucket that no other test uses and returns its name.
     pub fn new_bucket(&self) -> String {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let name = format!("bucket-{}", MADE.fetch_add(1, Ordering::Relaxed));
@@ -220,7 +221,7 @@ impl Server {
         keys
     }
 
-    /// Puts a file at a key, whatever is there.
+    /// Uploads a file to a key, replacing whatever is there.
     pub fn put(&self, bucket: &str, key: &str, file: &Path) {
         let file = file.to_str().unwrap();
         self.python("s.upload_file(a[2],a[0],a[1])", &[bucket, key, file]);

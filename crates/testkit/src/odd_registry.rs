@@ -1,7 +1,7 @@
-//! A small registry in memory that can misbehave: for what no packaged server does.
+//! A small registry in memory that can misbehave in ways that no packaged server does.
 //!
-//! It lists referrers, gives out tokens, sends clients to other hosts, lies about content, breaks
-//! connections off and asks for patience; and it notes what it was sent.
+//! It lists referrers, issues tokens, redirects clients to other hosts, lies about content, drops
+//! connections and asks clients to retry; and it records the requests.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -21,30 +21,30 @@ pub struct Manners {
     pub referrers_fail: bool,
     /// `user:password`, in base64, that `Basic` demands.
     pub basic: Option<String>,
-    /// `user:password`, in base64, for which tokens are given out; empty for anybody.
+    /// `user:password`, in base64, for which tokens are issued; empty for everyone.
     pub bearer: Option<String>,
-    /// The host that gives out tokens, where it is another.
+    /// The host that issues tokens, if it is another.
     pub token_host: Option<String>,
-    /// How many requests a token is good for.
+    /// The number of requests a token is valid for.
     pub token_uses: Option<u32>,
-    /// The host that uploads go on at, where it is another.
+    /// The host that uploads continue at, if it is another.
     pub upload_host: Option<String>,
-    /// The host that blobs are read from, where it is another.
+    /// The host that blobs are read from, if it is another.
     pub blob_host: Option<String>,
-    /// Blobs end after so many bytes, without a word.
+    /// Blobs silently end after this many bytes.
     pub blobs_end_at: Option<usize>,
-    /// One byte of every blob is another.
+    /// One byte of every blob is changed.
     pub blobs_are_changed: bool,
-    /// So many requests are put off first.
+    /// The number of requests that are first answered with 429.
     pub busy_for: u32,
-    /// The connection breaks off after so many bytes of a piece, which are kept; this many times.
+    /// The connection drops after this many bytes of a piece, which are kept; this many times.
     pub breaks_off: Option<(usize, u32)>,
-    /// With `breaks_off`, the connection stays open and nothing more is taken or said, until the client
-    /// is gone.
+    /// With `breaks_off`, the connection stays open instead, but nothing is processed or answered until
+    /// the client is gone.
     pub stalls: bool,
-    /// The smallest piece it takes.
+    /// The smallest piece it accepts.
     pub least_piece: Option<u64>,
-    /// Answers to errors repeat what the client sent.
+    /// Error answers repeat the credentials that the client sent.
     pub repeats_secrets: bool,
 }
 
@@ -75,7 +75,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// Where a piece of an upload says that it begins.
+    /// The offset at which a piece of an upload claims to begin.
     fn begins_at(&self) -> Option<usize> {
         let range = self.headers.get("content-range")?;
         range.split_once('-')?.0.parse().ok()
@@ -112,7 +112,7 @@ impl Answer {
 }
 
 impl OddRegistry {
-    /// Starts one with these manners.
+    /// Starts a registry with these manners.
     pub fn start(manners: Manners) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -143,12 +143,12 @@ impl OddRegistry {
         change(&mut self.state.lock().unwrap().manners);
     }
 
-    /// Every request: method, path, and `with credentials` where it had some.
+    /// Every request: method, path, and `with credentials` if it had any.
     pub fn requests(&self) -> Vec<String> {
         self.state.lock().unwrap().requests.clone()
     }
 
-    /// The tags and digests of the manifests of a repository.
+    /// The tags and digests of all manifests.
     pub fn manifests(&self) -> Vec<String> {
         self.state
             .lock()
@@ -165,7 +165,7 @@ impl OddRegistry {
         state.uploads.values().map(Vec::len).sum()
     }
 
-    /// Stores a manifest as it is, whatever it says.
+    /// Stores a manifest unchecked.
     pub fn plant(&self, tag: &str, bytes: &[u8]) {
         let mut state = self.state.lock().unwrap();
         let kind = "application/vnd.oci.image.manifest.v1+json".to_owned();
@@ -192,7 +192,7 @@ impl OddRegistry {
         }
     }
 
-    /// Reads a request; `None` where the client is gone, or was cut off.
+    /// Reads a request; `None` if the client is gone or its connection was dropped.
     fn read(&self, reader: &mut BufReader<TcpStream>) -> Option<Asked> {
         let mut line = String::new();
         reader
@@ -245,7 +245,7 @@ impl OddRegistry {
         Some(asked)
     }
 
-    /// Whether this request is to break off, and where.
+    /// The number of bytes after which this request's connection is to drop, if it is.
     fn cut(&self, asked: &Asked) -> Option<usize> {
         let mut state = self.state.lock().unwrap();
         let upload = asked.path.rsplit('/').next().unwrap();
@@ -269,7 +269,7 @@ impl OddRegistry {
             return Answer::new(429).header("retry-after", "0");
         }
         if asked.path == "/token" {
-            return state.give_token(authorization.as_deref());
+            return state.issue_token(authorization.as_deref());
         }
         if let Some(refused) = state.refuse(authorization.as_deref(), self.port) {
             return refused;
@@ -294,7 +294,7 @@ impl OddRegistry {
 }
 
 impl State {
-    fn give_token(&mut self, authorization: Option<&str>) -> Answer {
+    fn issue_token(&mut self, authorization: Option<&str>) -> Answer {
         let wanted = self.manners.bearer.clone().unwrap_or_default();
         let is_right = authorization == Some(format!("Basic {wanted}").as_str());
         if !wanted.is_empty() && !is_right {
@@ -478,7 +478,7 @@ impl State {
     }
 }
 
-/// Writes an answer; false where the connection is over.
+/// Writes an answer. Returns `false` if the connection is to end.
 fn write(mut stream: &TcpStream, answer: &Answer, is_head: bool) -> bool {
     let mut head = format!("HTTP/1.1 {} X\r\n", answer.status);
     for (name, value) in &answer.headers {

@@ -1,7 +1,7 @@
-//! A PostgreSQL server of the tests' own, and pgbouncer before it.
+//! A PostgreSQL server for tests, and pgbouncer in front of it.
 //!
-//! It is started from the programs that the system has (`.ci/servers` installs them), in a folder
-//! of its own, on a port of its own, as a user that is not root, and ends with whoever started it.
+//! It is started from the system's programs (`.ci/servers` installs them), in its own folder, on its
+//! own port, as a user that is not root, and ends with the process that started it.
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
@@ -32,8 +32,8 @@ pub struct Server {
     child: Mutex<Option<Child>>,
 }
 
-/// The server that the tests of this process share, started for the first that asks; `None` with
-/// a message where PostgreSQL is not installed. With CI=true that is a failure.
+/// The server that the tests of this process share, started by the first that asks; `None`, with a
+/// message, if PostgreSQL is not installed. With CI=true that is a failure.
 pub fn shared() -> Option<Arc<Server>> {
     static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
     let mut shared = SHARED.lock().unwrap_or_else(|error| error.into_inner());
@@ -45,7 +45,7 @@ pub fn shared() -> Option<Arc<Server>> {
     Some(server)
 }
 
-/// A user that is not root, to run servers as; none where this is not root anyway.
+/// A user that is not root, to run servers as; `None` if this process is not root anyway.
 fn ordinary_user() -> Option<(u32, u32)> {
     let passwd = fs::read_to_string("/etc/passwd").unwrap();
     let mut fields = passwd
@@ -84,7 +84,7 @@ fn free_port() -> u16 {
     listener.local_addr().unwrap().port()
 }
 
-/// Where the newest version's programs are.
+/// The folder of the newest version's programs.
 fn programs() -> Option<PathBuf> {
     let mut versions: Vec<PathBuf> = fs::read_dir(VERSIONS)
         .into_iter()
@@ -96,7 +96,7 @@ fn programs() -> Option<PathBuf> {
     versions.pop()
 }
 
-/// Says why a test is skipped; with CI=true it fails instead.
+/// Prints why a test is skipped; with CI=true, panics instead.
 pub fn skip(reason: &str) {
     let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
     assert!(!in_ci, "CI must have it: {reason}");
@@ -104,12 +104,12 @@ pub fn skip(reason: &str) {
 }
 
 impl Server {
-    /// Starts a server that listens on `address`, with further settings, one a line.
+    /// Starts a server that listens on `address`, with further settings, one per line.
     pub fn start(address: &str, settings: &str) -> Option<Self> {
         Self::start_below(&std::env::temp_dir(), address, settings)
     }
 
-    /// The same, with everything that it keeps in a new folder below `place`.
+    /// Like [`Server::start`], with all data in a new folder below `place`.
     pub fn start_below(place: &Path, address: &str, settings: &str) -> Option<Self> {
         let Some(programs) = programs() else {
             skip("PostgreSQL is not installed; .ci/servers installs it");
@@ -161,7 +161,7 @@ impl Server {
         self.folder.path().join("data")
     }
 
-    /// Where the programs of its version are.
+    /// The folder of its version's programs.
     pub fn programs(&self) -> &Path {
         &self.programs
     }
@@ -204,7 +204,7 @@ impl Server {
         asked.unwrap().success()
     }
 
-    /// Stops it in the middle of everything, as a crash would: `pg_ctl stop -m immediate`.
+    /// Stops it abruptly, as a crash would: `pg_ctl stop -m immediate`.
     pub fn stop_immediately(&self) {
         self.stop("immediate");
     }
@@ -220,7 +220,7 @@ impl Server {
         }
     }
 
-    /// The address of a new, empty database.
+    /// Creates an empty database and returns its address.
     pub fn new_database(&self) -> String {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let name = format!("t{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -234,14 +234,14 @@ impl Server {
         format!("postgres://postgres:{PASSWORD}@{address}:{port}/{database}")
     }
 
-    /// Runs SQL with psql; gives what it prints, unaligned and without headers.
+    /// Runs SQL with psql and returns its output, unaligned and without headers.
     pub fn sql(&self, database: &str, sql: &str) -> String {
         let ran = self.psql(database, sql);
         assert!(ran.status.success(), "{sql}: {ran:?}");
         String::from_utf8(ran.stdout).unwrap().trim().to_owned()
     }
 
-    /// Runs SQL that must be refused; gives what the server says.
+    /// Runs SQL that must be refused and returns the server's message.
     pub fn refusal(&self, database: &str, sql: &str) -> String {
         let ran = self.psql(database, sql);
         assert!(!ran.status.success(), "{sql}: {ran:?}");
@@ -263,7 +263,7 @@ impl Drop for Server {
     }
 }
 
-/// pgbouncer in transaction mode before a server; it ends when it is dropped.
+/// pgbouncer in transaction mode in front of a server; it ends when it is dropped.
 pub struct Bouncer {
     folder: TempDir,
     port: u16,
@@ -271,7 +271,7 @@ pub struct Bouncer {
 }
 
 impl Bouncer {
-    /// Starts one; `None` with a message where it is not installed.
+    /// Starts pgbouncer; `None`, with a message, if it is not installed.
     pub fn start(server: &Server) -> Option<Self> {
         let program = Path::new("/usr/sbin/pgbouncer");
         if !program.exists() {
@@ -316,7 +316,7 @@ impl Bouncer {
         })
     }
 
-    /// The same database as at `url`, through here.
+    /// The address of the database at `url`, through pgbouncer.
     pub fn url(&self, url: &str) -> String {
         let database = url.rsplit('/').next().unwrap();
         let port = self.port;

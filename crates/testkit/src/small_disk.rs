@@ -1,4 +1,4 @@
-//! A file system of a few megabytes, for what happens when a server's disk is full.
+//! A file system of a few megabytes, to test what happens when a server's disk is full.
 
 use std::fs;
 use std::io::Write;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::postgres::skip;
 
-/// A disk of its own in memory; it is taken away when it is dropped.
+/// A separate disk in memory; it is unmounted when it is dropped.
 pub struct SmallDisk {
     folder: TempDir,
 }
@@ -21,11 +21,11 @@ pub fn is_root() -> bool {
 }
 
 impl SmallDisk {
-    /// Mounts one, which everybody may write to. Mounting takes root: without it, the test is
-    /// skipped with a message. Root in CI must be able to.
+    /// Mounts a disk that every user may write to. Mounting needs root: `None`, with a message, for
+    /// other users. With CI=true, root must be able to mount it.
     pub fn mount(megabytes: u32) -> Option<Self> {
         if !is_root() {
-            println!("SKIPPED: it takes root to mount a small disk");
+            println!("SKIPPED: mounting a small disk needs root");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
@@ -45,7 +45,7 @@ impl SmallDisk {
         Some(Self { folder })
     }
 
-    /// Where it is.
+    /// Where it is mounted.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("disk")
     }
@@ -54,7 +54,7 @@ impl SmallDisk {
         self.path().join("ballast")
     }
 
-    /// Fills it, until only so many bytes are free.
+    /// Fills it until only `free` bytes are free.
     pub fn fill(&self, free: u64) {
         let mut file = fs::File::options()
             .create(true)
@@ -62,13 +62,13 @@ impl SmallDisk {
             .open(self.ballast())
             .unwrap();
         let block = [0; 64 << 10];
-        // Whatever fits of the last block is written, too.
+        // Also writes as much of the last block as fits.
         while file.write(&block).is_ok_and(|count| count > 0) {}
         let length = file.metadata().unwrap().len();
         file.set_len(length.saturating_sub(free)).unwrap();
     }
 
-    /// Takes away what filled it.
+    /// Removes what [`SmallDisk::fill`] wrote.
     pub fn make_room(&self) {
         fs::remove_file(self.ballast()).unwrap();
     }

@@ -1,7 +1,7 @@
-//! How bytes get in and out: a host asks for room, writes a request into it, and reads the answer.
+//! How bytes get in and out: a host allocates memory, writes a request into it, and reads the answer.
 //!
-//! Every piece of memory that a host may write to stays owned here, in a table by its address, so a host
-//! that names a wrong address is told so and reads or frees nothing that is not its own.
+//! Every piece of memory that a host may write to is owned here, in a table by address. A host that
+//! passes a wrong address gets an error, and reads or frees nothing.
 #![allow(
     unsafe_code,
     reason = "exported names are unsafe attributes; no pointer is followed"
@@ -12,22 +12,22 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::{Answer, answer};
 
-static ROOM: Mutex<BTreeMap<usize, Box<[u8]>>> = Mutex::new(BTreeMap::new());
+static MEMORY: Mutex<BTreeMap<usize, Box<[u8]>>> = Mutex::new(BTreeMap::new());
 
 fn keep(bytes: Vec<u8>) -> usize {
     let bytes = bytes.into_boxed_slice();
     let address = bytes.as_ptr().expose_provenance();
-    let mut room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
-    room.insert(address, bytes);
+    let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    memory.insert(address, bytes);
     address
 }
 
 fn take(address: usize) -> Option<Box<[u8]>> {
-    let mut room = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
-    room.remove(&address)
+    let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+    memory.remove(&address)
 }
 
-/// Room for `length` bytes; its address, or 0 where there is no memory or nothing was asked for.
+/// Allocates `length` bytes and returns their address; 0 if there is no memory or `length` is 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn alloc(length: usize) -> usize {
     let mut bytes = Vec::new();
@@ -38,15 +38,14 @@ pub extern "C" fn alloc(length: usize) -> usize {
     keep(bytes)
 }
 
-/// Gives room back. Anything that is no address of it is left alone.
+/// Frees the memory at `address`. Does nothing for any other address.
 #[unsafe(no_mangle)]
 pub extern "C" fn free(address: usize) {
     take(address);
 }
 
-/// Answers the request at `address`, which is given back with that. What it gives is the address of the
-/// answer, to be given back by the host: its code and its length, four bytes each in little endian, and
-/// its text.
+/// Answers the request at `address` and frees it. Returns the address of the answer, which the host must
+/// free: its code and its length, four bytes each in little endian, and its text.
 #[unsafe(no_mangle)]
 pub extern "C" fn verify(address: usize) -> usize {
     let Answer { code, text } = match take(address) {
@@ -68,16 +67,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exports_answer_a_wrong_address_and_give_room_back_once() {
+    fn verify_frees_the_request_once_and_refuses_a_wrong_address() {
         assert_eq!(alloc(0), 0);
-        let room = alloc(3);
-        assert_ne!(room, 0);
-        let answered = verify(room);
+        let request = alloc(3);
+        assert_ne!(request, 0);
+        let answered = verify(request);
         let bytes = take(answered).unwrap();
         assert_eq!(bytes[..4], 3u32.to_le_bytes());
         assert!(bytes[8..].starts_with(b"the request ends"));
-        free(room);
-        let again = take(verify(room)).unwrap();
+        free(request);
+        let again = take(verify(request)).unwrap();
         assert!(again[8..].starts_with(b"there is no request"));
     }
 }

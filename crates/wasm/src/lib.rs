@@ -1,9 +1,9 @@
 //! The verifier for hosts that call WebAssembly: browsers, Node, and anything else.
 //!
 //! The module imports nothing, so it has no clock, no random numbers, no files and no network: all it
-//! can do is compute an answer from the bytes it was given. [`answer`] is all there is to it; `exports`
-//! hands bytes in and out. What is answered is what `runseal verify` and `runseal inspect` answer, by
-//! the same code (`runseal-survey`).
+//! can do is compute an answer from the bytes it is given. [`answer`] does that; `exports` moves bytes in
+//! and out. The answers are those of `runseal verify` and `runseal inspect`, by the same code
+//! (`runseal-survey`).
 
 mod exports;
 mod request;
@@ -26,14 +26,14 @@ use runseal_survey::{MemoryFiles, Sequential, Tally, VerifyOptions, survey};
 
 use request::{Asked, Form, Request};
 
-/// What a request is answered with.
+/// The answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// As the command's exit code: 0 everything holds, 1 something does not, 2 something could not be
+    /// Like the command's exit code: 0 everything is valid, 1 something is not, 2 something could not be
     /// read or nothing was found, 3 the request is wrong.
     pub code: u32,
-    /// What the command would write to standard output; what is wrong with the request where the code
-    /// is 3.
+    /// What the command would write to standard output; if the code is 3, what is wrong with the
+    /// request.
     pub text: Vec<u8>,
 }
 
@@ -66,7 +66,7 @@ impl Answer {
     }
 }
 
-/// Answers a request, whose form `docs/wasm.md` describes.
+/// Answers a request in the form of `docs/wasm.md`.
 pub fn answer(bytes: &[u8]) -> Answer {
     let request = match Request::parse(bytes) {
         Ok(request) => request,
@@ -125,7 +125,7 @@ fn verify(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
 fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
     let files: &MemoryFiles<'_> = &request.files;
     let [path] = request.paths.as_slice() else {
-        return Answer::refusal("one path is inspected at a time");
+        return Answer::refusal("`inspect` takes exactly one path");
     };
     let path = Path::new(path);
     let loaded = match load(files, path, request.level) {
@@ -139,8 +139,6 @@ fn inspect(request: &Request<'_>, policy: Option<&LoadedPolicy>) -> Answer {
             let text = render_inspection_human(exhibit, Screen::default());
             Answer::of(Outcome::Valid, text.into_bytes())
         }
-        Form::Sarif | Form::Junit => {
-            Answer::refusal("what is inspected is answered in json or human")
-        }
+        Form::Sarif | Form::Junit => Answer::refusal("`inspect` only answers in json or human"),
     })
 }

@@ -1,7 +1,7 @@
-//! What a host asks: a head in JSON, and the bytes of files behind it.
+//! A host's request: a head in JSON, followed by the bytes of files.
 //!
 //! ```text
-//! u32, little endian     how long the head is
+//! u32, little endian     the length of the head
 //! head                   {"ask":"verify","files":[["run/a.json",17],["run/empty/",0]],"paths":["run"],…}
 //! bytes                  of each file, one after the other, as many as the head says
 //! ```
@@ -14,14 +14,14 @@ use runseal_core::timestamp::parse_utc;
 use runseal_core::verify::{Demands, Level};
 use runseal_survey::MemoryFiles;
 
-/// What is to be done.
+/// What the host asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asked {
     Verify,
     Inspect,
 }
 
-/// How it is answered.
+/// The form of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Json,
@@ -30,7 +30,7 @@ pub(crate) enum Form {
     Junit,
 }
 
-/// A request that was understood.
+/// A parsed request.
 #[derive(Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) asked: Asked,
@@ -38,7 +38,7 @@ pub(crate) struct Request<'a> {
     pub(crate) level: Level,
     pub(crate) files: MemoryFiles<'a>,
     pub(crate) paths: Vec<String>,
-    /// The path of the trust policy, and when it is asked: milliseconds since 1970.
+    /// The path of the trust policy, and the current time in milliseconds since 1970.
     pub(crate) policy: Option<(String, i64)>,
     pub(crate) requires_signed: bool,
     pub(crate) demands: Demands,
@@ -67,17 +67,15 @@ impl<'a> Request<'a> {
             .split_at_checked(length)
             .ok_or("the request ends inside its head")?;
         let head = parse_document(head, &ReadOptions::default())
-            .map_err(|error| format!("the head is no JSON: {error}"))?;
+            .map_err(|error| format!("the head is not JSON: {error}"))?;
         Self::of(head.root(), blob)
     }
 
     fn of(head: Node<'_>, blob: &'a [u8]) -> Result<Self, String> {
-        for (name, _) in head.as_object().ok_or("the head is no object")? {
+        for (name, _) in head.as_object().ok_or("the head is not an object")? {
             let name = name.to_lossy();
             if !MEMBERS.contains(&name.as_ref()) {
-                return Err(format!(
-                    "the head has a member `{name}`, which has no meaning"
-                ));
+                return Err(format!("the head has an unknown member `{name}`"));
             }
         }
         let asked = match text(head, "ask")?.as_deref() {
@@ -112,12 +110,12 @@ impl<'a> Request<'a> {
             paths = files.roots().map(str::to_owned).collect();
         }
         if paths.is_empty() {
-            return Err("no path was named, and there is no file".to_owned());
+            return Err("no path was given, and there are no files".to_owned());
         }
         let policy = match (text(head, "trust")?, text(head, "at")?) {
             (None, None) => None,
-            (None, Some(_)) => return Err("`at` means nothing without `trust`".to_owned()),
-            (Some(_), None) => return Err("`trust` needs `at`: here is no clock".to_owned()),
+            (None, Some(_)) => return Err("`at` has no effect without `trust`".to_owned()),
+            (Some(_), None) => return Err("`trust` needs `at`: there is no clock here".to_owned()),
             (Some(path), Some(at)) => {
                 let now = parse_utc(&at).ok_or_else(|| {
                     format!("`at` is `{at}`, not a time such as 2026-01-01T00:00:00Z")
@@ -136,7 +134,7 @@ impl<'a> Request<'a> {
         }
         for name in texts(head, "expect_format")? {
             let known = Format::ALL.into_iter().find(|format| format.name() == name);
-            let known = known.ok_or_else(|| format!("`{name}` is no format"))?;
+            let known = known.ok_or_else(|| format!("`{name}` is not a format"))?;
             demands = demands.expecting_format(known);
         }
         if let Some(lines) = text(head, "expect")? {
@@ -163,7 +161,7 @@ fn text(head: Node<'_>, name: &str) -> Result<Option<String>, String> {
     };
     let text = value
         .as_str()
-        .ok_or_else(|| format!("`{name}` is no text"))?;
+        .ok_or_else(|| format!("`{name}` is not a string"))?;
     Ok(Some(text.into_owned()))
 }
 
@@ -171,17 +169,16 @@ fn texts(head: Node<'_>, name: &str) -> Result<Vec<String>, String> {
     let Some(value) = head.get(name) else {
         return Ok(Vec::new());
     };
-    let fault = || format!("`{name}` is no list of texts");
+    let fault = || format!("`{name}` is not a list of strings");
     let items = value.as_array().ok_or_else(fault)?;
     items
         .map(|item| item.as_str().map(Cow::into_owned).ok_or_else(fault))
         .collect()
 }
 
-/// The files that the list names, out of the bytes behind the head. A name with `/` at its end is a
-/// folder.
+/// Takes the listed files from the bytes after the head. A name that ends in `/` is a folder.
 fn read_files<'a>(list: Option<Node<'_>>, mut blob: &'a [u8]) -> Result<MemoryFiles<'a>, String> {
-    let fault = || "`files` is no list of [path, size]".to_owned();
+    let fault = || "`files` is not a list of [path, size]".to_owned();
     let mut files = MemoryFiles::default();
     for pair in list.and_then(|list| list.as_array()).ok_or_else(fault)? {
         let mut pair = pair.as_array().ok_or_else(fault)?;
@@ -196,10 +193,12 @@ fn read_files<'a>(list: Option<Node<'_>>, mut blob: &'a [u8]) -> Result<MemoryFi
             .split_at_checked(size)
             .ok_or_else(|| format!("the request ends inside `{path}`"))?;
         blob = rest;
-        let added = match path.ends_with('/') {
-            true if size == 0 => files.add_folder(&path),
-            true => return Err(format!("the folder `{path}` has bytes")),
-            false => files.add_file(&path, Cow::Borrowed(bytes)),
+        let added = if !path.ends_with('/') {
+            files.add_file(&path, Cow::Borrowed(bytes))
+        } else if size == 0 {
+            files.add_folder(&path)
+        } else {
+            return Err(format!("the folder `{path}` has bytes"));
         };
         added.map_err(|error| error.to_string())?;
     }
@@ -221,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn request_names_each_fault() {
+    fn request_with_a_fault_is_refused_by_its_name() {
         for (head, blob, fault) in [
-            ("{", "", "no JSON"),
-            ("[]", "", "no object"),
+            ("{", "", "not JSON"),
+            ("[]", "", "not an object"),
             (r#"{"files":[],"file":1}"#, "", "`file`"),
             (r#"{"files":[["a",1]]}"#, "", "ends inside `a`"),
             (r#"{"files":[["a",1]]}"#, "xy", "1 bytes belong"),
-            (r#"{"files":[["a",-1]]}"#, "", "no list"),
+            (r#"{"files":[["a",-1]]}"#, "", "not a list"),
             (r#"{"files":[["../a",0]]}"#, "", "no plain path"),
             (r#"{"files":[["a",0],["a",0]]}"#, "", "twice"),
             (r#"{"files":[["a/",1]]}"#, "x", "has bytes"),

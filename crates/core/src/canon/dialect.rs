@@ -21,11 +21,11 @@ use super::text::{Piece, compare_utf16_bytes};
 /// A dialect of canonical JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// Of context bundles, packs and proposals: ECMAScript's `JSON.stringify` with sorted keys.
+    /// For context bundles, packs and proposals: ECMAScript's `JSON.stringify` with sorted keys.
     Kernel,
-    /// Of job bundles: Python's `json.dumps` with sorted keys and compact separators.
+    /// For job bundles: Python's `json.dumps` with sorted keys and compact separators.
     Job,
-    /// Of run bundles: RFC 8785.
+    /// For run bundles: RFC 8785.
     Jcs,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Display for Dialect {
 
 /// No dialect has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is none of the dialects kernel, job and jcs")]
+#[error("`{0}` is not one of the dialects kernel, job and jcs")]
 pub struct UnknownDialect(String);
 
 impl FromStr for Dialect {
@@ -75,16 +75,16 @@ impl FromStr for Dialect {
 pub(super) trait Profile {
     /// A string with any of these flags is not printed as it is written.
     const REWRITTEN: Flags;
-    /// Whether keys order by UTF-16 code units; else by code points.
+    /// Whether keys sort by UTF-16 code units; otherwise by code points.
     const UTF16_ORDER: bool;
 
-    /// Appends a string's inside, without its quotes.
+    /// Appends a piece of a string, without quotes.
     fn write_piece(out: &mut Vec<u8>, piece: Piece<'_>) -> Result<(), NoFormKind>;
 
     /// Appends a number.
     fn write_number(out: &mut Vec<u8>, text: &str) -> Result<(), NoFormKind>;
 
-    /// Orders two keys, given as WTF-8.
+    /// Compares two keys, given as WTF-8.
     fn compare_keys(a: &[u8], b: &[u8]) -> Ordering {
         if Self::UTF16_ORDER {
             compare_utf16_bytes(a, b)
@@ -99,7 +99,7 @@ pub(super) struct JobProfile;
 pub(super) struct JcsProfile;
 
 impl KernelProfile {
-    /// Appends a string's inside: every string has a form in this dialect, lone surrogates included.
+    /// Appends a piece of a string. Cannot fail: every string has a form in this dialect, even with lone surrogates.
     pub(super) fn append_piece(out: &mut Vec<u8>, piece: Piece<'_>) {
         match piece {
             Piece::Plain(text) => write_escaped(out, text, false),
@@ -167,14 +167,14 @@ fn finite(is_finite: bool, text: &str) -> Result<(), NoFormKind> {
     }
 }
 
-/// Appends `text`, escaping quotes, backslashes, controls and, where `ascii_only`, all that is
-/// not printable ASCII.
+/// Appends `text`, escaping quotes, backslashes, controls and, if `ascii_only`, everything but
+/// printable ASCII.
 fn write_escaped(out: &mut Vec<u8>, text: &str, ascii_only: bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
     let (mut run_end, mut wide) = scan::plain_run(bytes, at);
     while at < bytes.len() {
-        // Not for every character of a run that has many to be escaped: that would take the square of its length.
+        // Only at the end of a run: scanning again for each character to be escaped would take quadratic time.
         if at > run_end {
             (run_end, wide) = scan::plain_run(bytes, at);
         }
@@ -199,7 +199,7 @@ fn write_escaped(out: &mut Vec<u8>, text: &str, ascii_only: bool) {
             0x0C => out.extend_from_slice(b"\\f"),
             b'\r' => out.extend_from_slice(b"\\r"),
             0..=0x1F | 0x7F => write_unicode_escape(out, u16::from(stop)),
-            // The run ended before a whole character: bytes of longer ones all count as stops.
+            // A run ends before a whole character: all bytes of longer characters are stops.
             _ => {
                 let Some(c) = text[end..].chars().next() else {
                     return;

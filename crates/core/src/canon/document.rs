@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Where the elements of arrays and the members of objects live.
+/// The elements of all arrays and the members of all objects.
 #[derive(Debug, Default)]
 pub(crate) struct Store {
     pub items: Vec<Slot>,
@@ -52,9 +52,9 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// An empty store for a text of `bytes` bytes. For a large one it has room for what such
-    /// texts commonly hold, so that it is not moved from place to place while it grows: memory
-    /// that was only asked for costs nothing.
+    /// An empty store for a text of `bytes` bytes. For a large text it reserves room for the usual
+    /// number of values, so that it is not moved while it grows. Reserved but unused memory costs
+    /// nothing.
     pub fn for_text(bytes: usize) -> Self {
         const LARGE: usize = 128 << 10;
         const MOST: usize = 32 << 10;
@@ -68,7 +68,7 @@ impl Store {
     }
 }
 
-/// A document that was read whole and found to be strict JSON.
+/// A document that was read completely and is strict JSON.
 #[derive(Debug)]
 pub struct Document<'a> {
     pub(crate) text: &'a str,
@@ -82,7 +82,7 @@ impl Document<'_> {
         self.text
     }
 
-    /// How many elements and members it holds.
+    /// The number of elements and members.
     pub fn values(&self) -> usize {
         self.store.items.len() + self.store.members.len()
     }
@@ -106,7 +106,7 @@ pub struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// What kind of value it is.
+    /// The kind of value.
     pub fn kind(&self) -> Kind {
         match self.slot.tag() {
             Tag::Null => Kind::Null,
@@ -137,7 +137,7 @@ impl<'a> Node<'a> {
         (self.slot.tag() == Tag::Number).then(|| Number::new(self.raw()))
     }
 
-    /// The text of a string, if it is one and holds no lone surrogate.
+    /// The text of a string, if it is one without lone surrogates.
     pub fn as_str(&self) -> Option<Cow<'a, str>> {
         if self.slot.tag() != Tag::String || self.slot.flags() & LONE != 0 {
             return None;
@@ -150,7 +150,7 @@ impl<'a> Node<'a> {
             .map(Cow::Owned)
     }
 
-    /// The string, if it is one, whatever it holds.
+    /// The string, if it is one, including lone surrogates.
     pub fn as_json_string(&self) -> Option<JsonString> {
         (self.slot.tag() == Tag::String)
             .then(|| JsonString::from_wtf8(text::decode_raw(self.raw()).into_owned()))
@@ -183,7 +183,7 @@ impl<'a> Node<'a> {
         (self.slot.tag() == Tag::Object).then(|| self.members())
     }
 
-    /// The elements of an array; none for anything else.
+    /// The elements of an array; empty for anything else.
     pub fn items(&self) -> impl ExactSizeIterator<Item = Node<'a>> + Clone + use<'a> {
         let node = *self;
         let range = if self.slot.tag() == Tag::Array {
@@ -196,14 +196,14 @@ impl<'a> Node<'a> {
             .map(move |&slot| node.with(slot))
     }
 
-    /// The item at this place of an array, without a look at those before it.
+    /// The element of an array at this index, in constant time.
     pub fn item(&self, at: usize) -> Option<Node<'a>> {
         let range = (self.slot.tag() == Tag::Array).then(|| self.slot.range())?;
         let slot = self.store.items[range].get(at)?;
         Some(self.with(*slot))
     }
 
-    /// The members of an object ordered by key (code points); none for anything else.
+    /// The members of an object ordered by key (code points); empty for anything else.
     pub fn members(&self) -> impl ExactSizeIterator<Item = (Key<'a>, Node<'a>)> + use<'a> {
         let node = *self;
         self.object_members()
@@ -224,13 +224,13 @@ impl<'a> Node<'a> {
         Some(&members[at])
     }
 
-    /// The values of the members named in `names`, which are sorted. One pass over both: looking
-    /// up each name by itself would take longer than the reading did.
+    /// The values of the members named in `names`, which must be sorted. One pass over both, because
+    /// looking up each name would take longer than reading did.
     pub fn fields<const N: usize>(&self, names: [&str; N]) -> [Option<Node<'a>>; N] {
         let mut found = [None; N];
         let mut at = 0;
         for member in self.object_members() {
-            // Where nothing is missing or too much this is the next name, every time.
+            // If no member is missing or unknown, this is always the next name.
             while at < N {
                 match compare_key(self.text, member.key(), names[at].as_bytes()) {
                     Ordering::Less => break,
@@ -246,7 +246,7 @@ impl<'a> Node<'a> {
         found
     }
 
-    /// How many elements or members it has; 0 for anything else.
+    /// The number of elements or members; 0 for anything else.
     pub fn len(&self) -> usize {
         match self.slot.tag() {
             Tag::Array | Tag::Object => self.slot.len(),
@@ -259,15 +259,14 @@ impl<'a> Node<'a> {
         self.len() == 0
     }
 
-    /// Where the value stands in the text; `None` for arrays, objects and literals, whose places
-    /// are not kept.
+    /// The position of a string or number in the text; `None` for anything else.
     pub fn position(&self) -> Option<Position> {
         matches!(self.slot.tag(), Tag::String | Tag::Number)
             .then(|| Position::of(self.text.as_bytes(), self.slot.start()))
     }
 
-    /// The order of two strings by UTF-16 code units, that of a lone surrogate being its own.
-    /// Anything else counts as the empty string.
+    /// Compares two strings by UTF-16 code units; a lone surrogate is one unit. Anything else counts
+    /// as the empty string.
     pub fn compare_utf16(&self, other: &Node<'_>) -> Ordering {
         fn bytes<'n>(node: &Node<'n>) -> Cow<'n, [u8]> {
             match node.slot.tag() {
@@ -278,24 +277,24 @@ impl<'a> Node<'a> {
         text::compare_utf16_bytes(&bytes(self), &bytes(other))
     }
 
-    /// Bytes of the document that it is a value of.
+    /// The size of its document in bytes.
     pub(crate) fn document_bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Tells the value from every other one of its document, but for empty arrays and empty
-    /// objects, of which one may be taken for another.
+    /// A key that is unique among the values of its document, except that two empty arrays or two
+    /// empty objects may share one.
     pub fn identity(&self) -> (usize, u32) {
         let is_empty = u32::from(self.slot.len() == 0);
         (self.slot.start(), (self.slot.tag() as u32) << 1 | is_empty)
     }
 
-    /// Where a string stands in the text, without its quotes; `None` for anything else.
+    /// The byte range of a string in the text, without its quotes; `None` for anything else.
     pub fn string_place(&self) -> Option<std::ops::Range<usize>> {
         (self.slot.tag() == Tag::String).then(|| self.slot.range())
     }
 
-    /// Where the inside of a string, or a number, stands in the text.
+    /// The byte range of a number, or of a string without its quotes, in the text.
     pub(crate) fn place(&self) -> std::ops::Range<usize> {
         self.slot.range()
     }
@@ -305,7 +304,7 @@ impl<'a> Node<'a> {
         self.slot.flags() & ESCAPED != 0
     }
 
-    /// A copy that owns what it holds.
+    /// Makes an owned copy.
     pub fn to_value(&self) -> Value {
         match self.slot.tag() {
             Tag::Null => Value::Null,
@@ -346,17 +345,17 @@ impl<'a> Node<'a> {
 pub struct Key<'a>(Node<'a>);
 
 impl<'a> Key<'a> {
-    /// The text, unless it holds a lone surrogate.
+    /// The text, unless it has a lone surrogate.
     pub fn as_str(&self) -> Option<Cow<'a, str>> {
         self.0.as_str()
     }
 
-    /// The text, with U+FFFD in place of each lone surrogate.
+    /// The text, with U+FFFD for each lone surrogate.
     pub fn to_lossy(&self) -> Cow<'a, str> {
         self.0.as_lossy_str().unwrap_or_default()
     }
 
-    /// The order of two keys by code point.
+    /// Compares two keys by code point.
     pub fn compare(&self, other: &Self) -> Ordering {
         let Key(other) = other;
         match other.slot.flags() & ESCAPED {
@@ -365,20 +364,20 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The key, whatever it holds.
+    /// The key, including lone surrogates.
     pub fn to_json_string(&self) -> JsonString {
         self.0
             .as_json_string()
             .unwrap_or_else(|| JsonString::from(""))
     }
 
-    /// Where the key stands in the text.
+    /// The position of the key in the text.
     pub fn position(&self) -> Option<Position> {
         self.0.position()
     }
 }
 
-/// Code-point order of a key as written against decoded bytes.
+/// Compares a key as written with decoded bytes, by code point.
 #[inline]
 pub(super) fn compare_key(text: &str, key: Slot, wanted: &[u8]) -> Ordering {
     if key.flags() & ESCAPED == 0 {

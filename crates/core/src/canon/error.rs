@@ -7,12 +7,12 @@ use std::fmt;
 pub struct Position {
     /// The line, from 1.
     pub line: u32,
-    /// The character within the line.
+    /// The character within the line, from 1.
     pub column: u32,
 }
 
 impl Position {
-    /// The place of byte `offset` in `bytes`, which need be valid UTF-8 only before it.
+    /// The position of byte `offset` in `bytes`, which only need to be valid UTF-8 before it.
     pub(crate) fn of(bytes: &[u8], offset: usize) -> Self {
         let before = &bytes[..offset.min(bytes.len())];
         let line_start = before
@@ -38,9 +38,9 @@ impl fmt::Display for Position {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{kind}: {position}")]
 pub struct JsonError {
-    /// What the text has that strict JSON has not.
+    /// What is wrong.
     pub kind: JsonErrorKind,
-    /// The first character that does not fit, by line and column.
+    /// The first character that is wrong.
     pub position: Position,
 }
 
@@ -50,10 +50,10 @@ pub enum JsonErrorKind {
     /// There is no value at all.
     #[error("the text is empty")]
     Empty,
-    /// The bytes are no UTF-8.
+    /// The bytes are not UTF-8.
     #[error("the text is not UTF-8")]
     NotUtf8,
-    /// A byte order mark stands before the text.
+    /// A byte order mark precedes the text.
     #[error("the text begins with a byte order mark")]
     ByteOrderMark,
     /// The text has more bytes than the limit.
@@ -61,21 +61,21 @@ pub enum JsonErrorKind {
     TooLarge {
         /// The bytes it has.
         actual: u64,
-        /// The bytes that are read at the most.
+        /// The most bytes that are read.
         limit: u64,
     },
     /// More brackets are open than the limit.
     #[error("more than {limit} brackets are open")]
     TooDeep {
-        /// The brackets that may be open at once.
+        /// The most brackets that may be open at once.
         limit: u32,
     },
-    /// There are more elements and members than a text of this size may hold.
+    /// There are more elements and members than a text of this size may have.
     #[error(
         "there are more than {limit} elements and members, the limit for a text of {bytes} bytes"
     )]
     TooManyValues {
-        /// The elements and members it may hold.
+        /// The most elements and members it may have.
         limit: usize,
         /// The bytes it has.
         bytes: usize,
@@ -83,7 +83,7 @@ pub enum JsonErrorKind {
     /// One string has more bytes than the limit.
     #[error("a string has more than {limit} bytes")]
     StringTooLong {
-        /// The bytes a string may have, as written.
+        /// The most bytes that a string may have, as written.
         limit: u32,
     },
     /// An object has a key twice.
@@ -91,21 +91,21 @@ pub enum JsonErrorKind {
     DuplicateKey {
         /// The key, quoted and cut to a readable length.
         key: String,
-        /// Where it stands first.
+        /// Where it appears first.
         first: Position,
     },
     /// The text ends too early.
     #[error("the text ends where {expected} was expected")]
     UnexpectedEnd {
-        /// What could have gone on here.
+        /// What could follow here.
         expected: &'static str,
     },
-    /// Something else stands here.
+    /// A character that is not expected here.
     #[error("found {found} where {expected} was expected")]
     Unexpected {
-        /// What stands here, quoted.
+        /// The character, quoted.
         found: String,
-        /// What could stand here.
+        /// What is expected here.
         expected: &'static str,
     },
     /// More text follows the document.
@@ -132,7 +132,7 @@ pub enum JsonErrorKind {
     /// A raw control character inside a string.
     #[error("raw control character U+{:04X} in a string", *.found as u32)]
     ControlCharacter {
-        /// The character that stands there.
+        /// The character.
         found: char,
     },
 }
@@ -159,24 +159,24 @@ impl JsonErrorKind {
         }
     }
 
-    /// How to go on.
+    /// What to do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
-            Self::Empty => "an empty file is no JSON document; was it written whole?",
+            Self::Empty => "an empty file is not a JSON document; was it written completely?",
             Self::NotUtf8 => "convert the file to UTF-8 first, for instance with iconv",
             Self::ByteOrderMark => "remove the first three bytes (EF BB BF)",
             Self::TooLarge { .. } => "split the document, or hash the file's raw bytes instead",
             Self::TooDeep { .. } => "flatten the document; no format here nests this deep",
             Self::TooManyValues { .. } => {
-                "split the document, or keep long lists in files of their own"
+                "split the document, or keep long lists in separate files"
             }
-            Self::StringTooLong { .. } => "keep large content in a file of its own, named by hash",
+            Self::StringTooLong { .. } => "keep large content in a separate file, named by hash",
             Self::DuplicateKey { .. } => {
-                "keep one of the two; readers disagree about which of them counts"
+                "keep one of the two; readers disagree about which one counts"
             }
-            Self::UnexpectedEnd { .. } => "the file seems to be cut off",
+            Self::UnexpectedEnd { .. } => "the file seems to be truncated",
             Self::Unexpected { .. } => "strict JSON has no comments, trailing commas or bare words",
-            Self::TrailingText { .. } => "a file holds exactly one JSON document",
+            Self::TrailingText { .. } => "a file contains exactly one JSON document",
             Self::NotANumber => "write null or a string instead",
             Self::BadNumber { .. } => "a number looks like -1, 0.5 or 1.5e-7",
             Self::BadEscape { .. } => "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX",
@@ -190,7 +190,7 @@ impl JsonErrorKind {
 pub struct NoCanonicalForm {
     /// What the dialect has no form for.
     pub kind: NoFormKind,
-    /// Where in the text it was read from, if it was.
+    /// Its position in the text, if it was read from one.
     pub position: Option<Position>,
 }
 
@@ -217,9 +217,9 @@ pub enum NoFormKind {
         /// The UTF-16 code unit.
         unit: u16,
     },
-    /// The text could not be passed on whole. Memory and hashes take everything, so this is a fault
-    /// of ours.
-    #[error("the canonical text was not written whole")]
+    /// The text could not be written completely. Memory and hashes accept everything, so this is a
+    /// bug.
+    #[error("the canonical text was not written completely")]
     Unwritten,
 }
 
@@ -233,12 +233,12 @@ impl NoFormKind {
         }
     }
 
-    /// How to go on.
+    /// What to do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::OutOfRange { .. } => "write it as a string; a double ends at about 1.8e308",
             Self::LoneSurrogate { .. } => {
-                "RFC 8785 has no form for half a character; mend the text"
+                "RFC 8785 has no form for half a character; correct the text"
             }
             Self::Unwritten => "this is a fault of runseal: please report it with the input",
         }

@@ -1,4 +1,4 @@
-//! The canonical text of a value, or where that is long, what it begins with and what it is.
+//! The canonical text of a value or, if it is long, its beginning, size and digest.
 
 use std::io;
 
@@ -7,20 +7,20 @@ use super::error::NoCanonicalForm;
 use super::writer::{AnyJson, write};
 use crate::digest::{Digest, Hasher};
 
-/// A canonical text that is held only as far as somebody wants to see it.
+/// The beginning of a canonical text, with size and digest of the whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     /// The text, or its beginning.
     pub beginning: Vec<u8>,
-    /// Bytes and SHA-256 of the whole text, where that is longer.
+    /// The size and SHA-256 of the whole text, if it is longer than `beginning`.
     pub whole: Option<(u64, Digest)>,
 }
 
-/// The canonical text of `value` up to `longest` bytes. What is longer is hashed while it is written, so that it is
-/// never in memory.
+/// Returns the canonical text of `value` up to `longest` bytes. The rest is hashed while it is written and is never in
+/// memory.
 ///
 /// # Errors
-/// When the value has no form in the dialect.
+/// If the value has no form in the dialect.
 pub fn canonical_excerpt<'a>(
     value: impl Into<AnyJson<'a>>,
     dialect: Dialect,
@@ -42,27 +42,27 @@ pub fn canonical_excerpt<'a>(
     })
 }
 
-/// A sink that keeps the beginning of what is written, and begins to hash where that is not all.
+/// A sink that keeps the beginning of what is written, and hashes everything once there is more.
 struct Cutting {
     beginning: Vec<u8>,
     longest: usize,
-    /// What hashes the whole, and the bytes of it so far.
+    /// The hasher of the whole text, and its size so far.
     rest: Option<(Hasher, u64)>,
 }
 
 impl io::Write for Cutting {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.longest - self.beginning.len();
-        let (kept, behind) = bytes.split_at(bytes.len().min(room));
+        let (kept, rest) = bytes.split_at(bytes.len().min(room));
         self.beginning.extend_from_slice(kept);
-        if !behind.is_empty() {
+        if !rest.is_empty() {
             let (hasher, written) = self.rest.get_or_insert_with(|| {
                 let mut hasher = Hasher::new();
                 hasher.update(&self.beginning);
                 (hasher, self.beginning.len() as u64)
             });
-            hasher.update(behind);
-            *written += behind.len() as u64;
+            hasher.update(rest);
+            *written += rest.len() as u64;
         }
         Ok(bytes.len())
     }

@@ -5,7 +5,7 @@ use std::fmt;
 /// One step into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
-    /// To the member of this name.
+    /// To the member with this name.
     Member(String),
     /// To the element at this index.
     Element(usize),
@@ -40,7 +40,7 @@ impl JsonPath {
         Self(steps)
     }
 
-    /// The path on to where `rest` leads from here.
+    /// This path followed by `rest`.
     #[must_use]
     pub fn joined(&self, rest: &Self) -> Self {
         Self(self.0.iter().chain(&rest.0).cloned().collect())
@@ -64,7 +64,7 @@ impl JsonPath {
         pointer
     }
 
-    /// The path of a JSON Pointer; digits are an index. `None` where it is no pointer.
+    /// Parses a JSON Pointer, taking digits as an index. `None` if it is not a pointer.
     pub fn from_pointer(pointer: &str) -> Option<Self> {
         let Some(rest) = pointer.strip_prefix('/') else {
             return pointer.is_empty().then_some(Self::ROOT);

@@ -1,7 +1,7 @@
 //! Finds values in the text of a document by their paths, in one pass.
 //!
-//! Only for texts that were read before and found to be strict JSON; on anything else it stops
-//! looking and says where it got to. A value that is not there gives the value that should hold it.
+//! Only for texts that are known to be strict JSON; on anything else it ends early with whatever it
+//! has found. For a value that is missing it returns the value that should contain it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::json_path::Step;
 use super::text::decode_raw;
 
-/// The byte ranges of the values at `paths`, or of the nearest values above them.
+/// Returns the byte ranges of the values at `paths`, or of the nearest values above them.
 pub fn locate(text: &str, paths: &[&[Step]]) -> Vec<Option<Range<usize>>> {
     let mut scanner = Scanner {
         text: text.as_bytes(),
@@ -39,8 +39,8 @@ impl<'a> Scanner<'a> {
         self.text.get(self.at).copied()
     }
 
-    /// Passes over one value. `wanted` are the paths that lead to or through it; `depth` is how
-    /// many of their steps were taken. Depth is bounded by the reader's limit on brackets.
+    /// Skips one value. `wanted` are the paths that lead to or through it; `depth` is the number of
+    /// their steps taken so far. Depth is bounded by the reader's limit on brackets.
     fn value(&mut self, wanted: &[usize], depth: usize) {
         let first = self.peek();
         let start = self.at;
@@ -57,11 +57,11 @@ impl<'a> Scanner<'a> {
                 let end =
                     |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
                 let rest = &self.text[start.min(self.text.len())..];
-                // At least one byte, so that a text that is no JSON is passed over too.
+                // At least one byte, so that a text that is not JSON ends too.
                 self.at = start + rest.iter().position(end).unwrap_or(rest.len()).max(1);
             }
         }
-        // Those that went on inside have their own range by now.
+        // Paths that lead further inside have their own range by now.
         for &path in wanted {
             if let Some(range) = &mut self.found[path]
                 && range.start == start
@@ -81,9 +81,10 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         while let Some(b'"') = self.peek() {
             let key = self.string();
-            let inside = match by_name.is_empty() {
-                true => None,
-                false => by_name.get(decode_raw(key).as_ref()),
+            let inside = if by_name.is_empty() {
+                None
+            } else {
+                by_name.get(decode_raw(key).as_ref())
             };
             self.value(inside.map_or(&[], Vec::as_slice), depth + 1);
         }
@@ -107,7 +108,7 @@ impl<'a> Scanner<'a> {
         self.at += 1;
     }
 
-    /// Passes over a string; gives what stands between its quotes.
+    /// Skips a string and returns the text between its quotes.
     fn string(&mut self) -> &'a str {
         let start = self.at + 1;
         let mut at = start;
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn locate_in_a_broken_text_comes_to_an_end() {
+    fn locate_in_a_broken_text_ends() {
         for text in ["", "{", "[1", "{\"a", "{\"a\":", "\"\\", "[[[", "]", "{1}"] {
             let _ = locate(text, &[&[Step::from("a")], &[Step::from(0)], &[]]);
         }

@@ -1,13 +1,13 @@
 //! The members of an owned object: a sorted list, because most objects have few members. A tree takes several hundred
-//! bytes for the first one, which is a hundred times what such an object takes in a text.
+//! bytes for the first member, a hundred times the text of a small object.
 
 use std::{slice, vec};
 
 use super::text::JsonString;
 use super::value::Value;
 
-/// Members by key, ordered by code point. Adding one behind all others is quick; elsewhere it takes time that grows with
-/// how many there are, so many are collected at once.
+/// Members by key, ordered by code point. Adding one at the end is quick; elsewhere it takes linear time, so collect
+/// many at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Members {
     sorted: Vec<(JsonString, Value)>,
@@ -32,7 +32,7 @@ impl Members {
         Some(&self.sorted[at].1)
     }
 
-    /// The value of `key`, to be changed.
+    /// The value of `key`, mutable.
     pub fn get_mut(&mut self, key: &JsonString) -> Option<&mut Value> {
         let at = self.find(key).ok()?;
         Some(&mut self.sorted[at].1)
@@ -43,7 +43,7 @@ impl Members {
         self.find(key).is_ok()
     }
 
-    /// Adds a member; gives the value that `key` had before.
+    /// Adds a member. Returns the value that `key` had before.
     pub fn insert(&mut self, key: JsonString, value: Value) -> Option<Value> {
         match self.find(&key) {
             Ok(at) => Some(std::mem::replace(&mut self.sorted[at].1, value)),
@@ -54,23 +54,23 @@ impl Members {
         }
     }
 
-    /// Removes a member; gives its value.
+    /// Removes a member. Returns its value.
     pub fn remove(&mut self, key: &JsonString) -> Option<Value> {
         let at = self.find(key).ok()?;
         Some(self.sorted.remove(at).1)
     }
 
-    /// Keeps only the members that `keep` wants, which may change their values.
+    /// Keeps only the members for which `keep` returns `true`; it may change their values.
     pub fn retain(&mut self, mut keep: impl FnMut(&JsonString, &mut Value) -> bool) {
         self.sorted.retain_mut(|(key, value)| keep(key, value));
     }
 
-    /// Every member, by key.
+    /// Every member, ordered by key.
     pub fn iter(&self) -> Iter<'_> {
         Iter(self.sorted.iter())
     }
 
-    /// Every member, by key; its value can be changed.
+    /// Every member, ordered by key, with a mutable value.
     pub fn iter_mut(&mut self) -> IterMut<'_> {
         IterMut(self.sorted.iter_mut())
     }
@@ -80,28 +80,28 @@ impl Members {
         self.sorted.iter().map(|(key, _)| key)
     }
 
-    /// Every value, by key.
+    /// Every value, ordered by key.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &Value> + Clone {
         self.sorted.iter().map(|(_, value)| value)
     }
 
-    /// Every value, by key, to be changed.
+    /// Every value, ordered by key, mutable.
     pub fn values_mut(&mut self) -> impl ExactSizeIterator<Item = &mut Value> {
         self.sorted.iter_mut().map(|(_, value)| value)
     }
 
-    /// How many there are.
+    /// The number of members.
     pub fn len(&self) -> usize {
         self.sorted.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no members.
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }
 }
 
-/// Goes through members by key.
+/// An iterator over members, ordered by key.
 #[derive(Debug, Clone)]
 pub struct Iter<'a>(slice::Iter<'a, (JsonString, Value)>);
 
@@ -119,7 +119,7 @@ impl<'a> Iterator for Iter<'a> {
 
 impl ExactSizeIterator for Iter<'_> {}
 
-/// Goes through members by key; their values can be changed.
+/// An iterator over members, ordered by key, with mutable values.
 #[derive(Debug)]
 pub struct IterMut<'a>(slice::IterMut<'a, (JsonString, Value)>);
 
@@ -162,12 +162,12 @@ impl IntoIterator for Members {
     }
 }
 
-/// Of two members with one key the last is kept.
+/// Keeps the last of several members with the same key.
 impl FromIterator<(JsonString, Value)> for Members {
     fn from_iter<I: IntoIterator<Item = (JsonString, Value)>>(members: I) -> Self {
         let mut sorted: Vec<_> = members.into_iter().collect();
         if !sorted.is_sorted_by(|a, b| a.0 < b.0) {
-            // Stable, so that the last of one key stays last.
+            // Stable, so that the last member of a key stays last.
             sorted.sort_by(|a, b| a.0.cmp(&b.0));
             sorted.dedup_by(|later, kept| {
                 let is_same = later.0 == kept.0;
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn members_in_any_order_are_sorted_and_the_last_of_one_key_stays() {
+    fn members_in_any_order_are_sorted_and_keep_the_last_of_each_key() {
         let given = members(&[("b", 1), ("a", 2), ("b", 3), ("é", 4), ("b", 5), ("B", 6)]);
         assert_eq!(given, members(&[("B", 6), ("a", 2), ("b", 5), ("é", 4)]));
         let mut inserted = Members::new();

@@ -3,10 +3,10 @@
 //! [`parse_document`] reads bytes into a [`Document`], which the rules of the formats look at
 //! through [`Node`]s. [`canonical_digest`] and [`canonical_bytes`] write a node or an owned
 //! [`Value`] in a [`Dialect`]; [`canonicalize`] and [`compute_text_digest`] go from text to text
-//! or digest without keeping the document. A canonical form is a function of the parsed value
-//! only: white space, the order of members, escapes and the spelling of numbers do not reach it.
+//! or digest without keeping the document. A canonical form depends on the parsed value only, not on
+//! white space, the order of members, escapes or the spelling of numbers.
 //!
-//! What this module does not do: read files, guess encodings, mend broken JSON.
+//! This module does not read files, guess encodings or repair broken JSON.
 
 mod dialect;
 mod document;

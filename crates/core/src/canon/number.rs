@@ -1,18 +1,18 @@
-//! JSON numbers, kept as written until a dialect or a rule asks what they are worth.
+//! JSON numbers, kept as written until a dialect or a rule needs their value.
 
 use std::cmp::Ordering;
 
 use super::shortest::SAFE_DIGITS;
 use super::value::Value;
 
-/// A number of a document, by its text. The text follows the JSON grammar.
+/// A number of a document, as text that follows the JSON grammar.
 #[derive(Debug, Clone, Copy)]
 pub struct Number<'a> {
     text: &'a str,
 }
 
 impl<'a> Number<'a> {
-    /// The number that is written as `text`, which follows the grammar.
+    /// The number that is written as `text`, which must follow the grammar.
     pub(crate) fn new(text: &'a str) -> Self {
         Self { text }
     }
@@ -22,13 +22,13 @@ impl<'a> Number<'a> {
         self.text
     }
 
-    /// The nearest double; infinite where the number is beyond the range of one.
+    /// The nearest double; infinite if the number is out of range.
     pub fn to_f64(&self) -> f64 {
         parse_double(self.text)
     }
 
-    /// The integer this number is worth, if it is one that a double holds exactly: `50`, `50.0`
-    /// and `5e1` are all 50. This is how ECMAScript sees a number.
+    /// The value, if it is an integer that a double represents exactly: `50`, `50.0` and `5e1` are all
+    /// 50. This is how ECMAScript sees a number.
     pub fn to_exact_i64(&self) -> Option<i64> {
         const LARGEST: f64 = 9_007_199_254_740_991.0;
         let value = self.to_f64();
@@ -42,8 +42,8 @@ impl<'a> Number<'a> {
 }
 
 pub(crate) fn parse_double(text: &str) -> f64 {
-    // JSON's grammar is a part of what Rust parses, and Rust rounds to the nearest double, as
-    // ECMAScript and Python do.
+    // Rust parses a superset of JSON's grammar and rounds to the nearest double, as ECMAScript and
+    // Python do.
     text.parse().unwrap_or(f64::NAN)
 }
 
@@ -68,13 +68,13 @@ impl<'a> Integer<'a> {
         }
     }
 
-    /// As it stands in a document, but for `-0`.
+    /// The integer as written, except that `-0` becomes `0`.
     pub fn to_text(&self) -> String {
         let sign = if self.negative { "-" } else { "" };
         format!("{sign}{}", self.digits)
     }
 
-    /// The integer as a value of its own.
+    /// The integer as an owned value.
     pub fn to_value(&self) -> Value {
         Value::number_from(Number::new(&self.to_text()))
     }
@@ -117,9 +117,10 @@ impl PartialOrd for Integer<'_> {
     }
 }
 
-/// Appends the double of `text` as ECMAScript's Number::toString, or says that it is infinite.
+/// Appends the double of `text` as ECMAScript's Number::toString prints it. Returns `false`, and
+/// appends nothing, if it is infinite.
 pub(crate) fn write_ecmascript(out: &mut Vec<u8>, text: &str) -> bool {
-    // Most numbers of a bundle. Integers of so few digits are doubles, and printed as they are.
+    // Most numbers of a bundle. Integers of so few digits are doubles and are printed as written.
     let is_short = text.len() <= SAFE_DIGITS && is_integer_text(text) && text != "-0";
     if is_short {
         out.extend_from_slice(text.as_bytes());
@@ -140,7 +141,7 @@ pub(crate) fn write_ecmascript(out: &mut Vec<u8>, text: &str) -> bool {
             let whole = shortest.strip_suffix(".0").unwrap_or(shortest);
             out.extend_from_slice(whole.as_bytes());
         }
-        // ECMAScript goes on without an exponent a little longer at both ends.
+        // ECMAScript omits the exponent over a slightly wider range, at both ends.
         Some((mantissa, exponent)) => match parse_exponent(exponent) {
             -6 => write_shifted_right(out, mantissa, 6),
             exponent @ 16..=20 => write_shifted_left(out, mantissa, exponent.unsigned_abs()),
@@ -150,8 +151,9 @@ pub(crate) fn write_ecmascript(out: &mut Vec<u8>, text: &str) -> bool {
     true
 }
 
-/// Appends a number as Python's `json.dumps` prints what `json.loads` made of it: integers with
-/// all their digits, everything else as `repr` of a float. Says whether it is finite.
+/// Appends a number as Python's `json.dumps` prints it after `json.loads`: integers with all their
+/// digits, everything else as `repr` of a float. Returns `false`, and appends nothing, if it is
+/// infinite.
 pub(crate) fn write_python(out: &mut Vec<u8>, text: &str) -> bool {
     if is_integer_text(text) {
         let text = if text == "-0" { "0" } else { text };
@@ -165,10 +167,10 @@ pub(crate) fn write_python(out: &mut Vec<u8>, text: &str) -> bool {
     let mut buffer = zmij::Buffer::new();
     let shortest = buffer.format_finite(value);
     match split_exponent(shortest) {
-        // Python begins with the exponent a little earlier: 0.00001 is 1e-05.
+        // Python writes an exponent slightly earlier: 0.00001 is 1e-05.
         None if value != 0.0 && value.abs() < 1e-4 => write_python_fifth(out, shortest),
         None => out.extend_from_slice(shortest.as_bytes()),
-        // And it writes at least two digits of it.
+        // It writes at least two digits of the exponent.
         Some((mantissa, exponent)) => {
             out.extend_from_slice(mantissa.as_bytes());
             let (sign, digits) = exponent.split_at(1);
@@ -190,12 +192,12 @@ fn split_exponent(shortest: &str) -> Option<(&str, &str)> {
     Some((&shortest[..at], &shortest[at + 1..]))
 }
 
-/// The exponent of a number text: a sign and digits.
+/// Parses an exponent: a sign and digits.
 fn parse_exponent(text: &str) -> i32 {
     text.parse().unwrap_or_default()
 }
 
-/// Splits a mantissa such as `-1.25` into its sign and its digits.
+/// Splits a mantissa such as `-1.25` into its sign, its first digit and the other digits.
 fn split_mantissa(mantissa: &str) -> (&str, &str, &str) {
     let digits = mantissa.strip_prefix('-').unwrap_or(mantissa);
     let sign = &mantissa[..mantissa.len() - digits.len()];
@@ -213,9 +215,9 @@ fn write_shifted_right(out: &mut Vec<u8>, mantissa: &str, places: usize) {
     out.extend_from_slice(rest.as_bytes());
 }
 
-/// Appends a mantissa whose point moves to the right, beyond its last digit: `1.25` by 4 is
-/// `12500`. A double has at most 17 digits, so with 16 places or more at most one digit is left
-/// of the point's new place, and that is the last one.
+/// Appends a mantissa whose point moves to the right, to or beyond its last digit: `1.25` by 4 is
+/// `12500`. A double has at most 17 digits, so at most 16 follow the point, and callers move it by 16
+/// places or more.
 fn write_shifted_left(out: &mut Vec<u8>, mantissa: &str, places: u32) {
     let (sign, first, rest) = split_mantissa(mantissa);
     out.extend_from_slice(sign.as_bytes());

@@ -1,9 +1,9 @@
-//! Documents with lists that are too long to be kept.
+//! Documents with lists that are too long to keep in memory.
 //!
-//! An [`Outline`] is an object that was read like any document, but for the elements of some of its lists: each is
-//! read, shown once and forgotten. What is kept of such a list is its text, so any element can be read again. A list
-//! of a hundred thousand objects takes no memory beside its text that way, and looking at it while it is read is
-//! faster than keeping it first.
+//! An [`Outline`] is an object that was read like any document, except for the elements of some of its lists: each is
+//! read, shown once and forgotten. Only the text of such a list is kept, so any element can be read again. This way a
+//! list of a hundred thousand objects takes no memory except its text, and looking at elements while reading is faster
+//! than keeping them first.
 
 use super::document::{Document, Node, Store};
 use super::error::JsonError;
@@ -12,7 +12,7 @@ use super::slot::{Flags, Member, Slot, Tag};
 use super::stored::{place_after, string_after};
 use super::text;
 
-/// An object of which some lists are kept as text.
+/// An object with some lists kept as text.
 #[derive(Debug)]
 pub struct Outline<'a> {
     text: &'a str,
@@ -24,25 +24,25 @@ pub struct Outline<'a> {
 /// A list that is kept as text.
 #[derive(Debug, Clone, Copy)]
 pub struct LongList {
-    /// Which of the names it has.
+    /// The index of its name.
     name: usize,
     /// Where its key begins in the text.
     key: usize,
-    /// Its text, brackets included.
+    /// Where its text begins, with the opening bracket.
     start: usize,
     end: usize,
     count: usize,
-    /// Whether every token stands where the canonical form of the job dialect puts it.
+    /// Whether every token is where the canonical form of the job dialect puts it.
     is_stored: bool,
 }
 
 impl LongList {
-    /// How many elements it has.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether it has none.
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -51,18 +51,18 @@ impl LongList {
 /// An element of a long list while it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Element<'n> {
-    /// Which of the names its list has.
+    /// The index of its list's name.
     pub list: usize,
-    /// Which element it is, from 0.
+    /// Its index in the list.
     pub at: usize,
-    /// Where it begins in the text; [`Elements::look`] finds it there again.
+    /// Where it begins in the text; [`Elements::look`] reads it again from there.
     pub start: usize,
-    /// The element.
+    /// The element itself.
     pub node: Node<'n>,
 }
 
 /// Reads one JSON document. Lists that are members of its root and have one of `names` are not kept: their elements
-/// are shown to `see`. Where the text turns out to be no JSON, what was shown before is worth nothing.
+/// are passed to `see`. If this returns an error, the elements passed so far are meaningless.
 pub fn parse_outline<'a>(
     bytes: &'a [u8],
     options: &ReadOptions,
@@ -106,7 +106,7 @@ fn read_root(
                 Some(name) if reader.peek() == Some(b'[') => {
                     let list = read_list(reader, (name, key.start()), see)?;
                     lists.push(list);
-                    // Stands for the list, which `lists` has; nobody gets to see it.
+                    // A placeholder for the list, which is in `lists`; it is never shown.
                     Slot::new(Tag::Array, 0, 0, 0)
                 }
                 _ => reader.value(1)?,
@@ -178,12 +178,12 @@ impl<'a> Outline<'a> {
         self.text
     }
 
-    /// The root, where it is no object; else its members are asked for one by one.
+    /// The root, if it is not an object. The members of an object are read one by one.
     pub fn other_root(&self) -> Option<Node<'_>> {
         (self.root.tag() != Tag::Object).then(|| self.node(self.root))
     }
 
-    /// The value of a member of the root that is kept. None for a long list too: that is [`Outline::list`]'s.
+    /// The value of a member of the root; `None` for a long list too, see [`Outline::list`].
     pub fn get(&self, key: &str) -> Option<Node<'_>> {
         let member = self.node(self.root).member(key)?;
         match self.long_list(member) {
@@ -192,37 +192,37 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Whether the root has a member of this name.
+    /// Whether the root has a member with this name.
     pub fn has(&self, key: &str) -> bool {
         self.node(self.root).member(key).is_some()
     }
 
-    /// The keys of the root's members, ordered by code point, with U+FFFD in place of each lone surrogate.
+    /// The keys of the root's members, ordered by code point, with U+FFFD for each lone surrogate.
     pub fn keys(&self) -> impl Iterator<Item = std::borrow::Cow<'_, str>> {
         self.node(self.root)
             .members()
             .map(|(key, _)| key.to_lossy())
     }
 
-    /// The long list that has the name of this number.
+    /// The long list whose name has this index.
     pub fn list(&self, name: usize) -> Option<LongList> {
         self.lists.iter().find(|list| list.name == name).copied()
     }
 
-    /// To read elements again.
+    /// Starts reading elements again.
     pub fn elements(&self) -> Elements<'a> {
         Elements {
             reader: Reader::within(self.text),
         }
     }
 
-    /// The whole document. It takes the memory that an outline does not.
+    /// Reads the whole document, with the memory that an outline avoids.
     pub fn parse_whole(&self, options: &ReadOptions) -> Result<Document<'a>, JsonError> {
         super::parse_document(self.text.as_bytes(), options)
     }
 
-    /// Whether the text is its own canonical form in the job dialect, with nothing but `suffix` after it. A string
-    /// with an escape counts as not canonical, even where it is.
+    /// Whether the text is its own canonical form in the job dialect, followed by `suffix` only. A string with an
+    /// escape counts as not canonical, even if it is.
     pub fn is_stored_as_job(&self, suffix: &str) -> bool {
         let end = self.text.strip_suffix(suffix).map(str::len);
         end.is_some() && self.stored_end() == end
@@ -246,7 +246,7 @@ impl<'a> Outline<'a> {
         Some(at + 1)
     }
 
-    /// The list that a member of the root is, where it is a long one.
+    /// The long list that a member of the root is, if it is one.
     fn long_list(&self, member: &Member) -> Option<&LongList> {
         let key = member.key().start();
         self.lists.iter().find(|list| list.key == key)
@@ -267,7 +267,7 @@ pub struct Elements<'a> {
 }
 
 impl Elements<'_> {
-    /// Shows the element that begins at `start` in the text; nothing where none does.
+    /// Passes the element that begins at `start` in the text to `see`; `None` if no element begins there.
     pub fn look<T>(&mut self, start: usize, see: impl FnOnce(Node<'_>) -> T) -> Option<T> {
         if start >= self.reader.text.len() {
             return None;
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn outline_of_anything_else_is_the_document() {
+    fn outline_without_long_lists_is_the_document() {
         for text in ["[1]", "5", "{}", r#"{"long":{"a":[1]},"a":null}"#] {
             let mut seen = Vec::new();
             let outline = outline(text, &mut seen).unwrap();
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn outline_takes_and_refuses_what_the_reader_does() {
+    fn outline_accepts_and_refuses_what_the_reader_does() {
         let parts = [
             "",
             "[",
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn outline_stored_canonically_is_told_from_all_others() {
+    fn outline_knows_whether_it_is_stored_canonically() {
         for (text, is_stored) in [
             (r#"{"a":[],"long":[1,{"x":2}],"z":"s"}"#, true),
             (r#"{"long":[1,{"x":2}]}"#, true),

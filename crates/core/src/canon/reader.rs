@@ -1,8 +1,8 @@
 //! Strict JSON reading: RFC 8259's grammar, UTF-8 only, no duplicate keys, bounded.
 //!
 //! The reader checks UTF-8 once for the whole text, then walks it and keeps places instead of
-//! copies. An object is sorted and checked for duplicates when it closes, so that a writer need
-//! not sort. Recursion is bounded by the depth limit.
+//! copies. An object is sorted and checked for duplicates when it closes, so that writers need not
+//! sort. Recursion is bounded by the depth limit.
 
 use super::document::{Document, Store};
 use super::error::{JsonError, JsonErrorKind, Position};
@@ -19,7 +19,7 @@ use crate::limits::JsonLimits;
 pub struct ReadOptions {
     /// Bounds on what is read.
     pub limits: JsonLimits,
-    /// Whether a byte order mark before the text is dropped (intents) or refused (all else).
+    /// Whether a byte order mark before the text is dropped (intents) or refused (everything else).
     pub strip_bom: bool,
 }
 
@@ -35,8 +35,8 @@ impl ReadOptions {
         strip_bom: true,
     };
 
-    /// Takes what `document` holds from the values that are free. For documents that are held together: what is free is
-    /// free for all of them.
+    /// Subtracts the values of `document` from the free values. For documents that are in memory together and share
+    /// them.
     pub fn share_with(&mut self, document: &Document<'_>) {
         let free = &mut self.limits.free_values;
         *free = free.saturating_sub(document.values() as u64);
@@ -70,11 +70,11 @@ pub(super) struct Reader<'a> {
     /// Elements and members of the containers that are still open, innermost last.
     open_items: Vec<Slot>,
     pub open_members: Vec<Member>,
-    /// Elements and members that may be held at once.
+    /// The most elements and members that may be in memory at once.
     max_values: usize,
 }
 
-/// The room that a reader has for what it reads.
+/// The buffers of a reader.
 #[derive(Default)]
 pub(super) struct ReaderParts {
     pub store: Store,
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Reads values of a text that was read before and found to be strict JSON.
+    /// A reader of values in a text that is known to be strict JSON.
     pub fn within(text: &'a str) -> Self {
         let limits = JsonLimits::TEXT;
         Self {
@@ -127,7 +127,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes on at `place` in a text, with the room that reading another one has left.
+    /// A reader that continues at `place` in a text and reuses the buffers of another reader.
     pub fn resume(text: &'a str, place: usize, parts: ReaderParts) -> Self {
         let parts = parts.cleared();
         let limits = JsonLimits::DOCUMENT;
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The room for what is read, to be used again.
+    /// Returns the buffers, for reuse.
     pub fn into_parts(self) -> ReaderParts {
         ReaderParts {
             store: self.store,
@@ -152,12 +152,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Where in the text the next byte is.
+    /// The offset of the next byte.
     pub fn place(&self) -> usize {
         self.at
     }
 
-    /// Goes on at another place.
+    /// Continues at another place.
     pub fn go_to(&mut self, place: usize) {
         self.at = place;
         self.open_items.clear();
@@ -200,8 +200,8 @@ impl<'a> Reader<'a> {
 
     /// Reads the value that begins here; `depth` brackets are open around it.
     ///
-    /// Inlined into the loops of arrays and objects, which are not: what a number or a string
-    /// gives stays in registers there, and only brackets pay for a call.
+    /// Inlined into the loops of arrays and objects, which are not: the slot of a number or string
+    /// stays in registers there, and only brackets pay for a call.
     #[inline(always)]
     pub fn value(&mut self, depth: u32) -> Read<Slot> {
         match self.peek() {
@@ -245,7 +245,7 @@ impl<'a> Reader<'a> {
         Ok(Slot::new(tag, 0, start, word.len()))
     }
 
-    /// Reads an array: where its elements begin in the store, and how many they are.
+    /// Reads an array. Returns where its elements begin in the store, and their number.
     #[inline(never)]
     fn array(&mut self, depth: u32) -> Read<(usize, usize)> {
         let base = self.open_items.len();
@@ -267,7 +267,7 @@ impl<'a> Reader<'a> {
         Ok((start, self.store.items.len() - start))
     }
 
-    /// Reads an object: its flags, where its members begin in the store, and how many they are.
+    /// Reads an object. Returns its flags, where its members begin in the store, and their number.
     #[inline(never)]
     fn object(&mut self, depth: u32) -> Read<(Flags, usize, usize)> {
         let base = self.open_members.len();
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
         Ok((flags, start, self.store.members.len() - start))
     }
 
-    /// Reads a key and the colon behind it, up to its value.
+    /// Reads a key and the colon after it, up to its value.
     #[inline(always)]
     pub fn key(&mut self) -> Read<Slot> {
         if self.peek() != Some(b'"') {
@@ -314,7 +314,7 @@ impl<'a> Reader<'a> {
         Ok(key)
     }
 
-    /// How many more elements and members may be held; an error where there are too many.
+    /// How many more elements and members fit; an error if there are already too many.
     #[inline]
     fn room(&self) -> Read<usize> {
         let held = self.store.items.len()
@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the opening bracket; false if its closing one follows, which is taken too.
+    /// Takes the opening bracket. Returns `false` if the closing one follows, and takes it too.
     pub fn open_bracket(&mut self, depth: u32, close: u8) -> Read<bool> {
         if depth >= self.limits.max_depth {
             return Err(self.fail(JsonErrorKind::TooDeep {
@@ -344,7 +344,7 @@ impl<'a> Reader<'a> {
         Ok(!closes)
     }
 
-    /// Takes a comma (true: another element follows) or the closing bracket (false).
+    /// Takes a comma (`true`: another element follows) or the closing bracket (`false`).
     #[inline]
     pub fn another(&mut self, close: u8) -> Read<bool> {
         self.skip_white_space();
@@ -366,7 +366,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sorts the members from `base` on by code point and refuses a key that appears twice.
+    /// Sorts the members from `base` on by code point and refuses duplicate keys.
     pub fn sort_members(&mut self, base: usize, key_flags: Flags) -> Read<()> {
         let text = self.text;
         let members = &mut self.open_members[base..];
@@ -387,7 +387,7 @@ impl<'a> Reader<'a> {
                     .then(a.key().start().cmp(&b.key().start()))
             });
         }
-        let is_twice = |pair: &&[Member]| {
+        let is_duplicate = |pair: &&[Member]| {
             if key_flags & ESCAPED == 0 {
                 raw(&pair[0]) == raw(&pair[1])
             } else {
@@ -395,11 +395,11 @@ impl<'a> Reader<'a> {
                 text::compare_raw(written(&pair[0]), written(&pair[1])).is_eq()
             }
         };
-        let twice = members
+        let duplicate = members
             .windows(2)
-            .filter(is_twice)
+            .filter(is_duplicate)
             .min_by_key(|pair| pair[1].key().start());
-        let Some([first, second]) = twice else {
+        let Some([first, second]) = duplicate else {
             return Ok(());
         };
         let kind = JsonErrorKind::DuplicateKey {
@@ -468,8 +468,8 @@ impl<'a> Reader<'a> {
                 reason: "it begins with a superfluous zero",
             }));
         }
-        // Integers leave here: the fewer questions are asked of a number, the fewer guesses of
-        // the processor are wrong.
+        // Integers are done here: the fewer branches a number takes, the fewer the processor
+        // mispredicts.
         let verbatim = match self.peek() {
             Some(b'.' | b'e' | b'E') => self.fraction_and_exponent(whole)?,
             _ => whole.1 <= SAFE_DIGITS && !(negative && starts_with_zero),
@@ -478,8 +478,8 @@ impl<'a> Reader<'a> {
         Ok(Slot::new(Tag::Number, flags, start, self.at - start))
     }
 
-    /// Takes what follows the whole digits of a number that is no integer; whether the number is
-    /// known to be what every dialect prints.
+    /// Takes the fraction and exponent of a number that is not an integer. Returns whether every
+    /// dialect is known to print the number as it is written.
     #[inline(always)]
     fn fraction_and_exponent(&mut self, whole: (usize, usize)) -> Read<bool> {
         let mut parts = NumberParts {
@@ -500,11 +500,11 @@ impl<'a> Reader<'a> {
         self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
         self.digits("a digit must stand in the exponent")?;
         parts.exponent = &self.bytes[exponent..self.at];
-        // `E` is read, and printed by nobody.
+        // `E` is read, but no dialect prints it.
         Ok(letter == b'e' && parts.is_canonical_everywhere())
     }
 
-    /// Takes a run of digits, of which there must be one.
+    /// Takes a run of at least one digit and returns its length.
     #[inline]
     fn digits(&mut self, reason: &'static str) -> Read<usize> {
         let count = scan::digits_end(self.bytes, self.at) - self.at;
@@ -547,7 +547,7 @@ impl<'a> Reader<'a> {
         Box::new((kind, self.at))
     }
 
-    /// The character that stands here, quoted for a message.
+    /// The next character, quoted for a message.
     fn found(&self) -> String {
         match self
             .text
@@ -561,18 +561,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Makes room in a full list for twice as much, but for one more than there may be at the most:
-/// that one is seen when the list is full again, or closed.
+/// Doubles the capacity of a full list, but to no more than one element beyond the limit: that one is
+/// noticed when the list is full again, or closed.
 #[cold]
 fn grow<T>(list: &mut Vec<T>, room: usize) {
     let wanted = list.len().max(64);
     list.reserve_exact(wanted.min(room.saturating_add(1)));
 }
 
-/// Moves what a container holds, from `base` on, to the end of `store`; where it begins there.
+/// Moves the values of a container, from `base` on, to the end of `store`. Returns where they begin
+/// there.
 ///
 /// A container that is larger than everything else is not copied: its list becomes the store.
-/// Otherwise one long list would for a moment be in memory twice.
+/// Otherwise one long list would briefly be in memory twice.
 #[inline]
 pub(super) fn settle<T: Copy>(open: &mut Vec<T>, base: usize, store: &mut Vec<T>) -> usize {
     const LARGE: usize = 64 << 10;
@@ -590,7 +591,7 @@ pub(super) fn settle<T: Copy>(open: &mut Vec<T>, base: usize, store: &mut Vec<T>
     start
 }
 
-/// Checks the escape at `at`: how many bytes it takes, and what is to be noticed about it.
+/// Checks the escape at `at`. Returns the number of bytes it takes, and its flags.
 fn escape(bytes: &[u8], at: usize) -> Read<(usize, Flags)> {
     let fail = |reason| Err(Box::new((JsonErrorKind::BadEscape { reason }, at)));
     let unit_at = |at: usize| bytes.get(at..at + 4).and_then(text::parse_hex4);
@@ -618,7 +619,7 @@ fn escape(bytes: &[u8], at: usize) -> Read<(usize, Flags)> {
     }
 }
 
-/// A key quoted for a message, cut to a readable length.
+/// Quotes a text for a message, cut to a readable length.
 pub(super) fn shorten(text: &str) -> String {
     const MOST: usize = 60;
     let shown: String = text

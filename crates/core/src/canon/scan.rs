@@ -1,11 +1,11 @@
-//! Finding the end of a string, or of a run of digits, eight bytes at a time.
+//! Finds the end of a string, or of a run of digits, eight or sixteen bytes at a time.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The first byte at or after `from` that ends a plain run of a string (a quote, a backslash, a
-/// control character, or the end of the text), and whether the run before it holds a byte
-/// outside U+0020-U+007E.
+/// Finds the end of a plain run of a string: the first quote, backslash or control character at or
+/// after `from`, or the end of the text. Also returns whether the run has a byte outside
+/// U+0020-U+007E.
 #[inline]
 pub(super) fn plain_run(bytes: &[u8], from: usize) -> (usize, bool) {
     let mut at = from;
@@ -44,8 +44,8 @@ pub(super) fn plain_run(bytes: &[u8], from: usize) -> (usize, bool) {
 const WIDE_ONES: u128 = 0x0101_0101_0101_0101_0101_0101_0101_0101;
 const WIDE_HIGH: u128 = WIDE_ONES << 7;
 
-/// The first byte at or after `from` that is no ASCII digit. Sixteen bytes at a time: most
-/// numbers then take one look, whatever their length.
+/// Finds the first byte at or after `from` that is not an ASCII digit. Sixteen bytes at a time, so
+/// most numbers take a single step, whatever their length.
 #[inline]
 pub(super) fn digits_end(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
@@ -65,11 +65,11 @@ pub(super) fn digits_end(bytes: &[u8], from: usize) -> usize {
     at
 }
 
-/// The value of the `count` ASCII digits at `at`, one to eight of them; `None` where fewer than
-/// eight bytes are left to look at. Pairs, then fours, then all are joined at once.
+/// Returns the value of the `count` ASCII digits at `at`, one to eight of them; `None` if fewer than
+/// eight bytes are left. Joins all pairs at once, then all fours, then all eight.
 #[inline]
 pub(super) fn parse_up_to_eight_digits(bytes: &[u8], at: usize, count: usize) -> Option<u64> {
-    // What follows the digits is shifted out, and zeros come in before them.
+    // Shifts out what follows the digits, and zeros in before them.
     let digits = (word_at(bytes, at)? & (ONES * 0x0F)) << (64 - 8 * count);
     let pairs = (digits * 10 + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
     let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(parse_up_to_eight_digits(b"1234567", 0, 3), None);
     }
 
-    /// The same, one byte at a time.
+    /// Like [`plain_run`], one byte at a time.
     fn plain_run_slowly(bytes: &[u8], from: usize) -> (usize, bool) {
         let is_stop = |b: &u8| matches!(b, b'"' | b'\\' | 0..=0x1F);
         let end = bytes[from..]
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_run_every_byte_at_every_place_agrees_with_the_slow_way() {
+    fn plain_run_and_digits_end_agree_with_the_slow_way_for_every_byte_and_place() {
         for fill in [b'a', b'!', b' ', b'~', b'0', b'9', 0xC3] {
             for byte in 0..=0xFE_u8 {
                 for at in 0..20 {

@@ -1,16 +1,16 @@
-//! Canonical objects that are written member by member and list element by list element, so that
-//! one with a million elements is never in memory.
+//! Writes canonical objects member by member and their lists element by element, so that a list of a
+//! million elements is never in memory.
 //!
-//! Values go through the one writer; what is written here is only what stands between them. Members
-//! must come in the dialect's order, which is checked.
+//! Values go through the one writer; only the punctuation between them is written here. Members must
+//! come in the dialect's order, which is checked.
 
 use std::io::{self, Read, Write};
 
 use super::dialect::Dialect;
 use super::writer::{AnyJson, CanonError, Failure, canonical_bytes, write};
 
-/// Writes one object. Its keys are names of ours: plain ASCII, which every dialect prints as it is
-/// and orders alike.
+/// Writes one object. Its keys are lower-case ASCII letters and `_`, which every dialect prints
+/// unchanged and sorts alike.
 #[derive(Debug)]
 pub struct ObjectWriter<W> {
     sink: W,
@@ -56,7 +56,7 @@ impl<W: Write> ObjectWriter<W> {
         Ok(())
     }
 
-    /// Ends the object; gives the sink back.
+    /// Ends the object and returns the sink.
     pub fn end(mut self) -> Result<W, CanonError> {
         self.sink.write_all(b"}")?;
         Ok(self.sink)
@@ -78,7 +78,7 @@ impl<W: Write> ObjectWriter<W> {
     }
 }
 
-/// Writes the elements of a list, with what stands between them.
+/// Writes the elements of a list, separated by commas.
 #[derive(Debug)]
 pub struct ListWriter<W> {
     sink: W,
@@ -87,8 +87,7 @@ pub struct ListWriter<W> {
 }
 
 impl<W: Write> ListWriter<W> {
-    /// Begins the elements of a list without its brackets, to be put into a list by
-    /// [`ListWriter::append`].
+    /// Begins the elements of a list without its brackets, for [`ListWriter::append`].
     pub fn begin(sink: W, dialect: Dialect) -> Self {
         Self {
             sink,
@@ -104,15 +103,15 @@ impl<W: Write> ListWriter<W> {
         Ok(self.sink.write_all(&bytes)?)
     }
 
-    /// Adds the elements that another writer of the same dialect wrote without brackets; at least
-    /// one of them.
+    /// Adds elements that another writer of the same dialect wrote without brackets; there must be at
+    /// least one.
     pub fn append(&mut self, elements: &mut dyn Read) -> Result<(), CanonError> {
         self.separate()?;
         io::copy(elements, &mut self.sink)?;
         Ok(())
     }
 
-    /// Ends the elements and puts what waits in the sink through.
+    /// Ends the elements and flushes the sink.
     pub fn end(mut self) -> Result<(), CanonError> {
         Ok(self.sink.flush()?)
     }
@@ -135,7 +134,7 @@ mod tests {
     use crate::canon::Value;
 
     #[test]
-    fn object_written_in_pieces_is_that_written_whole() {
+    fn object_written_in_pieces_equals_the_object_written_whole() {
         let elements = [
             Value::from("é\n"),
             Value::from(1_u64),
@@ -165,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn object_members_out_of_order_or_twice_are_refused() {
+    fn object_members_out_of_order_or_duplicate_are_refused() {
         for (first, second) in [("b", "a"), ("a", "a"), ("a", "B")] {
             let mut object = ObjectWriter::begin(Vec::new(), Dialect::Jcs).unwrap();
             object.member(first, &Value::Null).unwrap();

@@ -1,11 +1,11 @@
-//! Telling, without converting, that a number is already written as every dialect prints it.
+//! Finds out, without converting, that a number is already written as every dialect prints it.
 //!
 //! A canonical number is the shortest decimal that reads back as the same double, and of those
-//! the nearest. Decimals of up to 15 digits are always that. For 16 and 17 digits it can be
-//! proved from one multiplication: with the number as `w · 10^q`, the top 128 bits of `w · 5^q`
-//! show where it lies between two doubles, and how far the next decimals of the same and of
-//! fewer digits are. Where a comparison is closer than the error of the multiplication, or the
-//! number lies outside the table, the answer is "not known", and the number is converted.
+//! the nearest. Decimals of up to 15 digits always are. For 16 and 17 digits it can be proved with
+//! one multiplication: with the number as `w · 10^q`, the top 128 bits of `w · 5^q` show where it is
+//! between two doubles, and how far away the next decimals of the same and of fewer digits are. If a
+//! comparison is closer than the error of the multiplication, or the exponent is not in the table,
+//! nothing is proved and the number is converted.
 
 use super::scan::parse_up_to_eight_digits;
 
@@ -14,39 +14,39 @@ const LOWEST: i32 = -64;
 const HIGHEST: i32 = 40;
 const COUNT: usize = (HIGHEST - LOWEST + 1) as usize;
 
-/// 5^q for each exponent, scaled into 2^127..2^128 and cut off; at most 128 units too small.
+/// 5^q for each exponent, scaled into 2^127..2^128 and truncated; at most 128 units too small.
 static POWERS: [u128; COUNT] = compute_powers();
 
 /// Bits of a double's mantissa.
 const MANTISSA_BITS: u32 = 53;
 
 /// The distance between two neighbouring doubles, and half of it. Ten units of a sixteenth digit
-/// are less than 2^7 times the distance, so that all sums fit.
+/// are less than 2^7 times the distance, so all sums fit.
 const STEP: i64 = 1 << 54;
 const HALF: i64 = STEP / 2;
 
-/// The bits of the product below what a part of [`STEP`] is worth.
+/// The bits of the product below one part of [`STEP`].
 const CUT: u32 = 128 - MANTISSA_BITS - 54;
 
-/// More than the sum of all errors: the product's are far below one part, what is cut off is less
-/// than one of the number and of each unit.
+/// More than the sum of all errors: that of the product is far below one part, and truncation takes
+/// less than one part from the number and from each unit.
 const SLACK: i64 = 1 << 5;
 
 /// The parts of the text of a number with a fraction or an exponent, as the reader finds them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberParts<'a> {
-    /// The whole text, in which the places lie.
+    /// The whole text.
     pub text: &'a [u8],
-    /// Where the digits before the point begin, and how many they are.
+    /// The start and number of the digits before the point.
     pub whole: (usize, usize),
-    /// Where the digits after the point begin, and how many they are; none without a point.
+    /// The start and number of the digits after the point; their number is 0 without a point.
     pub fraction: (usize, usize),
-    /// What stands after the `e` or `E`, empty without one.
+    /// The text after the `e` or `E`; empty without an exponent.
     pub exponent: &'a [u8],
 }
 
 impl NumberParts<'_> {
-    /// Whether the number is known to be what kernel, job and jcs all print for it.
+    /// Whether kernel, job and jcs are all known to print the number as it is written.
     #[inline(always)]
     pub(super) fn is_canonical_everywhere(&self) -> bool {
         let (whole_at, whole_digits) = self.whole;
@@ -63,12 +63,12 @@ impl NumberParts<'_> {
                 _ => return false,
             }
         };
-        // Zeros between the point and the first digit that counts.
+        // Zeros between the point and the first significant digit.
         let mut zeros = 0;
         if starts_with_zero {
             let fraction = &self.text[fraction_at..fraction_at + fraction_digits];
             zeros = fraction.iter().take_while(|&&b| b == b'0').count();
-            // Both ECMAScript and Python go on without an exponent down to 0.0001.
+            // Both ECMAScript and Python print no exponent down to 0.0001.
             if zeros > 3 {
                 return false;
             }
@@ -86,7 +86,7 @@ impl NumberParts<'_> {
                 .is_some_and(|digits| is_proved(digits, exponent))
     }
 
-    /// The digits as one number, 17 at the most; the fraction begins with `zeros` zeros.
+    /// The at most 17 digits as one number; the fraction begins with `zeros` zeros.
     #[inline(always)]
     fn digits_after(&self, zeros: usize) -> Option<u64> {
         let (fraction_at, fraction_digits) = self.fraction;
@@ -99,8 +99,8 @@ impl NumberParts<'_> {
     }
 }
 
-/// Different decimals of up to so many digits are different doubles, so that each is itself the
-/// shortest text of its double.
+/// Different decimals of up to this many digits are different doubles, so each is the shortest text
+/// of its double.
 pub(super) const SAFE_DIGITS: usize = 15;
 
 /// No double needs more digits.
@@ -116,7 +116,8 @@ const POWERS_OF_TEN: [u64; MOST_DIGITS + 1] = {
     powers
 };
 
-/// The value of up to 17 digits; `None` too close to the end of the text to look at whole words.
+/// The value of up to 17 digits; `None` if they are too close to the end of the text to read whole
+/// words.
 #[inline(always)]
 fn parse_digits(text: &[u8], at: usize, count: usize) -> Option<u64> {
     match count {
@@ -134,10 +135,10 @@ fn parse_digits(text: &[u8], at: usize, count: usize) -> Option<u64> {
     }
 }
 
-/// An exponent that every dialect writes, and writes alike: `-10` and below, `+21` and above.
+/// Parses an exponent that all dialects write, and write alike: `-10` and below, `+21` and above.
 fn parse_shared_exponent(text: &[u8]) -> Option<i32> {
     let (&sign, digits) = text.split_first()?;
-    // An exponent may have any number of digits; its value is looked at where it has few.
+    // An exponent may have any number of digits; only short ones are parsed.
     if !(2..=3).contains(&digits.len()) || digits[0] == b'0' {
         return None;
     }
@@ -151,8 +152,8 @@ fn parse_shared_exponent(text: &[u8]) -> Option<i32> {
     }
 }
 
-/// Whether `digits · 10^exponent`, of 16 or 17 digits with a last one that is not zero, is proved
-/// to be the shortest and nearest decimal of its double.
+/// Whether `digits · 10^exponent`, of 16 or 17 digits and not ending in zero, is proved to be the
+/// shortest and nearest decimal of its double.
 ///
 /// All lengths are in parts of the distance between two doubles at the number, [`STEP`] of them.
 fn is_proved(digits: u64, exponent: i32) -> bool {
@@ -164,8 +165,8 @@ fn is_proved(digits: u64, exponent: i32) -> bool {
     let product = product << shift;
     let mantissa = (product >> (128 - MANTISSA_BITS)) as u64;
     let above = (product >> CUT) as i64 & (STEP - 1);
-    // What one unit of the last digit is worth. Seventeen digits are 57 bits, sixteen are 50 or
-    // more, so that the shift lies within the upper half of the power.
+    // The value of one unit of the last digit. Seventeen digits are 57 bits, sixteen are 50 or more,
+    // so the shift is within the upper half of the power.
     let unit = ((power >> 64) as u64 >> (CUT - zeros - shift)) as i64;
 
     // From the nearest double to the number.
@@ -182,7 +183,7 @@ fn is_proved(digits: u64, exponent: i32) -> bool {
     is_inside & (last != 0) & no_shorter & none_nearer
 }
 
-/// The top 128 bits of a product of 192.
+/// The top 128 bits of a 192-bit product.
 #[inline]
 fn high_product(a: u64, b: u128) -> u128 {
     let a = u128::from(a);
@@ -203,7 +204,7 @@ const fn compute_powers() -> [u128; COUNT] {
     at = one;
     while at + 1 < COUNT {
         at += 1;
-        // 5^55 is the last that fits.
+        // 5^55 is the largest that fits.
         exact *= 5;
         powers[at] = exact << exact.leading_zeros();
     }
@@ -230,7 +231,7 @@ mod tests {
         number.slot.flags() & crate::canon::slot::VERBATIM != 0
     }
 
-    /// What the two printers make of `text`, if they agree.
+    /// What the two printers print for `text`, if they agree.
     fn printed(text: &str) -> Option<String> {
         let (mut ecmascript, mut python) = (Vec::new(), Vec::new());
         assert!(write_ecmascript(&mut ecmascript, text) && write_python(&mut python, text));
@@ -249,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn proof_of_random_decimals_is_never_wrong() {
+    fn proof_for_random_decimals_is_never_wrong() {
         let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
         let mut proved = 0;
         for _ in 0..200_000 {
@@ -274,14 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn proof_of_printed_doubles_succeeds_nearly_always() {
+    fn proof_for_printed_doubles_nearly_always_succeeds() {
         let mut dice = Dice(7);
         let (mut proved, mut tried) = (0, 0);
         for _ in 0..100_000 {
             let fraction = (dice.roll() >> 11) as f64 / (1_u64 << 53) as f64;
             let scale = 10_f64.powi((dice.roll() % 40) as i32 - 30);
             let text = format!("{:?}", fraction * scale);
-            // Whatever Rust prints is only another candidate.
+            // What Rust prints is only a candidate.
             if printed(&text).as_deref() == Some(text.as_str()) && text.contains(['.', 'e']) {
                 tried += 1;
                 proved += u32::from(is_canonical_everywhere(&text));
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn proof_is_refused_for_every_other_layout() {
+    fn proof_fails_for_every_other_spelling() {
         for text in [
             "-0",
             "1234567890123456",

@@ -1,9 +1,9 @@
-//! One value of a document that was read: what it is, what was noticed about it, where it is.
+//! One value of a document that was read: its tag, flags and place.
 //!
-//! Two plain numbers, so that a slot is passed in registers. As four small fields it went through
-//! memory, and the processor waited for small stores that were loaded as one.
+//! A slot is two plain numbers, so that it is passed in registers. As four small fields it went
+//! through memory, and the processor stalled on small stores that were loaded as one.
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tag {
     Null,
@@ -22,27 +22,27 @@ pub(crate) type Flags = u8;
 pub(crate) const ESCAPED: Flags = 1;
 /// A string that kernel and jcs do not print exactly as it is written.
 pub(crate) const REWRITE: Flags = 2;
-/// A string with a byte outside U+0020-U+007E, so that job does not print it as it is written.
+/// A string with a byte outside U+0020-U+007E, which job does not print exactly as it is written.
 pub(crate) const WIDE: Flags = 4;
 /// A string with an unpaired surrogate.
 pub(crate) const LONE: Flags = 8;
 /// A number that every dialect prints exactly as it is written.
 pub(crate) const VERBATIM: Flags = 16;
-/// An object whose members may order differently by code points and by UTF-16 code units.
+/// An object whose members may sort differently by code points and by UTF-16 code units.
 pub(crate) const ORDER_DIFFERS: Flags = 32;
 
 /// One value: a place in the text (strings without their quotes, numbers) or a range in a list
 /// of the [`Store`](super::document::Store) (arrays, objects).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slot {
-    /// The start, and above it the length.
+    /// The start in the low half, the length in the high half.
     place: u64,
-    /// The tag, and above it the flags.
+    /// The tag in the low byte, the flags in the high byte.
     mark: u16,
 }
 
 impl Slot {
-    /// `start` and `len` fit 32 bits: no text is larger than `JsonLimits::LARGEST_TEXT`.
+    /// `start` and `len` fit into 32 bits: no text is larger than `JsonLimits::LARGEST_TEXT`.
     #[inline]
     pub(crate) fn new(tag: Tag, flags: Flags, start: usize, len: usize) -> Self {
         Self {
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn member_gives_back_its_slots() {
+    fn member_returns_its_slots() {
         let key = Slot::new(Tag::String, WIDE, 3, 4);
         let value = Slot::new(Tag::Object, ORDER_DIFFERS, 5, 6);
         let member = Member::new(key, value);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn slot_gives_back_what_it_was_made_of() {
+    fn slot_returns_its_parts() {
         for tag in [
             Tag::Null,
             Tag::False,

@@ -1,17 +1,16 @@
-//! Telling whether a text is stored in its canonical form, without writing that form.
+//! Finds out whether a text is stored in its canonical form, without writing that form.
 //!
-//! A text whose tokens are all printed as they are written, and all stand exactly where the
-//! canonical form puts them, is its own canonical form: between two such tokens there is room
-//! for the punctuation only, and the reader has seen that the punctuation is right. This takes a
-//! fraction of the time that writing and comparing would.
+//! A text is its own canonical form if all its tokens are printed as they are written and are exactly
+//! where the canonical form puts them: between two such tokens there is only room for punctuation,
+//! and the reader has checked that. This takes a fraction of the time of writing and comparing.
 
 use super::dialect::{JobProfile, Profile};
 use super::document::{Document, Node};
 use super::slot::{Tag, VERBATIM};
 
 impl Document<'_> {
-    /// Whether the text is its own canonical form in the job dialect, with nothing but `suffix`
-    /// after it. A string with an escape counts as not canonical, even where it is.
+    /// Whether the text is its own canonical form in the job dialect, followed by `suffix` only. A
+    /// string with an escape counts as not canonical, even if it is.
     pub fn is_stored_as_job(&self, suffix: &str) -> bool {
         let end = self.text.strip_suffix(suffix).map(str::len);
         end.is_some() && place_after(self.root(), 0) == end
@@ -19,13 +18,14 @@ impl Document<'_> {
 }
 
 impl<'a> Node<'a> {
-    /// The document's whole text, where this is its root and the text is its own canonical form in the job dialect.
+    /// The document's whole text, if this is its root and the text is its own canonical form in the job dialect.
     pub fn stored_as_job(&self) -> Option<&'a str> {
         (place_after(*self, 0) == Some(self.text.len())).then_some(self.text)
     }
 }
 
-/// Where the canonical form of `node`, beginning at `at`, ends; `None` where it is not there.
+/// Returns where the canonical form of `node` ends if it begins at `at`; `None` if the text there is
+/// not its canonical form.
 pub(super) fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
     let slot = node.slot;
     let (start, len) = (slot.start(), slot.len());
@@ -51,7 +51,7 @@ pub(super) fn place_after(node: Node<'_>, at: usize) -> Option<usize> {
     }
 }
 
-/// The same for a string, whose place in the text is without its quotes.
+/// Like [`place_after`], for a string, whose place in the text excludes its quotes.
 pub(super) fn string_after(node: Node<'_>, at: usize) -> Option<usize> {
     let slot = node.slot;
     let is_here = slot.start() == at + 1 && slot.flags() & JobProfile::REWRITTEN == 0;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn canonical_texts_are_told_from_all_others() {
+    fn is_stored_as_job_only_for_canonical_texts() {
         let canonical = [
             "{}",
             "[]",
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_count_as_stored_are_what_the_writer_writes() {
+    fn is_stored_as_job_agrees_with_the_writer() {
         let pieces = [
             "1",
             "\"é\"",

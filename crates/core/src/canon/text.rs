@@ -1,25 +1,25 @@
-//! JSON strings: escapes, orders, and an owned string that can hold what JSON can.
+//! JSON strings: escapes, orders, and an owned string that can hold whatever a JSON string can.
 //!
 //! JSON can write half of a surrogate pair (`"\ud800"`), which no Rust `str` can hold. Inside
-//! runseal such a string is kept in WTF-8: UTF-8 in which a lone surrogate takes three bytes of
-//! its own. Code-point order of strings is then the order of their bytes.
+//! runseal such a string is kept in WTF-8: UTF-8 in which a lone surrogate takes three bytes.
+//! Code-point order of strings is then the order of their bytes.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A run of a string: text, an escape's character, or half of a pair.
+/// A piece of a string: text, the character of an escape, or half of a surrogate pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
-    /// Text as it stands.
+    /// Text without escapes.
     Plain(&'a str),
-    /// The character that an escape stands for.
+    /// The character of an escape.
     Char(char),
     /// An unpaired surrogate.
     Lone(u16),
 }
 
-/// The pieces of a raw string whose escapes the reader has found well formed.
+/// The pieces of a raw string whose escapes are known to be well formed.
 pub(crate) struct RawPieces<'a> {
     rest: &'a str,
 }
@@ -54,7 +54,7 @@ impl<'a> Iterator for RawPieces<'a> {
     }
 }
 
-/// The piece of the escape that `bytes` begin with, and how many bytes it takes.
+/// Decodes the escape that `bytes` begin with. Returns its piece and the number of bytes it takes.
 fn decode_escape(bytes: &[u8]) -> (Piece<'static>, usize) {
     let short = |c| (Piece::Char(c), 2);
     match bytes.get(1) {
@@ -84,7 +84,7 @@ fn decode_unicode_escape(bytes: &[u8]) -> (Piece<'static>, usize) {
     }
 }
 
-/// The value of exactly four hex digits of either case.
+/// Parses exactly four hex digits of either case.
 pub(crate) fn parse_hex4(digits: &[u8]) -> Option<u16> {
     let digits: [u8; 4] = digits.try_into().ok()?;
     digits.iter().try_fold(0_u16, |value, &digit| {
@@ -93,7 +93,7 @@ pub(crate) fn parse_hex4(digits: &[u8]) -> Option<u16> {
     })
 }
 
-/// The character of a pair, if the two make one.
+/// The character of a surrogate pair, if the two are one.
 pub(crate) fn join_surrogates(high: u16, low: u16) -> Option<char> {
     char::decode_utf16([high, low]).next()?.ok()
 }
@@ -112,7 +112,7 @@ fn push_lone(bytes: &mut Vec<u8>, unit: u16) {
     ]);
 }
 
-/// The WTF-8 bytes of a raw string.
+/// Decodes a raw string into WTF-8 bytes.
 pub(crate) fn decode_raw(raw: &str) -> Cow<'_, [u8]> {
     if !raw.contains('\\') {
         return Cow::Borrowed(raw.as_bytes());
@@ -128,8 +128,7 @@ pub(crate) fn decode_raw(raw: &str) -> Cow<'_, [u8]> {
     Cow::Owned(bytes)
 }
 
-/// The order of two raw strings by their decoded WTF-8 bytes, which is the order of their code
-/// points, without decoding more of them than it takes.
+/// Compares two raw strings by code point, decoding no more of them than needed.
 pub(crate) fn compare_raw(a: &str, b: &str) -> Ordering {
     if !a.contains('\\') && !b.contains('\\') {
         return a.as_bytes().cmp(b.as_bytes());
@@ -137,7 +136,7 @@ pub(crate) fn compare_raw(a: &str, b: &str) -> Ordering {
     code_points(a).cmp(code_points(b))
 }
 
-/// The code points of a raw string, those of lone surrogates among them.
+/// The code points of a raw string, including lone surrogates.
 fn code_points(raw: &str) -> impl Iterator<Item = u32> {
     RawPieces::new(raw).flat_map(|piece| {
         let (plain, single) = match piece {
@@ -173,10 +172,10 @@ impl<'a> Iterator for Wtf8Pieces<'a> {
     }
 }
 
-/// Order by UTF-16 code units, as ECMAScript compares strings.
+/// Compares by UTF-16 code units, as ECMAScript compares strings.
 ///
-/// UTF-8 bytes order by code point; the two orders part only where a character beyond U+FFFF
-/// (lead byte F0 and up, a surrogate in UTF-16) meets one of U+E000-U+FFFF (lead byte EE or EF).
+/// UTF-8 bytes sort by code point. The two orders differ only if a character beyond U+FFFF (lead byte
+/// F0 and up, a surrogate in UTF-16) is compared with one of U+E000-U+FFFF (lead byte EE or EF).
 pub fn compare_utf16(a: &str, b: &str) -> Ordering {
     compare_utf16_bytes(a.as_bytes(), b.as_bytes())
 }
@@ -188,16 +187,16 @@ pub(crate) fn compare_utf16_bytes(a: &[u8], b: &[u8]) -> Ordering {
     utf16_rank(a, at).cmp(&utf16_rank(b, at))
 }
 
-/// Ranks the character whose first differing byte is at `at` among its rivals in UTF-16 order.
+/// Ranks the character whose first differing byte is at `at` in UTF-16 order.
 fn utf16_rank(bytes: &[u8], at: usize) -> (u8, u16, u8) {
     match bytes[at] {
-        // Beyond U+FFFF: the high surrogate, D800 and up. Rivals within the same lead byte are
-        // told apart by the byte itself, which orders as their pairs do.
+        // Beyond U+FFFF: the high surrogate, D800 and up. Characters with the same lead byte differ in
+        // a later byte, which sorts as their pairs do.
         lead @ 0xF0.. => (0xED, lead_surrogate(&bytes[at..]), lead),
         // A lone surrogate against a pair: by code unit. The first differing byte may be the
         // lead byte (against another lead) or the second byte (against another ED).
-        // Where the unit is the high half of the rival pair, what follows it decides against the
-        // pair's low half: only U+E000-U+FFFF come after that.
+        // If the unit is also the high half of the other pair, what follows it is compared with the
+        // pair's low half: only U+E000-U+FFFF sort after that.
         0xED if is_lone(&bytes[at..]) => {
             let beyond_low_half = matches!(bytes.get(at + 3), Some(0xEE | 0xEF));
             (
@@ -225,21 +224,22 @@ fn lead_surrogate(bytes: &[u8]) -> u16 {
     }
 }
 
-/// An owned string that can hold what a JSON string can: any sequence of characters and lone
+/// An owned string that can hold whatever a JSON string can: any sequence of characters and lone
 /// surrogates. Ordered by code point.
 #[derive(Clone)]
 pub struct JsonString {
     held: Held,
 }
 
-/// What a string holds. Told apart when it is made, so that nobody has to look again.
+/// The content of a string. Decided when it is made, so that it need not be checked again.
 #[derive(Clone)]
 enum Held {
     /// Characters only.
     Text(String),
-    /// A name that the program itself knows: the keys of everything it writes.
+    /// A name from the program itself, such as the keys of everything it writes.
     Known(&'static str),
-    /// WTF-8 with a lone surrogate; no encoded pair, so equal strings have equal bytes.
+    /// WTF-8 with a lone surrogate. Pairs are never encoded as two surrogates, so equal strings have
+    /// equal bytes.
     Lone(Vec<u8>),
 }
 
@@ -250,7 +250,7 @@ impl JsonString {
         }
     }
 
-    /// The string that is written as `raw`, whose escapes the reader has found well formed.
+    /// The string that is written as `raw`, whose escapes must be well formed.
     pub(crate) fn of_raw(raw: &str) -> Self {
         Self::from_wtf8(decode_raw(raw).into_owned())
     }
@@ -263,7 +263,7 @@ impl JsonString {
         Self { held }
     }
 
-    /// The text, unless it holds a lone surrogate.
+    /// The text, unless it has a lone surrogate.
     pub fn as_str(&self) -> Option<&str> {
         match &self.held {
             Held::Text(text) => Some(text),
@@ -272,7 +272,7 @@ impl JsonString {
         }
     }
 
-    /// The text, with U+FFFD in place of each lone surrogate.
+    /// The text, with U+FFFD for each lone surrogate.
     pub fn to_lossy(&self) -> String {
         match &self.held {
             Held::Text(text) => text.clone(),
@@ -316,7 +316,7 @@ impl PartialEq for JsonString {
 
 impl Eq for JsonString {}
 
-/// WTF-8 bytes as text, with U+FFFD in place of each lone surrogate.
+/// Turns WTF-8 bytes into text, with U+FFFD for each lone surrogate.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
     let pieces = Wtf8Pieces { rest: bytes };
     pieces.fold(String::with_capacity(bytes.len()), |mut text, piece| {
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn compare_utf16_every_pair_of_kinds_agrees_with_code_units() {
+    fn compare_utf16_agrees_with_code_units_for_every_pair_of_kinds() {
         let raws = [
             "",
             "a",
@@ -411,13 +411,13 @@ mod tests {
     }
 
     #[test]
-    fn decode_raw_every_escape_becomes_its_character() {
+    fn decode_raw_turns_every_escape_into_its_character() {
         let decoded = decode_raw(r#"\"\\\/\b\f\n\r\tA\u00e9\ud83d\ude00"#);
         assert_eq!(&*decoded, "\"\\/\u{8}\u{c}\n\r\tAé😀".as_bytes());
     }
 
     #[test]
-    fn json_string_lone_surrogate_is_kept_and_never_taken_for_text() {
+    fn json_string_keeps_a_lone_surrogate_and_is_then_not_text() {
         let string = JsonString::from_wtf8(decode_raw(r"a\ud83d\ud83d\ude00").into_owned());
         assert_eq!(string.as_str(), None);
         assert_eq!(string.to_lossy(), "a\u{fffd}😀");

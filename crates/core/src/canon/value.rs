@@ -4,14 +4,14 @@ use super::members::Members;
 use super::number::Number;
 use super::text::JsonString;
 
-/// An owned JSON value. Members are kept by key, so that there is no order to get wrong.
+/// An owned JSON value. Members are sorted by key, so there is no order to get wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// `null`
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number, as it is written.
+    /// A number, as written.
     Number(NumberText),
     /// A string.
     String(JsonString),
@@ -25,21 +25,21 @@ pub enum Value {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NumberText(Digits);
 
-/// Where the text of a number is. Most are short, and a document may be nothing but numbers: an allocation for each would
-/// take several times the text.
+/// The text of a number. Most are short, and a document may be nothing but numbers: an allocation for each would take
+/// several times the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Digits {
-    /// Here, up to the first zero byte; ASCII, as all of JSON's numbers are.
+    /// Inline, up to the first zero byte; ASCII, as all JSON numbers are.
     Short([u8; SHORT]),
-    /// Elsewhere.
+    /// Allocated.
     Long(Box<str>),
 }
 
-/// The longest text that is kept in place.
+/// The longest text that is kept inline.
 const SHORT: usize = 15;
 
 impl NumberText {
-    /// `text` follows the grammar.
+    /// `text` must follow the grammar.
     fn new(text: &str) -> Self {
         let mut short = [0; SHORT];
         Self(match short.get_mut(..text.len()) {
@@ -56,7 +56,7 @@ impl NumberText {
         Number::new(match &self.0 {
             Digits::Short(short) => {
                 let length = short.iter().position(|byte| *byte == 0).unwrap_or(SHORT);
-                // Made from a text, so it is one.
+                // It was made from a `str`, so it is UTF-8.
                 str::from_utf8(&short[..length]).unwrap_or_default()
             }
             Digits::Long(text) => text,
@@ -65,7 +65,7 @@ impl NumberText {
 }
 
 impl Value {
-    /// An object of the given members; of two with the same key the later one stays.
+    /// An object with the given members; of two with the same key the later one is kept.
     pub fn object<V: Into<Value>>(members: impl IntoIterator<Item = (&'static str, V)>) -> Self {
         let members = members.into_iter();
         Self::Object(
@@ -88,14 +88,14 @@ impl Value {
         }
     }
 
-    /// Puts a member into an object; anything else stays as it is.
+    /// Adds a member to an object, or replaces it; does nothing to any other value.
     pub fn insert(&mut self, key: &str, value: impl Into<Value>) {
         if let Self::Object(members) = self {
             members.insert(key.into(), value.into());
         }
     }
 
-    /// The text of a string, if it is one and holds no lone surrogate.
+    /// The text of a string, if it is one without lone surrogates.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Self::String(string) => string.as_str(),
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn number_of_any_length_is_given_back_and_takes_no_more_room_than_a_string() {
+    fn number_text_of_any_length_is_kept_and_is_no_larger_than_a_string() {
         for length in 1..40 {
             let text = "1".repeat(length);
             let number = NumberText::new(&text);

@@ -1,8 +1,8 @@
-//! Reads a document that is stored canonically while it passes by.
+//! Reads a canonically stored document as a stream.
 //!
-//! A [`Window`] holds a part of the text that is as long as the value it stands at, not as the document. It takes
-//! only what the canonical form of the job dialect has: no white space, no escape, members in their order. Whoever
-//! walks it gives up on anything else, and reads the document whole, which is the way that tells faults.
+//! A [`Window`] keeps only as much text as the current value needs, not the whole document. It accepts only the
+//! canonical form of the job dialect: no white space, no escapes, sorted members. On anything else its caller gives up
+//! and reads the whole document, which is how faults are found.
 
 use std::io::Read;
 
@@ -10,30 +10,30 @@ use super::document::{Node, Store};
 use super::reader::{Reader, ReaderParts};
 use super::stored::place_after;
 
-/// How much is read at a time.
+/// The bytes that are read at a time.
 const PIECE: usize = 256 << 10;
 
-/// Why a document cannot be read as it passes by: it could not be read, or it is not stored canonically.
+/// The document cannot be read as a stream: reading failed, or it is not stored canonically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotPassing;
 
-/// A part of a text that moves from its beginning to its end.
+/// A part of a text that moves from the text's beginning to its end.
 pub struct Window<'r> {
     input: &'r mut (dyn Read + 'r),
-    /// What was read and not yet passed begins at `at`.
+    /// Text that was read; the part from `at` on is not yet passed.
     text: String,
     at: usize,
-    /// The beginning of a character whose rest was not read yet.
+    /// The first bytes of a character whose rest is not yet read.
     split: Vec<u8>,
     is_at_end: bool,
-    /// Bytes that were read.
+    /// The number of bytes read.
     read: u64,
     limit: u64,
     parts: ReaderParts,
 }
 
 impl<'r> Window<'r> {
-    /// At the beginning of `input`, which may have `limit` bytes.
+    /// A window at the beginning of `input`, which may have up to `limit` bytes.
     pub fn new(input: &'r mut (dyn Read + 'r), limit: u64) -> Self {
         Self {
             input,
@@ -47,7 +47,7 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// How many bytes were read so far.
+    /// The number of bytes read so far.
     pub fn bytes_read(&self) -> u64 {
         self.read
     }
@@ -60,22 +60,23 @@ impl<'r> Window<'r> {
         Ok(self.text.as_bytes().get(self.at).copied())
     }
 
-    /// Passes one byte, if it is this one.
+    /// Passes the next byte if it is `wanted`. Returns whether it is.
     pub fn pass(&mut self, wanted: u8) -> Result<bool, NotPassing> {
         let is_next = self.peek()? == Some(wanted);
         self.at += usize::from(is_next);
         Ok(is_next)
     }
 
-    /// Passes one byte, which must be this one.
+    /// Passes the next byte, which must be `wanted`.
     pub fn expect(&mut self, wanted: u8) -> Result<(), NotPassing> {
-        match self.pass(wanted)? {
-            true => Ok(()),
-            false => Err(NotPassing),
+        if self.pass(wanted)? {
+            Ok(())
+        } else {
+            Err(NotPassing)
         }
     }
 
-    /// Passes one value, around which `depth` brackets are open, and shows it with its text.
+    /// Passes one value, around which `depth` brackets are open, and hands it to `see` with its text.
     pub fn value<T>(
         &mut self,
         depth: u32,
@@ -86,7 +87,7 @@ impl<'r> Window<'r> {
             let mut reader = Reader::resume(&self.text, self.at, parts);
             let slot = reader.value(depth);
             let end = reader.place();
-            // What ends where the window does may go on behind it.
+            // A value that ends where the window does may continue after it.
             if let Ok(slot) = slot
                 && (end < self.text.len() || self.is_at_end)
             {
@@ -111,7 +112,7 @@ impl<'r> Window<'r> {
         }
     }
 
-    /// Reads as much again as is waiting, and a piece at the least; so a long value is not tried over and over.
+    /// Doubles the unpassed text, but reads at least one piece, so that a long value is not tried again too often.
     fn fill(&mut self) -> Result<(), NotPassing> {
         self.text.drain(..self.at);
         self.at = 0;
@@ -141,7 +142,7 @@ impl<'r> Window<'r> {
 }
 
 impl ReaderParts {
-    /// Forgets what was read and keeps the room for it.
+    /// Empties the buffers and keeps their capacity.
     pub(super) fn cleared(mut self) -> Self {
         let Store { items, members } = &mut self.store;
         items.clear();
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
     use crate::canon::{Dialect, canonical_text};
 
-    /// Gives a few bytes at a time.
+    /// Returns a few bytes at a time.
     struct Drops<'a>(&'a [u8], usize);
 
     impl Read for Drops<'_> {
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn window_shows_every_value_however_the_text_arrives() {
+    fn window_shows_every_value_whatever_pieces_the_text_arrives_in() {
         let text = r#"[1234,"a",{"k":[true,null],"l":-5},[],"bcd",99]"#;
         let expected = [
             "1234",
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn window_gives_up_on_what_is_not_stored_canonically() {
+    fn window_gives_up_if_the_text_is_not_stored_canonically() {
         for text in [
             "[1 ,2]",
             "[ 1]",
@@ -236,7 +237,7 @@ mod tests {
         }
         let mut input = &b"[\"\xff\"]"[..];
         let mut window = Window::new(&mut input, 100);
-        assert!(window.peek().is_err(), "no UTF-8");
+        assert!(window.peek().is_err(), "not UTF-8");
         let mut input = &b"[1]"[..];
         let mut window = Window::new(&mut input, 2);
         assert!(window.peek().is_err(), "too long");

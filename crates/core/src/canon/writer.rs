@@ -1,8 +1,8 @@
-//! Writing canonical JSON, from a parsed document, an owned value, or straight from a text.
+//! Writes canonical JSON from a parsed document, an owned value, or straight from a text.
 //!
-//! Everything goes through one buffer of fixed size into a sink, so a document is hashed without
-//! its text ever being in memory. A text whose value is an array is read and written element by
-//! element: its memory is the text and the largest element.
+//! Everything goes through one buffer of fixed size into a sink, so a document is hashed without its
+//! canonical text ever being in memory. A text whose value is an array is read and written element by
+//! element; this takes the memory of the text and its largest element.
 
 mod edited;
 
@@ -19,14 +19,13 @@ use crate::digest::{Digest, Hasher};
 
 pub use edited::{Edit, Edits, write_edited};
 
-/// The bytes that are gathered before they are passed on.
+/// The bytes that are collected before they go to the sink.
 const BUFFER: usize = 16 * 1024;
 
-/// Room for those and the run that fills them up.
+/// Capacity for those bytes and the run that fills them up.
 const FULL_BUFFER: usize = BUFFER + BUFFER / 4;
 
-/// Room for values that were put together here: most of them are what an id is derived
-/// from, a few hundred bytes. It grows where they are longer.
+/// Initial capacity for owned values: most are what an id is derived from, a few hundred bytes.
 const SMALL_BUFFER: usize = 1024;
 
 /// Why a canonical text could not be written.
@@ -38,15 +37,15 @@ pub enum CanonError {
     /// The value has no form in the dialect.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
-    /// A member that was to be written does not come behind the one before it.
+    /// A member does not sort after the one before it, or its key is not a plain name.
     #[error("the member `{0}` is out of order")]
     Order(&'static str),
-    /// The sink did not take the bytes.
+    /// The sink did not accept the bytes.
     #[error("the output could not be written")]
     Sink(#[from] io::Error),
 }
 
-/// A JSON value that can be written canonically: one that was read, or one that was made.
+/// A JSON value that can be written canonically, read or owned.
 #[derive(Debug, Clone, Copy)]
 pub enum AnyJson<'a> {
     /// A value of a document.
@@ -67,7 +66,7 @@ impl<'a> From<&'a Value> for AnyJson<'a> {
     }
 }
 
-/// The canonical text of `value`, without the LF that the kernel dialect hashes after it.
+/// Returns the canonical text of `value`, without the LF that the kernel dialect hashes after it.
 pub fn canonical_bytes<'a>(
     value: impl Into<AnyJson<'a>>,
     dialect: Dialect,
@@ -79,7 +78,7 @@ pub fn canonical_bytes<'a>(
     }
 }
 
-/// The canonical text of one string in the kernel dialect, quotes included. It cannot fail: that
+/// Returns the canonical text of one string in the kernel dialect, with quotes. It cannot fail: that
 /// dialect has a form for every string.
 pub fn canonical_string(string: &JsonString) -> Vec<u8> {
     let mut bytes = vec![b'"'];
@@ -90,8 +89,7 @@ pub fn canonical_string(string: &JsonString) -> Vec<u8> {
     bytes
 }
 
-/// The canonical text of `value` as a string, without the LF that the kernel dialect hashes after
-/// it.
+/// Like [`canonical_bytes`], as a string.
 pub fn canonical_text<'a>(
     value: impl Into<AnyJson<'a>>,
     dialect: Dialect,
@@ -100,7 +98,8 @@ pub fn canonical_text<'a>(
     String::from_utf8(bytes).map_err(|_| unwritten())
 }
 
-/// The SHA-256 over what `dialect` hashes of `value`: its canonical text, and an LF in `kernel`.
+/// Computes the SHA-256 over what `dialect` hashes of `value`: its canonical text, followed by an LF in
+/// `kernel`.
 pub fn canonical_digest<'a>(
     value: impl Into<AnyJson<'a>>,
     dialect: Dialect,
@@ -112,7 +111,8 @@ pub fn canonical_digest<'a>(
     }
 }
 
-/// The same over an object without its member `name`, where it has one: what a hash that stands in the object is over.
+/// Like [`canonical_digest`], but over an object without its member `name`. For hashes that are members of the object
+/// they are over.
 pub fn canonical_digest_without<'a>(
     object: impl Into<AnyJson<'a>>,
     name: &str,
@@ -146,8 +146,8 @@ fn emit_without<P: Profile>(value: &Value, name: &str, sink: &mut dyn io::Write)
     })
 }
 
-/// Adds the canonical text of `value` to `hasher`, without a suffix: for digests over a text that
-/// is put together from several values.
+/// Adds the canonical text of `value` to `hasher`, without a suffix: for digests over a text made of
+/// several values.
 pub fn update_digest<'a>(
     hasher: &mut Hasher,
     value: impl Into<AnyJson<'a>>,
@@ -159,8 +159,8 @@ pub fn update_digest<'a>(
     }
 }
 
-/// Compares the canonical text of `value` with `stored` while it is written, so that it is never in memory: its
-/// digest, and from which byte on `stored` is something else.
+/// Compares the canonical text of `value` with `stored` while writing it, so that it is never in memory. Returns its
+/// digest, and the offset of the first byte at which `stored` differs.
 pub fn compare_canonical<'a>(
     value: impl Into<AnyJson<'a>>,
     dialect: Dialect,
@@ -183,7 +183,7 @@ pub fn compare_canonical<'a>(
     Ok((comparing.hasher.finish(), differs_at))
 }
 
-/// A sink that hashes what is written and compares it with what is stored.
+/// A sink that hashes what is written and compares it with `stored`.
 struct Comparing<'s> {
     hasher: Hasher,
     stored: &'s [u8],
@@ -211,7 +211,7 @@ impl io::Write for Comparing<'_> {
 }
 
 /// Reads `text` and writes its canonical form into `sink`, without the LF that the kernel
-/// dialect hashes after it. On an error the sink may already hold a part.
+/// dialect hashes after it. On an error the sink may already have a part of it.
 pub fn canonicalize(
     text: &[u8],
     dialect: Dialect,
@@ -287,7 +287,7 @@ fn emit_stream<P: Profile>(
     })
 }
 
-/// Reads a value and writes it at once: arrays element by element, all else whole.
+/// Reads a value and writes it: arrays element by element, everything else whole.
 fn stream_value<P: Profile>(
     reader: &mut Reader<'_>,
     out: &mut Emitter<'_, P>,
@@ -321,7 +321,7 @@ fn stream_value<P: Profile>(
 
 type Written = Result<(), Failure>;
 
-/// Why writing stopped. Boxed where large: this is in the result of every step.
+/// Why writing stopped. Large variants are boxed, because this is in the result of every step.
 pub(super) enum Failure {
     Fault(Fault),
     NoForm(Box<NoCanonicalForm>),
@@ -329,9 +329,9 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// The failure of writing a value into memory or a hash. Both take everything and nothing is
-    /// read, so only a value without a form is to be expected; whatever else happens is an error
-    /// too, never a shorter text.
+    /// Converts the failure of writing a value into memory or a hash. Both accept everything and
+    /// nothing is read, so only a value without a form is expected. Anything else is an error too,
+    /// never a shorter text.
     pub(super) fn into_no_form(self) -> NoCanonicalForm {
         match self {
             Self::NoForm(no_form) => *no_form,
@@ -401,11 +401,11 @@ impl<'s, P: Profile> Emitter<'s, P> {
         }
     }
 
-    /// Passes on a number or the inside of a string as it is written.
+    /// Writes a number, or a string without its quotes, as it is written in the text.
     #[inline]
     fn raw(&mut self, node: Node<'_>) -> Written {
-        // Most are short. Copying a fixed number of bytes and dropping what was too much takes a
-        // few instructions where a copy of just so many takes a call.
+        // Most are short. Copying a fixed number of bytes and dropping the excess takes a few
+        // instructions; copying the exact number takes a call.
         const SHORT: usize = 32;
         let start = node.slot.start();
         let len = node.slot.len();
@@ -420,7 +420,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
         }
     }
 
-    /// Passes on a run that is printed as it stands.
+    /// Writes bytes unchanged.
     #[inline]
     fn run(&mut self, bytes: &[u8]) -> Written {
         if bytes.len() > BUFFER / 4 {
@@ -467,7 +467,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
         }
     }
 
-    /// The members of an object in the dialect's order, where that is not the one that they are held in.
+    /// The members of an object in the dialect's order; `None` if they are already in it.
     fn in_order(&self, node: Node<'_>) -> Option<Vec<Member>> {
         if !P::UTF16_ORDER || node.slot.flags() & ORDER_DIFFERS == 0 {
             return None;
@@ -498,7 +498,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
         self.close(before, b'{', b'}')
     }
 
-    /// Ends a container; `before` is still `open` where it has no elements.
+    /// Ends a container; `before` is still `open` if it has no elements.
     #[inline]
     fn close(&mut self, before: u8, open: u8, close: u8) -> Written {
         if before == open {
@@ -550,7 +550,7 @@ impl<'s, P: Profile> Emitter<'s, P> {
         members: impl Iterator<Item = (&'v JsonString, &'v Value)> + Clone,
     ) -> Written {
         let compare = |a: &JsonString, b: &JsonString| P::compare_keys(a.as_wtf8(), b.as_wtf8());
-        // A map has them by code point, which is almost always the dialect's order.
+        // They are sorted by code point, which is almost always the dialect's order.
         let keys = members.clone().map(|(key, _)| key);
         if keys.is_sorted_by(|a, b| compare(a, b).is_le()) {
             return self.value_members(members);

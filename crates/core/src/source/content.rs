@@ -1,27 +1,27 @@
-//! What a file's bytes are, summed up while they pass by: size, SHA-256, UTF-8, final newlines.
+//! Facts about a file's bytes, collected in one pass: size, SHA-256, UTF-8, final newlines.
 
 use std::io::{self, Read};
 
 use crate::digest::{Digest, Hasher};
 
-/// The bytes of a file, summed up.
+/// What one pass over a file's bytes finds out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentFact {
-    /// How many there are.
+    /// The number of bytes.
     pub bytes: u64,
     /// SHA-256 of the bytes.
     pub sha256: Digest,
-    /// Where they stop being UTF-8, if they do.
+    /// The offset of the first byte that is not UTF-8.
     pub bad_utf8: Option<u64>,
-    /// How many LF stand at the end: none, one, or two for more than one.
+    /// The number of LF at the end; 2 stands for two or more.
     pub final_newlines: u8,
 }
 
 impl ContentFact {
-    /// Reads everything that `file` still has.
+    /// Reads `file` to its end.
     ///
     /// # Errors
-    /// When reading fails.
+    /// If reading fails.
     pub fn read(mut file: impl Read) -> io::Result<Self> {
         let mut hasher = Hasher::new();
         let mut text = TextCheck::default();
@@ -61,7 +61,7 @@ impl Utf8Check {
         }
         if !self.tail.is_empty() {
             let started = begin - self.tail.len() as u64;
-            // A sequence has at most four bytes, so a few of this piece decide.
+            // A sequence has at most four bytes, so a few bytes of this piece decide.
             while let Some((&byte, rest)) = piece.split_first() {
                 self.tail.push(byte);
                 piece = rest;
@@ -98,7 +98,7 @@ impl Utf8Check {
     }
 }
 
-/// How many LF end the bytes seen so far, up to two.
+/// Counts the LF at the end of the bytes seen so far, up to two.
 fn final_newlines(before: u8, piece: &[u8]) -> u8 {
     match piece {
         [.., b'\n', b'\n'] => 2,
@@ -109,7 +109,7 @@ fn final_newlines(before: u8, piece: &[u8]) -> u8 {
     }
 }
 
-/// What text that arrives in pieces shows besides its digest.
+/// Collects the facts of a [`ContentFact`] other than size and digest, from bytes that arrive in pieces.
 #[derive(Debug, Default)]
 pub struct TextCheck {
     utf8: Utf8Check,
@@ -117,13 +117,13 @@ pub struct TextCheck {
 }
 
 impl TextCheck {
-    /// Takes note of the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.utf8.update(piece);
         self.newlines = final_newlines(self.newlines, piece);
     }
 
-    /// The fact of all pieces, whose digest and size are given.
+    /// Returns the facts of all pieces, given their digest and size.
     pub fn finish(self, (sha256, bytes): (Digest, u64)) -> ContentFact {
         ContentFact {
             bytes,

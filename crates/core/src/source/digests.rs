@@ -1,7 +1,7 @@
 //! Digests of a file under the hash functions that other people's lists use.
 //!
-//! Everything of ours is named by SHA-256. Bags and lists from elsewhere may use older or longer
-//! functions; all that are asked for are computed in one reading.
+//! Our own formats use SHA-256. Bags and lists from elsewhere may use older or longer functions; all
+//! that are wanted are computed in one pass.
 
 use std::io::{self, Read};
 
@@ -12,9 +12,9 @@ use crate::digest::Digest;
 /// A hash function that a list of files may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Algorithm {
-    /// MD5, for which two files with one digest are made in seconds.
+    /// MD5. Two files with the same digest can be made in seconds.
     Md5,
-    /// SHA-1, for which two files with one digest have been made.
+    /// SHA-1. Two files with the same digest have been made.
     Sha1,
     /// SHA-224.
     Sha224,
@@ -27,7 +27,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// Every function, from the weakest on.
+    /// Every function, weakest first.
     pub const ALL: [Self; 6] = [
         Self::Md5,
         Self::Sha1,
@@ -37,7 +37,7 @@ impl Algorithm {
         Self::Sha512,
     ];
 
-    /// The name in lower case and without a hyphen, as file names have it.
+    /// The name as it appears in file names: lower case, no hyphen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Md5 => "md5",
@@ -49,13 +49,13 @@ impl Algorithm {
         }
     }
 
-    /// The function of this name.
+    /// The function with this name.
     pub fn of_name(name: &str) -> Option<Self> {
         let named = |algorithm: &Self| algorithm.name() == name;
         Self::ALL.into_iter().find(named)
     }
 
-    /// How many hex digits a digest has.
+    /// The number of hex digits of a digest.
     pub const fn hex_digits(self) -> usize {
         match self {
             Self::Md5 => 32,
@@ -67,7 +67,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether somebody could make another file with the same digest.
+    /// Whether two different files with the same digest can be made.
     pub const fn is_forgeable(self) -> bool {
         matches!(self, Self::Md5 | Self::Sha1)
     }
@@ -78,7 +78,7 @@ impl Algorithm {
 pub struct Algorithms(u8);
 
 impl Algorithms {
-    /// The set with `algorithm` in it too.
+    /// Adds `algorithm` to the set.
     #[must_use]
     pub const fn with(self, algorithm: Algorithm) -> Self {
         Self(self.0 | 1 << algorithm as u8)
@@ -90,12 +90,12 @@ impl Algorithms {
         Self(self.0 | other.0)
     }
 
-    /// Whether it is in the set.
+    /// Whether `algorithm` is in the set.
     pub const fn has(self, algorithm: Algorithm) -> bool {
         self.0 & (1 << algorithm as u8) != 0
     }
 
-    /// The functions beside SHA-256, which is always computed.
+    /// The functions other than SHA-256, which is always computed.
     pub fn others(self) -> impl Iterator<Item = Algorithm> {
         Algorithm::ALL
             .into_iter()
@@ -114,10 +114,10 @@ pub struct FileDigests {
 }
 
 impl FileDigests {
-    /// Reads everything that `file` still has.
+    /// Reads `file` to its end.
     ///
     /// # Errors
-    /// When reading fails.
+    /// If reading fails.
     pub fn read(mut file: impl Read, wanted: Algorithms) -> io::Result<Self> {
         let mut hashers = Hashers::new(wanted);
         let mut buffer = vec![0; 64 << 10];
@@ -138,7 +138,7 @@ impl FileDigests {
         hashers.finish()
     }
 
-    /// What is known where only SHA-256 was asked for.
+    /// The digests of a file for which only SHA-256 was computed.
     pub fn of_sha256(bytes: u64, sha256: Digest) -> Self {
         Self {
             bytes,
@@ -147,7 +147,7 @@ impl FileDigests {
         }
     }
 
-    /// The digest under `algorithm` in lower-case hex; `None` where it was not asked for.
+    /// The digest under `algorithm` in lower-case hex; `None` if it was not computed.
     pub fn hex(&self, algorithm: Algorithm) -> Option<String> {
         if algorithm == Algorithm::Sha256 {
             return Some(self.sha256.to_string());
@@ -158,7 +158,7 @@ impl FileDigests {
     }
 }
 
-/// The hash functions at work on one file, which comes in pieces.
+/// Computes several digests of one file that arrives in pieces.
 pub struct Hashers {
     bytes: u64,
     sha256: crate::digest::Hasher,
@@ -207,7 +207,7 @@ impl OtherHasher {
 }
 
 impl Hashers {
-    /// All that are wanted, at the beginning of a file.
+    /// Starts the wanted functions and SHA-256.
     pub fn new(wanted: Algorithms) -> Self {
         let other = |algorithm| Some((algorithm, OtherHasher::new(algorithm)?));
         Self {
@@ -217,7 +217,7 @@ impl Hashers {
         }
     }
 
-    /// Takes the next piece.
+    /// Adds the next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.bytes += piece.len() as u64;
         self.sha256.update(piece);
@@ -226,7 +226,7 @@ impl Hashers {
         }
     }
 
-    /// The digests of all pieces.
+    /// Returns the digests of all pieces.
     pub fn finish(self) -> FileDigests {
         let others = self.others.into_iter();
         FileDigests {
@@ -281,6 +281,6 @@ mod tests {
         let digests = hashers.finish();
         assert_eq!(digests, FileDigests::of(b"abc", wanted));
         assert_eq!(digests.bytes, 3);
-        assert_eq!(digests.hex(Algorithm::Md5), None, "it was not asked for");
+        assert_eq!(digests.hex(Algorithm::Md5), None, "not wanted");
     }
 }

@@ -1,8 +1,8 @@
-//! How verification sees files: a list of entries with their kinds, and bytes of one of them.
+//! How verification sees files: a list of entries with their kinds, and the bytes of each file.
 //!
-//! Rules never see a source. What collects facts for them asks a source, which may be a folder,
-//! an archive or memory; it gets the same answers from each. A source never follows a link, and
-//! nothing that could not be read is taken as absent or empty.
+//! Rules never see a source. The code that collects facts for them reads a source, which may be a
+//! folder, an archive or memory, and gets the same answers from each. A source never follows a link,
+//! and never reports a file that it could not read as absent or empty.
 
 mod content;
 mod digests;
@@ -49,20 +49,20 @@ impl EntryKind {
 /// The name of an entry, below the source's root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EntryName {
-    /// A name that can be asked for.
+    /// A name that can be read.
     Safe(SafePath),
-    /// A name that is shown and refused. Boxed, because hardly any name is one, and lists have very many names.
+    /// A name that is only shown. Boxed, because it is rare and lists of names are long.
     Unsafe(Box<UnsafeName>),
 }
 
-/// A name that is no safe path.
+/// A name that is not a safe path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UnsafeName {
-    /// The name with all that is not printable escaped.
+    /// The name with everything unprintable escaped.
     pub shown: String,
-    /// What is wrong with it; `None` where it is no UTF-8.
+    /// What is wrong with it; `None` if it is not UTF-8.
     pub fault: Option<UnsafePath>,
-    /// The name itself, where it is UTF-8.
+    /// The name itself, if it is UTF-8.
     pub text: Option<String>,
 }
 
@@ -70,12 +70,12 @@ impl UnsafeName {
     /// What is wrong with it, in words.
     pub fn reason(&self) -> String {
         self.fault
-            .map_or("it is no UTF-8".to_owned(), |fault| fault.to_string())
+            .map_or("it is not UTF-8".to_owned(), |fault| fault.to_string())
     }
 }
 
 impl EntryName {
-    /// The name from what a system or an archive gives.
+    /// Parses a name as a system or an archive gives it.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let name = match str::from_utf8(bytes) {
             Ok(text) => match SafePath::parse(text) {
@@ -95,7 +95,7 @@ impl EntryName {
         Self::Unsafe(Box::new(name))
     }
 
-    /// The name as it is, for machine output, where it is UTF-8; else as it is shown.
+    /// The unescaped name, for machine output; the shown name if it is not UTF-8.
     pub fn exact(&self) -> &str {
         match self {
             Self::Safe(path) => path.as_str(),
@@ -103,7 +103,7 @@ impl EntryName {
         }
     }
 
-    /// The name as it is shown in reports.
+    /// The name as reports show it.
     pub fn shown(&self) -> &str {
         match self {
             Self::Safe(path) => path.as_str(),
@@ -112,7 +112,7 @@ impl EntryName {
     }
 }
 
-/// One thing below the source's root.
+/// One entry below the source's root.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its name.
@@ -126,11 +126,11 @@ pub struct Entry {
 pub struct MemberFile {
     /// Its name below the root.
     pub path: String,
-    /// What it is, where it is no regular file.
+    /// What it is, if it is not a regular file.
     pub kind: Option<&'static str>,
     /// Its size.
     pub bytes: u64,
-    /// Its digest; `None` where it is no regular file or could not be read.
+    /// Its digest; `None` if it is not a regular file or could not be read.
     pub sha256: Option<Digest>,
 }
 
@@ -143,7 +143,7 @@ pub enum SourceError {
         /// The name.
         path: String,
     },
-    /// It is no regular file, so it is not opened.
+    /// It is not a regular file, so it is not opened.
     #[error("`{path}` is {}, not a file", .kind.with_article())]
     NotAFile {
         /// The name.
@@ -151,7 +151,7 @@ pub enum SourceError {
         /// What it is.
         kind: EntryKind,
     },
-    /// It is no folder, so there is nothing to list.
+    /// It is not a folder, so there is nothing to list.
     #[error("`{path}` is {}, not a folder", .kind.with_article())]
     NotAFolder {
         /// The name.
@@ -164,7 +164,7 @@ pub enum SourceError {
     TooLarge {
         /// The name.
         path: String,
-        /// The bytes that are read at the most.
+        /// The most bytes that are read.
         limit: u64,
     },
     /// There are more entries than the limit.
@@ -172,43 +172,43 @@ pub enum SourceError {
     TooMany {
         /// The folder that was being listed.
         path: String,
-        /// The entries that are listed at the most.
+        /// The most entries that are listed.
         limit: u64,
     },
-    /// The system said no.
+    /// The system returned an error.
     #[error("`{path}` could not be read")]
     Io {
         /// The name.
         path: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
 }
 
-/// Files that are looked at together by a source that spreads each visit over its threads or connections itself.
+/// Files per visit for a source that spreads each visit over its own threads or connections.
 const FILES_AT_ONCE: usize = 16_384;
 
 /// Files as verification sees them.
 pub trait Source: Sync {
-    /// Everything below the root, folders included, ordered by name.
+    /// Lists everything below the root, including folders, ordered by name.
     fn entries(&self) -> Result<Vec<Entry>, SourceError>;
 
     /// Opens a regular file for reading from its beginning.
     fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError>;
 
-    /// Reads a regular file whole, if it has at most `limit` bytes.
+    /// Reads a whole regular file, if it has at most `limit` bytes.
     fn read(&self, path: &SafePath, limit: u64) -> Result<Vec<u8>, SourceError> {
         let file = self.open(path)?;
         read_bounded(file, path.as_str(), 0, limit)
     }
 
-    /// The same without a copy, where the source holds the bytes anyway.
+    /// Like [`Source::read`], but without a copy if the source has the bytes in memory.
     fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
         self.read(path, limit).map(Cow::Owned)
     }
 
-    /// What the bytes of a regular file of any size are. A source that read it before, as a
+    /// Returns the facts of a regular file of any size. A source that has already read it, such as a
     /// stream that cannot be read twice, answers from what it noted then.
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
         let file = self.open(path)?;
@@ -218,13 +218,13 @@ pub trait Source: Sync {
         })
     }
 
-    /// The size and digest of a regular file of any size.
+    /// Returns the size and digest of a regular file of any size.
     fn digest(&self, path: &SafePath) -> Result<(u64, Digest), SourceError> {
         let content = self.content(path)?;
         Ok((content.bytes, content.sha256))
     }
 
-    /// The digests of a regular file of any size, under SHA-256 and all functions of `wanted`.
+    /// Returns the digests of a regular file of any size, under SHA-256 and all functions of `wanted`.
     fn digests(&self, path: &SafePath, wanted: Algorithms) -> Result<FileDigests, SourceError> {
         let file = self.open(path)?;
         FileDigests::read(file, wanted).map_err(|source| SourceError::Io {
@@ -233,26 +233,26 @@ pub trait Source: Sync {
         })
     }
 
-    /// A regular file of any size, piece by piece, with the digest of each piece.
+    /// Reads a regular file of any size in pieces, with the digest of each.
     fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
         chunks_of(self.open(path)?, path)
     }
 
-    /// Does both; at once where the source has threads for that.
+    /// Does both, in parallel if the source has threads for that.
     fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
         first();
         second();
     }
 
-    /// Calls `work` with the number of files that it should take at a time, and returns when it is done; on several
-    /// threads at once where the source has those, and where it is worthwhile for so many `files`.
+    /// Calls `work` with the number of files that it should take at a time, and returns when it is done. Calls it on
+    /// several threads at once if the source has them and so many `files` are worth it.
     fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
         let _ = files;
         work(FILES_AT_ONCE);
     }
 
-    /// Looks at many files, each opened once, and shows each to `see` with its index. A source
-    /// that can does so on several threads, in any order.
+    /// Looks at many files, opening each once, and passes each to `see` with its index. A source may
+    /// do so on several threads, in any order.
     fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
         for (at, (path, want)) in files.iter().enumerate() {
             see(at, look(self, path, *want));
@@ -265,24 +265,24 @@ pub trait Source: Sync {
 pub enum Want {
     /// All its bytes, if they are at most this many.
     Whole(u64),
-    /// What its bytes are, of any size.
+    /// The facts of its bytes, whatever its size.
     Fact,
-    /// Its digests under SHA-256 and these functions, of any size.
+    /// Its digests under SHA-256 and these functions, whatever its size.
     Digests(Algorithms),
 }
 
-/// What was got of a file.
+/// What was read of a file.
 #[derive(Debug)]
 pub enum Got {
     /// Its bytes.
     Whole(Vec<u8>),
-    /// What its bytes are.
+    /// The facts of its bytes.
     Fact(ContentFact),
     /// Its digests.
     Digests(FileDigests),
 }
 
-/// What became of a file that was visited.
+/// The result of visiting a file.
 pub type Seen = Result<Got, SourceError>;
 
 /// Looks at one file.
@@ -294,7 +294,7 @@ pub fn look<S: Source + ?Sized>(source: &S, path: &SafePath, want: Want) -> Seen
     }
 }
 
-/// Reads a file piece by piece; `path` is for messages.
+/// Reads a file in pieces; `path` is for messages.
 pub fn chunks_of(mut file: impl Read, path: &SafePath) -> Result<ChunkedFile, SourceError> {
     read_chunks(&mut file, |_| ()).map_err(|source| SourceError::Io {
         path: path.to_string(),
@@ -302,8 +302,8 @@ pub fn chunks_of(mut file: impl Read, path: &SafePath) -> Result<ChunkedFile, So
     })
 }
 
-/// Reads everything `file` has, if that is at most `limit` bytes. `expected` is the size it is
-/// believed to have, so that memory is taken once; `path` is for messages.
+/// Reads `file` to its end, if it has at most `limit` bytes. `expected` is its presumed size, so that
+/// memory is allocated once; `path` is for messages.
 pub fn read_bounded(
     file: impl Read,
     path: &str,
@@ -316,7 +316,7 @@ pub fn read_bounded(
     };
     let mut bytes = Vec::new();
     let expected = usize::try_from(expected.min(limit)).unwrap_or(usize::MAX);
-    // One more byte, so that the end is seen without growing.
+    // One more byte, so that the end is found without growing.
     bytes
         .try_reserve_exact(expected.saturating_add(1))
         .map_err(|error| fail(error.into()))?;

@@ -1,5 +1,5 @@
-//! The second and third answer of a verdict: whether something is signed, and whether a policy
-//! trusts who signed it. The first, whether it is intact, is the verdict of the rules.
+//! The second and third answer about a unit: whether it is signed, and whether a policy trusts the
+//! signer. The first, whether it is intact, is the verdict of the rules.
 //!
 //! Plain data: `runseal-trust` decides, the answers show it.
 
@@ -9,28 +9,28 @@ use super::Finding;
 use crate::canon::Value;
 use crate::formats::definition::Identity;
 
-/// What became of one signature, or of all that were found. Five ways not to be signed, and none
-/// of them is another's word.
+/// The state of one signature, or of all that were found together. The order is from the least to the
+/// most notable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SignedState {
     /// No signature was found.
     Unsigned,
-    /// Whether there are signatures could not be found out, which is not the same as none.
+    /// Whether there are signatures is unknown, which is not the same as none.
     CannotTell,
-    /// The signature is by a key that nobody here knows.
+    /// The signature is by an unknown key.
     UnknownKey,
-    /// The signature holds, and is over something else.
+    /// The signature is valid, but over something else.
     OtherSubject,
-    /// The signature is damaged, or is not its key's over these bytes.
+    /// The signature is damaged, or was not made by its key over these bytes.
     Broken,
-    /// The signature holds and is over this, and its signer refuses it.
+    /// The signature is valid and over this, and says that its signer rejects it.
     Rejected,
-    /// The signature holds and is over this.
+    /// The signature is valid and over this.
     Signed,
 }
 
 impl SignedState {
-    /// Its word in machine answers.
+    /// The word for it in answers for machines.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Unsigned => "unsigned",
@@ -43,7 +43,7 @@ impl SignedState {
         }
     }
 
-    /// How people say it.
+    /// The words for it in answers for people.
     pub const fn phrase(self) -> &'static str {
         match self {
             Self::Unsigned => "unsigned",
@@ -62,9 +62,9 @@ impl SignedState {
 pub struct TimeNote {
     /// The time, as the authority writes it.
     pub time: String,
-    /// Who says so, where that was checked and believed.
+    /// The authority, if the timestamp was checked and believed.
     pub authority: Option<String>,
-    /// Why it is not believed.
+    /// Why the timestamp is not believed.
     pub fault: Option<String>,
 }
 
@@ -74,27 +74,27 @@ pub const CARRIED: &str = "carried";
 /// One signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureNote {
-    /// What became of it.
+    /// Its state.
     pub state: SignedState,
-    /// `dsse`, `sigstore`, `ssh` or `minisign`; [`CARRIED`] where it is part of what it signs.
+    /// `dsse`, `sigstore`, `ssh` or `minisign`; [`CARRIED`] if it is part of what it signs.
     pub form: &'static str,
-    /// The file and line that it stands in.
+    /// The file and line that it is in.
     pub place: String,
-    /// The digest that names the key; for a certificate, whom that is for.
+    /// The digest that names the key; for a certificate, its subject.
     pub key: Option<String>,
-    /// Who signed: by the policy where it knows the key, otherwise by the signer's own word.
+    /// The signer's name: from the policy if it knows the key, otherwise as the signer claims.
     pub name: Option<String>,
     /// Whether the name is the policy's.
     pub is_known: bool,
-    /// What the signature means, as the signer says.
+    /// What the signature means, as the signer claims.
     pub meaning: Option<String>,
-    /// What it is over, by name.
+    /// The names of what it is over.
     pub over: Vec<String>,
-    /// When, by the signer's clock.
+    /// When it was made, by the signer's clock.
     pub signed_at: Option<String>,
-    /// When, by others' clocks.
+    /// When it was made, by the clocks of others.
     pub times: Vec<TimeNote>,
-    /// What is wrong with it, or remarkable.
+    /// What is wrong with it or notable about it.
     pub detail: Option<String>,
 }
 
@@ -103,11 +103,11 @@ pub struct SignatureNote {
 pub struct TrustNote {
     /// Whether it is trusted.
     pub is_trusted: bool,
-    /// The policy's file as it was named.
+    /// The policy's file, as given.
     pub policy: String,
     /// The line that decided, from 1.
     pub line: Option<usize>,
-    /// The rule that stands there.
+    /// The rule in that line.
     pub rule: Option<String>,
     /// The decision in a sentence, for people.
     pub reason: String,
@@ -116,31 +116,31 @@ pub struct TrustNote {
 /// What a log says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogNote {
-    /// Whether it is in the log, as far as was proved.
+    /// Whether it is proved to be in the log.
     pub is_included: bool,
-    /// The log or proof as it was named.
+    /// The log or proof, as given.
     pub log: String,
-    /// Which entry it is and as of when; or why it is not taken for included.
+    /// Which entry it is and as of when; or why it does not count as included.
     pub sentence: String,
 }
 
-/// Signatures and trust of one thing.
+/// Signatures and trust of one unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Authenticity {
-    /// What was found, taken together.
+    /// The state of all signatures together.
     pub signed: SignedState,
     /// The signatures.
     pub signatures: Vec<SignatureNote>,
     /// When it was sealed, by the maker's clock.
     pub sealed_at: Option<String>,
-    /// What the policy decided, where one was given.
+    /// What the policy decided, if one was given.
     pub trusted: Option<TrustNote>,
-    /// What a log says, where one was asked.
+    /// What the log says, if one was asked.
     pub logged: Option<LogNote>,
 }
 
 impl Authenticity {
-    /// Nothing was found.
+    /// No signature was found.
     pub const fn unsigned() -> Self {
         Self {
             signed: SignedState::Unsigned,
@@ -151,38 +151,39 @@ impl Authenticity {
         }
     }
 
-    /// The state of several signatures together: one that holds is enough; otherwise the one that
-    /// most asks for attention.
+    /// The state of several signatures together: that of the most notable one, so one valid
+    /// signature is enough.
     pub fn overall(signatures: &[SignatureNote]) -> SignedState {
         let states = signatures.iter().map(|signature| signature.state);
         states.max().unwrap_or(SignedState::Unsigned)
     }
 
-    /// Adds the signatures that something carries itself. One that holds is by a key that nobody here
-    /// knows, whatever the policy: it vouches for itself. Those of one key are one note.
+    /// Adds the signatures that are part of the unit itself. A valid one counts as by an unknown key,
+    /// whatever the policy, because it vouches for itself. Signatures by the same key become one note.
     pub fn add_carried(&mut self, identity: &Identity, findings: &[Finding]) {
         let faulty: BTreeSet<&str> = findings.iter().filter_map(Finding::path).collect();
         let mut notes = BTreeMap::new();
         for carried in &identity.carried {
-            let state = match faulty.contains(carried.place.as_str()) {
-                true => SignedState::Broken,
-                false => SignedState::UnknownKey,
+            let state = if faulty.contains(carried.place.as_str()) {
+                SignedState::Broken
+            } else {
+                SignedState::UnknownKey
             };
-            let whose = (state, &carried.key, &carried.name);
-            let (_, count) = notes.entry(whose).or_insert((&carried.place, 0));
+            let signer = (state, &carried.key, &carried.name);
+            let (_, count) = notes.entry(signer).or_insert((&carried.place, 0));
             *count += 1;
         }
         for ((state, key, name), (place, count)) in notes {
             let about = match state {
-                SignedState::Broken => "it is part of what it signs and does not hold",
+                SignedState::Broken => "it is part of what it signs and is not valid",
                 _ => {
-                    "it is part of what it signs, as its key is; `runseal receipt verify --trust` says \
-                     whether the key counts"
+                    "it is part of what it signs, and so is its key; `runseal receipt verify --trust` \
+                     says whether the key is trusted"
                 }
             };
             let detail = match count {
                 1 => about.to_owned(),
-                many => format!("{many} of this key: {about}"),
+                many => format!("{many} by this key: {about}"),
             };
             self.signed = self.signed.max(state);
             self.signatures.push(SignatureNote {
@@ -201,7 +202,8 @@ impl Authenticity {
         }
     }
 
-    /// The members `signed`, `signatures`, `trusted`, `trust`, `logged` and `log` of a result.
+    /// Adds the members `signed`, `signatures`, `sealed_at`, `trusted`, `trust`, `logged` and `log` to
+    /// a result.
     pub fn add_to_json(&self, result: &mut Value) {
         result.insert("signed", self.signed.word());
         if !self.signatures.is_empty() {
@@ -235,7 +237,8 @@ impl Authenticity {
         }
     }
 
-    /// Lines for people: what is signed, by whom, when by whose clock, and what the policy says.
+    /// Renders lines for people: what is signed, by whom, when and by whose clock, and what the policy
+    /// says.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         if self.signatures.is_empty() {
@@ -262,7 +265,7 @@ impl Authenticity {
         lines
     }
 
-    /// Where the sealing time and a believed token are apart: how far.
+    /// Says how far the sealing time and the first believed timestamp are apart.
     fn gap(&self) -> Option<String> {
         let sealed_at = self.sealed_at.as_deref()?;
         let sealed = crate::timestamp::parse_utc(sealed_at)?;
@@ -279,13 +282,10 @@ impl Authenticity {
             7_200..=172_799 => format!("{} hours", seconds / 3_600),
             _ => format!("{} days", seconds / 86_400),
         };
-        Some(match stamped < sealed {
-            true => format!(
-                "time: sealed {sealed_at} by the maker's clock, {apart} after it was stamped"
-            ),
-            false => format!(
-                "time: sealed {sealed_at} by the maker's clock, {apart} before it was stamped"
-            ),
+        Some(if stamped < sealed {
+            format!("time: sealed {sealed_at} by the maker's clock, {apart} after it was stamped")
+        } else {
+            format!("time: sealed {sealed_at} by the maker's clock, {apart} before it was stamped")
         })
     }
 }
@@ -330,16 +330,17 @@ impl SignatureNote {
         value
     }
 
-    /// Who signed: a name that only the signer gives says so.
+    /// The signer's name, marked if it is only the signer's own claim.
     pub fn signer(&self) -> Option<String> {
         let name = self.name.as_ref()?;
-        Some(match self.is_known {
-            true => name.clone(),
-            false => format!("{name} (by their own word)"),
+        Some(if self.is_known {
+            name.clone()
+        } else {
+            format!("{name} (by their own word)")
         })
     }
 
-    /// One signature in a sentence.
+    /// Describes the signature in a sentence.
     pub fn sentence(&self) -> String {
         let mut text = self.state.phrase().to_owned();
         if matches!(self.state, SignedState::Signed | SignedState::Rejected)
@@ -367,7 +368,7 @@ impl SignatureNote {
 }
 
 impl TrustNote {
-    /// The decision in a sentence.
+    /// States the decision in a sentence.
     pub fn sentence(&self) -> String {
         let word = if self.is_trusted {
             "trusted"
@@ -383,11 +384,12 @@ impl TrustNote {
 }
 
 impl LogNote {
-    /// What the log says in a sentence.
+    /// States what the log says in a sentence.
     pub fn sentence(&self) -> String {
-        let word = match self.is_included {
-            true => "logged",
-            false => "NOT logged",
+        let word = if self.is_included {
+            "logged"
+        } else {
+            "NOT logged"
         };
         format!("{word}: {} ({})", self.sentence, self.log)
     }
@@ -398,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_have_different_words_and_phrases() {
+    fn signed_states_have_distinct_words_and_phrases() {
         let all = [
             SignedState::Unsigned,
             SignedState::UnknownKey,
@@ -413,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn sealing_time_and_token_apart_are_told() {
+    fn lines_say_how_far_sealing_and_stamping_are_apart() {
         let signature = SignatureNote {
             state: SignedState::Signed,
             form: "dsse",

@@ -1,4 +1,4 @@
-//! The rules as a catalogue: for `runseal rules`, and as the reference page `docs/rules.md`.
+//! The rules as a catalogue, for `runseal rules` and the reference page `docs/rules.md`.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use super::rule::{Level, RuleInfo};
 use crate::canon::Value;
 use crate::formats::Format;
 
-/// One line a rule, grouped by format.
+/// Renders one line per rule, grouped by format.
 pub fn render_list(rules: &[&RuleInfo]) -> String {
     let mut text = String::new();
     for format in Format::ALL {
@@ -27,7 +27,7 @@ pub fn render_list(rules: &[&RuleInfo]) -> String {
     text
 }
 
-/// All there is to say about one rule.
+/// Renders everything about one rule.
 pub fn explain(rule: &RuleInfo) -> String {
     format!(
         "{} {}\n  format:  {}\n  section: {}\n  checked: {}\n\n{}\n",
@@ -40,7 +40,7 @@ pub fn explain(rule: &RuleInfo) -> String {
     )
 }
 
-/// The rules as JSON.
+/// Renders the rules as JSON.
 pub fn render_json(rules: &[&RuleInfo]) -> Value {
     Value::array(rules.iter().map(|rule| {
         Value::object([
@@ -54,7 +54,7 @@ pub fn render_json(rules: &[&RuleInfo]) -> Value {
     }))
 }
 
-/// The reference page.
+/// Renders the reference page.
 pub fn render_markdown(rules: &[&RuleInfo]) -> String {
     let mut text = String::from(
         "# Rules\n\n\
@@ -88,7 +88,7 @@ pub fn render_markdown(rules: &[&RuleInfo]) -> String {
     text
 }
 
-/// The level behind a title; rules of the document need no mark.
+/// The suffix that marks a rule's level after its title; empty for rules of the document.
 const fn mark(level: Level) -> &'static str {
     match level {
         Level::Document => "",

@@ -1,7 +1,7 @@
-//! What a caller demands to find: paths, ids and formats, and packs that were accepted.
+//! What a caller expects to find: paths, ids and formats, and accepted packs.
 //!
-//! A survey of whatever is there says nothing about what is missing. Whoever knows what should be
-//! there says so, and everything that is not becomes a result of its own.
+//! A survey of whatever is there says nothing about what is missing. A caller who knows what should
+//! be there says so, and everything missing becomes a result.
 
 use super::survey::{Checked, EXPECTED, Verdict};
 use crate::formats::Format;
@@ -15,52 +15,53 @@ pub struct Demands {
     accepted: bool,
 }
 
-/// A list of what is expected that names nothing.
+/// The error for a list of expectations without any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the list of what is expected has no line that names anything")]
+#[error("the list of what is expected has only blank lines and comments")]
 pub struct NothingExpected;
 
 impl Demands {
-    /// Demands a path, an id or a format's name for each line that is neither blank nor a comment
-    /// (`#`). A path that is also a format's name is written `./pack`.
+    /// Demands what each line names: a path, an id or a format. Skips blank lines and comments (`#`).
+    /// A path that is also a format's name is written `./pack`.
     ///
     /// # Errors
-    /// When there is no such line: who gives a list means to demand something.
+    /// If no line is left: a list is meant to demand something.
     pub fn expecting(mut self, lines: &str) -> Result<Self, NothingExpected> {
         let lines = lines.lines().map(str::trim);
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
         let before = self.expected.len();
         self.expected.extend(lines.map(str::to_owned));
-        match self.expected.len() > before {
-            true => Ok(self),
-            false => Err(NothingExpected),
+        if self.expected.len() > before {
+            Ok(self)
+        } else {
+            Err(NothingExpected)
         }
     }
 
-    /// Demands something of this format.
+    /// Demands a unit of this format.
     #[must_use]
     pub fn expecting_format(mut self, format: Format) -> Self {
         self.formats.push(format);
         self
     }
 
-    /// Demands that there is a pack, that every pack records an accepted run, and that everything else that says how it
-    /// ended says that it succeeded.
+    /// Demands that there is a pack, that every pack records an accepted run, and that every other unit that states an
+    /// outcome states a success.
     #[must_use]
     pub fn expecting_accepted(mut self, accepted: bool) -> Self {
         self.accepted = accepted;
         self
     }
 
-    /// A result for each demand that the others do not meet. What could not be looked at meets
-    /// none.
+    /// Returns a result for each demand that `results` do not meet. A unit that could not be looked at
+    /// meets none.
     pub(super) fn missing_from(&self, results: &[Checked]) -> Vec<Checked> {
         let is_looked_at = |result: &&Checked| !matches!(result.verdict, Verdict::NotChecked(_));
         let looked_at: Vec<&Checked> = results.iter().filter(is_looked_at).collect();
         let mut missing = Vec::new();
         for line in &self.expected {
             if !looked_at.iter().any(|result| meets(result, line)) {
-                let message = "it is expected, and nothing that was checked has this path, id or \
+                let message = "it is expected, but nothing that was checked has this path, id or \
                                format";
                 missing.push(Checked::invalid(line.as_str(), None, EXPECTED, message));
             }
@@ -70,7 +71,7 @@ impl Demands {
                 .iter()
                 .any(|result| result.format == Some(*format))
             {
-                let message = format!("a {} is expected, and there is none", format.title());
+                let message = format!("a {} is expected, but there is none", format.title());
                 missing.push(Checked::invalid(
                     format.name(),
                     Some(*format),
@@ -89,12 +90,12 @@ impl Demands {
         let mut refused = Vec::new();
         let is_pack = |result: &&Checked| result.format == Some(Format::Pack);
         if !results.iter().any(is_pack) {
-            let message = "an accepted run is expected, and there is no pack of any run";
+            let message = "an accepted run is expected, but there is no pack";
             let format = Some(Format::Pack);
             refused.push(Checked::invalid("pack", format, EXPECTED, message));
         }
         for result in results {
-            // Packs alone are accepted, and copies of them. What has no outcome at all cannot contradict.
+            // Only packs, and copies of them, are accepted. A unit without an outcome cannot contradict.
             let is_refused = match (result.format, result.identity.result) {
                 (Some(Format::Pack), ended) => ended != Some(Outcome::Accepted),
                 (_, ended) => ended.is_some_and(|ended| !ended.is_success()),
@@ -117,8 +118,8 @@ impl Demands {
     }
 }
 
-/// Whether a result is what a line names: a format where it is the name of one, else its path or the
-/// end of it, or one of its own ids. What only mentions an id, as a ledger does, is not what the line asks for.
+/// Whether a result is what a line names. A format's name means that format; any other line means the result's path,
+/// the end of its path, or one of its own ids. A unit that only mentions an id, as a ledger does, does not count.
 fn meets(result: &Checked, line: &str) -> bool {
     if let Some(format) = Format::ALL.into_iter().find(|format| format.name() == line) {
         return result.format == Some(format);
@@ -129,7 +130,7 @@ fn meets(result: &Checked, line: &str) -> bool {
         let rest = path.strip_suffix(end);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
-    // Ids are whatever a producer calls things: one that looks like a path is none.
+    // A producer chooses ids freely, so one that looks like a path does not count.
     ends(plain) || (!line.contains('/') && result.identity.ids.iter().any(|id| id == line))
 }
 
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn demands_are_met_by_path_id_or_format_and_by_nothing_less() {
+    fn demands_are_met_only_by_a_whole_path_id_or_format() {
         let results = [
             found("in/a.zip!/runs/first", Format::RunBundle, "first", None),
             found("./in/b", Format::Pack, "run_1", Some(Outcome::Accepted)),
@@ -174,14 +175,14 @@ mod tests {
     }
 
     #[test]
-    fn demands_what_was_not_checked_meets_none() {
+    fn demands_are_not_met_by_what_was_not_checked() {
         let lost = Checked::not_checked("a", Some(Format::Pack), "no permission");
         let demands = Demands::default().expecting("a\npack").unwrap();
         assert_eq!(names(demands.missing_from(&[lost])), ["a", "pack"]);
     }
 
     #[test]
-    fn demands_of_a_format_are_not_met_by_a_path_of_its_name_nor_the_other_way_round() {
+    fn demands_for_a_format_are_not_met_by_a_path_of_its_name_nor_vice_versa() {
         let patch = [found("in/pack", Format::Patch, "pack", None)];
         let pack = [found("in/run", Format::Pack, "", None)];
         let named = Demands::default().expecting("pack").unwrap();
@@ -193,14 +194,14 @@ mod tests {
     }
 
     #[test]
-    fn demands_without_a_line_are_an_error() {
+    fn demands_from_a_list_without_lines_are_an_error() {
         for lines in ["", "\n", "# only a comment\n"] {
             assert_eq!(Demands::default().expecting(lines), Err(NothingExpected));
         }
     }
 
     #[test]
-    fn demands_an_accepted_run_and_takes_no_other() {
+    fn demands_for_an_accepted_run_refuse_other_runs() {
         let demands = Demands::default().expecting_accepted(true);
         let accepted = found("a", Format::Pack, "", Some(Outcome::Accepted));
         let rejected = found("b", Format::Pack, "", Some(Outcome::NotAccepted));
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn demands_an_accepted_run_and_takes_no_other_outcome_of_any_format() {
+    fn demands_for_an_accepted_run_refuse_failures_of_every_format() {
         let demands = Demands::default().expecting_accepted(true);
         let accepted = found("a", Format::Pack, "", Some(Outcome::Accepted));
         let bare = found("p", Format::Pack, "", None);
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn demands_of_an_id_are_not_met_by_what_mentions_it_nor_those_of_a_path_by_an_id() {
+    fn demands_for_an_id_are_not_met_by_mentions_nor_demands_for_a_path_by_ids() {
         let mut ledger = found("ledger.jsonl", Format::Ledger, "", None);
         ledger.identity.about = vec!["run_1".to_owned()];
         let posing = found("bag", Format::Bag, "runs/first", None);

@@ -1,15 +1,15 @@
-//! Exit codes, all of them: one function from what was asked and how it ended.
+//! All exit codes: one function of the command's surface and its outcome.
 
 use crate::formats::Format;
 
 /// Which table of exit codes applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Surface {
-    /// The command of one format, whose document may have a table of its own.
+    /// The command of one format, whose document may have its own table.
     Format(Format),
-    /// The one `verify` for everything.
+    /// `runseal verify`, for all formats.
     Verify,
-    /// What stands between a program and its models or tools, which ends with 0 or 1.
+    /// A proxy between a program and its models or tools, which exits with 0 or 1.
     Proxy,
     /// Any other command.
     Command,
@@ -18,30 +18,30 @@ pub enum Surface {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It looked and everything holds.
+    /// It looked and everything is valid.
     Valid,
-    /// It looked and something does not hold.
+    /// It looked and something is invalid.
     Invalid,
-    /// The text is no JSON, or is so malformed that the document tells it apart from invalid.
+    /// The text is not JSON, or so malformed that the document distinguishes it from invalid.
     Malformed,
     /// It could not look.
     Unreadable,
     /// The command line is wrong.
     Usage,
-    /// The program is wrong.
+    /// The program has a bug.
     Internal,
     /// The user interrupted the command.
     Interrupted,
 }
 
-/// The exit code of a usage error where no document gives it a number (sysexits' EX_USAGE).
+/// The exit code of a usage error, unless a document sets another (sysexits' EX_USAGE).
 const USAGE: u8 = 64;
-/// The exit code of an internal error where no document gives it a number (EX_SOFTWARE).
+/// The exit code of an internal error, unless a document sets another (EX_SOFTWARE).
 const INTERNAL: u8 = 70;
-/// The exit code after an interrupt, as shells have it.
+/// The exit code after an interrupt, as in shells.
 const INTERRUPTED: u8 = 130;
 
-/// The exit code for `outcome` on `surface`.
+/// Returns the exit code for `outcome` on `surface`.
 pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
     use Outcome::{Internal, Interrupted, Invalid, Malformed, Unreadable, Usage, Valid};
     match surface {
@@ -80,7 +80,7 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Usage => USAGE,
             Interrupted => INTERRUPTED,
         },
-        // Whoever starts one asks whether everything went through it as it should.
+        // Its caller only asks whether everything went through it as it should.
         Surface::Proxy => match outcome {
             Valid => 0,
             Invalid | Malformed | Unreadable => 1,
@@ -88,7 +88,7 @@ pub const fn exit_code(surface: Surface, outcome: Outcome) -> u8 {
             Internal => INTERNAL,
             Interrupted => INTERRUPTED,
         },
-        // Where no document has numbers of its own.
+        // No document sets these.
         Surface::Format(_) | Surface::Command => match outcome {
             Valid => 0,
             Invalid => 1,
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exit_code_the_documents_tables_hold() {
+    fn exit_code_matches_the_documents_tables() {
         let all = [
             Outcome::Valid,
             Outcome::Invalid,

@@ -13,20 +13,20 @@ pub struct Finding {
     pub rule_id: &'static str,
     /// Where it is: a file, a place in it, or the whole.
     pub place: Place,
-    /// What is wrong, for people, with expected and actual where there are such.
+    /// What is wrong, for people, with expected and actual value if there are any.
     pub message: String,
-    /// The parts of the message, where it is about something that is not what it should be.
+    /// The parts of the message, if it is about a value that is not the expected one.
     pub difference: Option<Difference>,
 }
 
-/// What should be and what is.
+/// An expected and an actual value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// What was compared.
     pub subject: String,
     /// What the document asks for or the record declares.
     pub expected: String,
-    /// The value that is there.
+    /// The value that was found.
     pub actual: String,
 }
 
@@ -46,7 +46,7 @@ impl Finding {
         self.place.label()
     }
 
-    /// What is wrong, without the values that differ where those are kept beside it.
+    /// What is wrong, without the values that differ if [`Finding::difference`] has them.
     pub fn headline(&self) -> &str {
         match &self.difference {
             Some(difference) => &difference.subject,
@@ -54,7 +54,7 @@ impl Finding {
         }
     }
 
-    /// Bytes of all its texts.
+    /// The bytes of all its texts.
     fn text_bytes(&self) -> usize {
         let difference = self.difference.as_ref();
         let values = difference.map_or(0, |values| values.expected.len() + values.actual.len());
@@ -81,16 +81,16 @@ impl PartialOrd for Finding {
     }
 }
 
-/// Where a rule puts what it finds; stamps each finding with the rule's id.
+/// Collects what a rule finds and marks each finding with the rule's id.
 ///
-/// Keeps the first ones, up to the bounds of [`crate::limits`], and counts the others, so that a
-/// report never grows with what is wrong. How many there are does not touch the verdict.
+/// Keeps the first ones, up to the bounds of [`crate::limits`], and counts the others, so that the
+/// size of a report is bounded. The verdict does not depend on their number.
 #[derive(Debug)]
 pub struct Findings {
     rule_id: &'static str,
     names_files: bool,
     found: Vec<Finding>,
-    /// Bytes of text that the kept ones have.
+    /// The bytes of text of those kept.
     kept_text: usize,
     not_kept: u64,
 }
@@ -111,18 +111,18 @@ impl Findings {
         self.push(place.into(), message.into(), None);
     }
 
-    /// Adds a finding about the whole.
+    /// Adds a finding about the whole unit.
     pub fn add_without_path(&mut self, message: impl Into<String>) {
         self.push(Place::whole(), message.into(), None);
     }
 
-    /// Adds a finding at `place`, about the whole where there is none.
+    /// Adds a finding at `place`; about the whole unit if that is `None`.
     pub fn add_at(&mut self, place: Option<impl Into<Place>>, message: impl Into<String>) {
         let place = place.map_or_else(Place::whole, Into::into);
         self.push(place, message.into(), None);
     }
 
-    /// Adds a finding about something that is not what it should be.
+    /// Adds a finding about a value that is not the expected one.
     pub fn add_difference(
         &mut self,
         place: impl Into<Place>,
@@ -142,18 +142,18 @@ impl Findings {
         self.push(place.into(), message, Some(difference));
     }
 
-    /// Whether nothing was found so far.
+    /// Whether nothing has been found so far.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
-    /// The findings that were kept, and one that gives the number of all where some were not.
+    /// Returns the kept findings and, if some were not kept, one that says how many there are.
     pub(super) fn into_vec(mut self) -> Vec<Finding> {
         if self.not_kept > 0 {
             let listed = self.found.len() as u64;
             let message = format!(
                 "{} findings of this rule, of which {listed} are listed: the limit is \
-                 {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text a rule",
+                 {FINDINGS_A_RULE} findings and {FINDING_TEXT_A_RULE} bytes of text per rule",
                 listed + self.not_kept
             );
             self.found.push(Finding::about_whole(self.rule_id, message));
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn findings_beyond_the_limit_are_counted_and_the_count_is_told() {
+    fn findings_beyond_the_limit_are_counted_and_reported() {
         let mut findings = Findings::of_rule("PK1", false);
         for at in 0..FINDINGS_A_RULE + 700 {
             findings.add(format!("[{at}]"), "wrong");
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_of_just_the_limit_are_all_there_is() {
+    fn findings_at_the_limit_are_all_listed() {
         let mut findings = Findings::of_rule("PK1", false);
         (0..FINDINGS_A_RULE).for_each(|_| findings.add_without_path("wrong"));
         assert_eq!(findings.into_vec().len(), FINDINGS_A_RULE);

@@ -1,23 +1,23 @@
 //! How many findings the answer to one `verify` lists.
 //!
-//! A folder can hold very many things that are all wrong. The answer lists the first findings, by
-//! path and in their own order, and counts the others. Dropping the last ones early, as results
-//! come in from several threads, gives the same list as dropping them at the end.
+//! A folder can contain very many units that are all wrong. The answer lists the first findings, by
+//! path and then in their own order, and counts the others. Dropping the last ones early, as results
+//! arrive from several threads, gives the same list as dropping them at the end.
 
 use super::survey::{Checked, Verdict};
 use crate::limits::{FINDINGS_A_RULE, FINDINGS_A_SURVEY};
 
-/// The faults that reading a list gathers before a rule looks at them, each with the number of the element it is a
-/// fault of. A rule would not list more of them than are kept here.
+/// Faults that are collected while a list is read, before a rule sees them, each with the index of its element. Keeps
+/// no more than a rule would list.
 #[derive(Debug, Default)]
 pub(crate) struct PlacedFaults {
     kept: Vec<(usize, String)>,
-    /// From this element on there is no room.
+    /// The index from which on faults are dropped.
     full_from: Option<usize>,
 }
 
 impl PlacedFaults {
-    /// Adds a fault of the element `at`. Of those that do not fit, the ones with the highest numbers are left out.
+    /// Adds a fault of the element `at`. If there are too many, drops those with the highest indexes.
     pub fn add(&mut self, at: usize, fault: impl FnOnce() -> String) {
         if self.full_from.is_some_and(|full_from| at >= full_from) {
             return;
@@ -30,15 +30,16 @@ impl PlacedFaults {
         }
     }
 
-    /// The faults by element; where there are more than a rule lists, the last one says so.
+    /// Returns the faults ordered by element. If there are more than a rule lists, the last one says so.
     pub fn into_ordered(mut self) -> Vec<String> {
         self.kept.sort_by_key(|(at, _)| *at);
-        let are_more = self.kept.len() >= FINDINGS_A_RULE;
-        let listed = match are_more {
-            true => FINDINGS_A_RULE - 1,
-            false => self.kept.len(),
+        let is_cut = self.kept.len() >= FINDINGS_A_RULE;
+        let listed = if is_cut {
+            FINDINGS_A_RULE - 1
+        } else {
+            self.kept.len()
         };
-        let more = are_more.then(|| {
+        let more = is_cut.then(|| {
             format!("there are more faults, which are not listed: the limit is {FINDINGS_A_RULE}")
         });
         let kept = self.kept.into_iter().take(listed);
@@ -46,12 +47,12 @@ impl PlacedFaults {
     }
 }
 
-/// Findings that `results` hold.
+/// Counts the findings of `results`.
 pub fn count_findings(results: &[Checked]) -> usize {
     results.iter().map(|result| result.findings().len()).sum()
 }
 
-/// Sorts `results` and drops the findings beyond the bound; how many those were. Verdicts stay.
+/// Sorts `results`, drops the findings beyond the limit and returns their number. Verdicts stay.
 pub fn drop_unlisted_findings(results: &mut [Checked]) -> u64 {
     results.sort();
     let mut room = FINDINGS_A_SURVEY;
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_beyond_the_bound_are_dropped_from_the_end_and_counted() {
+    fn findings_beyond_the_limit_are_dropped_from_the_end_and_counted() {
         let mut results = invalid(FINDINGS_A_SURVEY + 5);
         results.reverse();
         assert_eq!(drop_unlisted_findings(&mut results), 5);
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_added_in_any_order_are_the_first_of_all_and_one_that_says_so() {
+    fn placed_faults_added_in_any_order_keep_the_first_and_say_that_there_are_more() {
         let fault = |at: usize| move || format!("fault {at}");
         let mut few = PlacedFaults::default();
         for at in [3, 1, 2] {
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_dropped_in_parts_leave_the_same_list() {
+    fn findings_dropped_part_by_part_leave_the_same_list() {
         let whole = Survey::new(Level::Document, invalid(2 * FINDINGS_A_SURVEY + 7), 0);
         let mut even = invalid(2 * FINDINGS_A_SURVEY + 7);
         let odd = even.split_off(FINDINGS_A_SURVEY + 3);

@@ -2,8 +2,8 @@
 //!
 //! A format has one static table of [`Rule`]s. A rule is a descriptor and one pure function that
 //! looks at what was read and adds [`Finding`]s; it does not read, sort, print or stop anything.
-//! [`run_rules`] asks each rule whether it has something to look at, runs it, and gathers a
-//! [`Report`]. Violations are data in a report; an error means that one could not look.
+//! [`run_rules`] asks each rule whether it has something to look at, runs it, and collects a
+//! [`Report`]. Violations are data in a report; an error means that we could not look.
 
 pub mod answer;
 pub mod authenticity;

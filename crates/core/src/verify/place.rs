@@ -1,8 +1,8 @@
-//! Where a finding is: a file of the unit, a path into its JSON, and the place in its text.
+//! Where a finding is: a file of the unit, a path into its JSON, and the span in its text.
 //!
 //! The documents fix how a report *names* a place (a JSON path, an action's id, a file's name); that
-//! is the label. What the place *is* stands beside it as types, so that nothing has to take a label
-//! apart to find the file or the line.
+//! is the label. What the place *is* is kept next to it as types, so nothing has to parse a label to
+//! find the file or the line.
 
 use crate::canon::{JsonPath, Position, Step, locate};
 
@@ -11,7 +11,7 @@ use crate::canon::{JsonPath, Position, Step, locate};
 pub struct Span {
     /// The byte it begins at.
     pub offset: usize,
-    /// How many bytes it has.
+    /// The number of bytes.
     pub length: usize,
     /// Where it begins, for people.
     pub start: Position,
@@ -33,7 +33,7 @@ impl Place {
         Self::default()
     }
 
-    /// Something that the document names by an id of its own.
+    /// Something that the document names by an id.
     pub fn named(label: impl Into<String>) -> Self {
         Self {
             label: Some(label.into()),
@@ -51,7 +51,7 @@ impl Place {
         }
     }
 
-    /// Line `number` (from 1) of a unit that is one file of lines.
+    /// Line `number` (from 1) of a unit that is a single file of lines.
     pub fn line(number: usize) -> Self {
         Self {
             label: Some(format!("line {number}")),
@@ -60,28 +60,28 @@ impl Place {
         .on_line(number)
     }
 
-    /// The same place, at this path of its JSON.
+    /// Sets the path into the file's JSON.
     #[must_use]
     pub fn at(mut self, path: JsonPath) -> Self {
         self.path = Some(path);
         self
     }
 
-    /// The same place under the same name, in this file of the unit.
+    /// Sets the file of the unit and keeps the label.
     #[must_use]
     pub fn in_file(mut self, file: &str) -> Self {
         self.file = Some(file.to_owned());
         self
     }
 
-    /// The same place, in this line (from 1) of its text.
+    /// Sets the line (from 1) of the file's text.
     #[must_use]
     pub fn on_line(mut self, number: usize) -> Self {
         self.line = u32::try_from(number).ok();
         self
     }
 
-    /// The same place, in this file of the unit and under the file's name.
+    /// Sets the file of the unit and makes its name the label.
     #[must_use]
     pub fn within(mut self, file: &str) -> Self {
         self.label = Some(file.to_owned());
@@ -89,7 +89,7 @@ impl Place {
         self
     }
 
-    /// The same place, its name taken as a file's where nothing else says what it is.
+    /// Takes the label as a file's name if nothing else says what the place is.
     #[must_use]
     pub(super) fn named_as_file(mut self) -> Self {
         if self.file.is_none() && self.path.is_none() && self.line.is_none() {
@@ -98,7 +98,7 @@ impl Place {
         self
     }
 
-    /// The same place with names of a bounded length. A path with a name that is longer is dropped.
+    /// Cuts label and file name to `most` bytes, and drops the path if it is longer.
     #[must_use]
     pub(super) fn cut_to(mut self, most: usize) -> Self {
         self.label = self.label.map(|label| cut_text(label, most));
@@ -109,7 +109,7 @@ impl Place {
         self
     }
 
-    /// Bytes of all its names.
+    /// The bytes of label, file name and path.
     pub(super) fn text_bytes(&self) -> usize {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         length(&self.label) + length(&self.file) + self.path_bytes()
@@ -124,12 +124,12 @@ impl Place {
         steps.iter().map(length).sum::<usize>() + size_of_val(steps)
     }
 
-    /// How reports name it, in the form of the format's document.
+    /// How reports name it, as the format's document prescribes.
     pub fn label(&self) -> Option<&str> {
         self.label.as_deref()
     }
 
-    /// The file of the unit it is in; `None` where the unit is one file, or it is about the whole.
+    /// The file of the unit; `None` if the unit is a single file or the place is the whole unit.
     pub fn file_name(&self) -> Option<&str> {
         self.file.as_deref()
     }
@@ -139,18 +139,18 @@ impl Place {
         self.path.as_ref()
     }
 
-    /// The stretch of text, where the text was at hand.
+    /// The span, if the text was available.
     pub fn span(&self) -> Option<Span> {
         self.span
     }
 
-    /// The line of the file, from 1, where it is known.
+    /// The line of the file, from 1, if known.
     pub fn line_number(&self) -> Option<u32> {
         self.span.map(|span| span.start.line).or(self.line)
     }
 }
 
-/// A text of a bounded length: the end of what is longer is dropped.
+/// Cuts a text to at most `most` bytes and marks the cut with `…`.
 pub(super) fn cut_text(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
@@ -190,11 +190,11 @@ impl From<&str> for Place {
     }
 }
 
-/// Findings that are shown with their place in the text; further ones keep their path alone.
+/// The most findings whose span is looked up; others only keep their path.
 const LOCATED: usize = 1000;
 
-/// Finds the place in the text for places with a path into `file`, whose text is `text`. Places
-/// with a path and no file are in it too: their unit has one document.
+/// Finds the span of each place with a path into `file`, whose text is `text`. A place with a path
+/// but no file is in it too: its unit is a single document.
 pub(super) fn locate_places<'a>(
     places: impl Iterator<Item = &'a mut Place>,
     file: Option<&str>,
@@ -220,8 +220,7 @@ pub(super) fn locate_places<'a>(
     set_positions(wanted, text);
 }
 
-/// Finds lines and columns in one pass: counting from the beginning for each place would take
-/// that many passes.
+/// Finds lines and columns in a single pass, instead of one for each place.
 fn set_positions(mut places: Vec<&mut Place>, text: &str) {
     places.sort_by_key(|place| place.span.map(|span| span.offset));
     let mut at = 0;
@@ -246,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_find_their_line_and_a_missing_member_its_parent() {
+    fn locate_places_finds_the_line_and_for_a_missing_member_its_parent() {
         let text = "{\n  \"a\": [1,\n    {\"b\": true}]\n}";
         let mut places = [
             Place::from(JsonPath::ROOT.then("a").then(1).then("b")),

@@ -7,8 +7,8 @@ use super::report::{Report, RuleState};
 use crate::canon::Value;
 use crate::hidden::one_line;
 
-/// `{"ok":true}`, or `{"ok":false,"violations":[…]}` with each finding's rule_id, path and
-/// message (002 §7), and the line and JSON Pointer where they are known.
+/// Renders `{"ok":true}`, or `{"ok":false,"violations":[…]}` with each finding's rule_id, path and
+/// message (002 §7), and its line and JSON Pointer if known.
 pub fn render_json(report: &Report) -> Value {
     let mut object = Value::object([("ok", report.is_valid())]);
     if !report.is_valid() {
@@ -17,7 +17,7 @@ pub fn render_json(report: &Report) -> Value {
     object
 }
 
-/// Findings as the list `violations` of printed reports.
+/// Renders findings as the list `violations` of printed reports.
 pub fn violations_json(findings: &[Finding]) -> Value {
     Value::array(findings.iter().map(finding_json))
 }
@@ -39,7 +39,7 @@ fn finding_json(finding: &Finding) -> Value {
     object
 }
 
-/// What failed and where, what could not be checked, and the verdict; for people.
+/// Renders for people what failed and where, what could not be checked, and the verdict.
 pub fn render_human(report: &Report, subject: &str) -> String {
     let mut text = String::new();
     let verdict = if report.is_valid() {

@@ -1,20 +1,20 @@
-//! The outcome of verifying one object.
+//! The result of verifying one unit.
 
 use super::finding::Finding;
 use super::place::locate_places;
 use super::rule::{Level, RuleInfo};
 use crate::formats::Format;
 
-/// What became of a rule.
+/// The result of one rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleState {
     /// It was run and found nothing.
     Passed,
     /// It was run and found something.
     Failed,
-    /// There was nothing it could apply to, for this reason.
+    /// There was nothing it applies to, for this reason.
     NotApplicable(&'static str),
-    /// It could not be run, or was not asked for, for this reason.
+    /// It could not be run, or its level was not asked for; with the reason.
     NotRun(&'static str),
 }
 
@@ -30,18 +30,18 @@ impl RuleState {
     }
 }
 
-/// A rule and what became of it.
+/// A rule and its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleResult {
-    /// The rule that was asked.
+    /// The rule.
     pub rule: &'static RuleInfo,
-    /// Whether the verdict needs it: its level was asked for.
+    /// Whether the verdict needs it, because its level was asked for.
     pub required: bool,
-    /// What became of it.
+    /// The state.
     pub state: RuleState,
 }
 
-/// What verifying one object gave. Holds no clock, host or resolved path.
+/// The result of verifying one unit. Does not depend on clock, host or resolved paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     format: Format,
@@ -66,17 +66,17 @@ impl Report {
         }
     }
 
-    /// The format whose rules were asked.
+    /// The format whose rules were run.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// Up to which level the rules were asked.
+    /// The level up to which rules were run.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// The same as an answer at `level`, for a format whose rules are all asked at every level.
+    /// Sets the level, for a format whose rules are all run at every level.
     #[must_use]
     pub fn asked_at(mut self, level: Level) -> Self {
         self.level = level;
@@ -93,21 +93,20 @@ impl Report {
         &self.findings
     }
 
-    /// Finds the place in the text for findings with a path into `file`, whose text is `text`;
-    /// `file` is `None` where the unit is one document. Findings with a path and no file are in
-    /// it as well.
+    /// Finds the span of each finding with a path into `file`, whose text is `text`. `file` is `None`
+    /// if the unit is a single document. Findings with a path but no file are in it too.
     pub fn locate(&mut self, file: Option<&str>, text: &str) {
         let places = self.findings.iter_mut().map(|finding| &mut finding.place);
         locate_places(places, file, text);
     }
 
-    /// Whether every required rule was run and passed, or had nothing to apply to. A rule that
-    /// could not be run is no pass.
+    /// Whether every required rule passed or had nothing to apply to. A rule that could not be run
+    /// is not a pass.
     pub fn is_valid(&self) -> bool {
-        let held = |state| matches!(state, RuleState::Passed | RuleState::NotApplicable(_));
+        let is_pass = |state| matches!(state, RuleState::Passed | RuleState::NotApplicable(_));
         self.results
             .iter()
             .filter(|result| result.required)
-            .all(|result| held(result.state))
+            .all(|result| is_pass(result.state))
     }
 }

@@ -6,39 +6,39 @@ use crate::formats::Format;
 
 /// What a format's rules look at.
 ///
-/// The type itself is only a name; `View` is what was read, borrowed for the time of checking.
+/// The type itself is only a name; `View` is what was read, borrowed while rules check it.
 pub trait Subject: 'static {
-    /// What a rule gets to see.
+    /// What a rule sees.
     type View<'a>;
     /// The format that is verified.
     const FORMAT: Format;
-    /// Whether a place that a rule names by a plain text is a file of the unit; otherwise it is
-    /// an id or another word of the format's document.
+    /// Whether a place that a rule names by plain text is a file of the unit. Otherwise it is an id
+    /// or another name from the format's document.
     const NAMES_FILES: bool = false;
 
-    /// Why the view holds more than the rules look through, where it does. Then the first rule of
-    /// the table has this as its finding, and no other is run.
+    /// Says why the view is too large for the rules; `None` if it is not. If it is, the first rule
+    /// of the table gets this as its finding and no other is run.
     fn excess(_view: &Self::View<'_>) -> Option<String> {
         None
     }
 }
 
 /// What a rule is about, and so when it is checked. Each level includes those before it:
-/// verification is asked for *up to* a level.
+/// verification checks *up to* a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Level {
     /// What the format's document demands. The command of a single format checks this by default.
     #[default]
     Document,
-    /// What can be computed again, or is said twice, must agree. `runseal verify` checks this by
-    /// default: without it a changed verdict or a forged id would pass.
+    /// Everything that can be computed again or is stated twice agrees. `runseal verify` checks this
+    /// by default: without it a changed verdict or a forged id would pass.
     Integrity,
-    /// Stored canonically, with no unknown members or files: nothing that changes the meaning.
+    /// Stored canonically, with no unknown members or files. Does not affect the meaning.
     Form,
 }
 
 impl Level {
-    /// Every level, from the least demanding on.
+    /// Every level, least demanding first.
     pub const ALL: [Self; 3] = [Self::Document, Self::Integrity, Self::Form];
 
     /// The name in machine output.
@@ -50,8 +50,8 @@ impl Level {
         }
     }
 
-    /// Why a rule of this level was not asked when a lower one was asked for.
-    const fn not_asked(self) -> &'static str {
+    /// Why a rule of this level is not run if only a lower level is checked.
+    const fn not_run_reason(self) -> &'static str {
         match self {
             Self::Document => "a rule of the document that was not asked for",
             Self::Integrity => "an integrity rule, not checked at the document level",
@@ -59,7 +59,7 @@ impl Level {
         }
     }
 
-    /// What an answer up to this level leaves open, in words for people.
+    /// What checking up to this level leaves open, for people.
     pub const fn unchecked_words(self) -> Option<&'static str> {
         match self {
             Self::Document => Some(
@@ -72,20 +72,20 @@ impl Level {
     }
 }
 
-/// What there is to know about a rule. The rules' reference page and `runseal rules` show it.
+/// The description of a rule, as `runseal rules` and the reference page show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleInfo {
     /// The id that findings carry, such as `PK5`.
     pub id: &'static str,
     /// The format it belongs to.
     pub format: Format,
-    /// What must hold, in a few words.
+    /// What it demands, in a few words.
     pub title: &'static str,
     /// Document and section, such as `002 §8 PK5`.
     pub section: &'static str,
     /// When it is checked.
     pub level: Level,
-    /// What exactly is checked, what a violation means and how to go on.
+    /// What exactly is checked, what a violation means and what to do about it.
     pub explanation: &'static str,
 }
 
@@ -94,23 +94,23 @@ pub struct RuleInfo {
 pub enum Gate {
     /// Everything the rule needs was read.
     Ready,
-    /// There is nothing it could apply to, and that is fine. Says why.
+    /// There is nothing it applies to, and that is fine. Says why.
     NotApplicable(&'static str),
-    /// What it needs is missing or broken, so it cannot tell. Says what.
+    /// What it needs is missing or broken, so it cannot decide. Says what.
     NotRun(&'static str),
 }
 
-/// A rule: its descriptor, its gate and its check.
+/// A rule: its description, its gate and its check.
 pub struct Rule<S: Subject> {
-    /// What there is to know about it.
+    /// Its description.
     pub info: RuleInfo,
-    /// Whether there is something to look at.
+    /// Says whether there is something to look at.
     pub gate: for<'a> fn(&S::View<'a>) -> Gate,
-    /// Adds what is wrong; pure.
+    /// Adds what is wrong. Pure.
     pub check: for<'a> fn(&S::View<'a>, &mut Findings),
 }
 
-/// Runs every rule of `table` on `view`, up to a level.
+/// Runs the rules of `table` up to a level on `view`.
 pub fn run_rules<S: Subject>(
     table: &'static [Rule<S>],
     view: &S::View<'_>,
@@ -126,11 +126,11 @@ pub fn run_rules<S: Subject>(
             findings.push(Finding::about_whole(rule.info.id, message));
             RuleState::Failed
         } else if is_excessive {
-            RuleState::NotRun("there is more than the rules look through")
+            RuleState::NotRun("there is more than the rules can check")
         } else if required {
             run_rule(rule, view, &mut findings)
         } else {
-            RuleState::NotRun(rule.info.level.not_asked())
+            RuleState::NotRun(rule.info.level.not_run_reason())
         };
         results.push(RuleResult {
             rule: &rule.info,
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn run_rules_each_state_is_told_apart() {
+    fn run_rules_distinguishes_every_state() {
         use RuleState::{Failed, NotApplicable, NotRun, Passed};
         let strict_only = NotRun("a rule about form, checked with --strict");
         let default = Level::Document;
@@ -245,7 +245,7 @@ mod tests {
                 vec![Passed, NotRun("the first number is zero"), strict_only],
                 false
             ),
-            "a must-rule that was not run is no pass"
+            "a required rule that was not run is not a pass"
         );
         assert_eq!(
             states(&[1, 2, 3], Level::Form),
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn run_rules_findings_come_out_sorted() {
+    fn run_rules_sorts_findings() {
         let report = run_rules(&TABLE, &[-1, -2, -3].as_slice(), Level::Form);
         let found: Vec<_> = report
             .findings()

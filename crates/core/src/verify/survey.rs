@@ -1,6 +1,6 @@
-//! What verifying several things gave: the value that all answers of `verify` are rendered from.
+//! The results of verifying several units: the value that all answers of `verify` are rendered from.
 //!
-//! Holds no clock, host or thread order: results are sorted by path, findings as everywhere.
+//! Does not depend on clock, host or thread order: results are sorted by path, findings as everywhere.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -16,54 +16,54 @@ use crate::canon::compare_utf16;
 use crate::formats::Format;
 use crate::formats::definition::{Identity, Judgement};
 
-/// The id of findings about a text that is no JSON.
+/// The rule id of a text that is not JSON.
 pub const NO_JSON: &str = "JSON";
-/// The id of findings about something that is of no known format, or of several.
+/// The rule id of a unit of no known format, or of several.
 pub const NO_FORMAT: &str = "FORMAT";
-/// The id under which what could not be read is named.
+/// The rule id of something that could not be read.
 pub const NO_ACCESS: &str = "IO";
-/// The id under which it is told that a signature was demanded and none holds.
+/// The rule id of a unit without the valid signature that was demanded.
 pub const NO_SIGNATURE: &str = "SIGNED";
-/// The id under which it is told that a policy was asked and does not trust it.
+/// The rule id of a unit that the policy does not trust.
 pub const NO_TRUST: &str = "TRUST";
-/// The id under which it is told that a log was asked and it is not there.
+/// The rule id of a unit that is not in the log.
 pub const NO_LOG: &str = "LOG";
-/// The id of findings about something that was expected and is not there.
+/// The rule id of something that was expected and is missing.
 pub const EXPECTED: &str = "EXPECT";
 
-/// What became of one thing.
+/// The verdict about one unit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Every required rule was run and passed.
     Valid,
-    /// Something does not hold.
+    /// A required rule failed or could not be run.
     Invalid {
         /// What is wrong, in the order of rules and places.
         findings: Vec<Finding>,
-        /// Required rules that could not be run, and because of what.
+        /// Required rules that could not be run, each with the reason.
         not_run: Vec<(&'static str, &'static str)>,
     },
     /// It could not be looked at, for this reason.
     NotChecked(String),
 }
 
-/// One thing that was looked at.
+/// One unit and its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
-    /// Its path as given, or below the one that was given.
+    /// Its path as given, or below a path that was given.
     pub path: String,
-    /// The bytes of that path, where they are no text and `path` only shows what can be shown of them.
+    /// The bytes of that path, if they are not UTF-8; then `path` only approximates them.
     pub raw_path: Option<Box<[u8]>>,
-    /// What it is, where that is known.
+    /// Its format, if known.
     pub format: Option<Format>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// What it calls itself, as far as it was read.
+    /// The ids and digests it has, as far as it was read.
     pub identity: Identity,
 }
 
 impl Checked {
-    /// What judging it gave.
+    /// The result of a judgement.
     pub fn of_judgement(path: impl Into<String>, judgement: Judgement) -> Self {
         let report = &judgement.report;
         let not_run = |result: &super::RuleResult| match result.state {
@@ -87,7 +87,7 @@ impl Checked {
         }
     }
 
-    /// Something that is invalid as a whole.
+    /// A unit that is invalid as a whole.
     pub fn invalid(
         path: impl Into<String>,
         format: Option<Format>,
@@ -107,7 +107,7 @@ impl Checked {
         }
     }
 
-    /// Something that could not be looked at.
+    /// A unit that could not be looked at.
     pub fn not_checked(
         path: impl Into<String>,
         format: Option<Format>,
@@ -122,7 +122,7 @@ impl Checked {
         }
     }
 
-    /// Adds findings about what it came in.
+    /// Adds findings about the archive that contains it.
     pub fn with_findings(mut self, more: &[Finding]) -> Self {
         if more.is_empty() {
             return self;
@@ -140,7 +140,7 @@ impl Checked {
         self
     }
 
-    /// Whether everything holds.
+    /// Whether the verdict is [`Verdict::Valid`].
     pub fn is_valid(&self) -> bool {
         self.verdict == Verdict::Valid
     }
@@ -150,7 +150,7 @@ impl Checked {
         self.raw_path.as_deref().unwrap_or(self.path.as_bytes())
     }
 
-    /// Its findings; none where it is valid or could not be looked at.
+    /// Its findings; empty if it is valid or could not be looked at.
     pub fn findings(&self) -> &[Finding] {
         match &self.verdict {
             Verdict::Invalid { findings, .. } => findings,
@@ -171,25 +171,25 @@ impl PartialOrd for Checked {
     }
 }
 
-/// What must be besides being intact. Neither changes what the rules say of a thing.
+/// What is demanded of a unit besides being intact. Does not change what the rules say of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SignatureDemand {
-    /// A signature that holds.
+    /// It must have a valid signature.
     pub signed: bool,
-    /// Whether a policy has to trust a signer.
+    /// A policy must trust a signer.
     pub trusted: bool,
-    /// A log must hold it.
+    /// A log must have it.
     pub logged: bool,
 }
 
-/// Everything that was looked at.
+/// The results of everything that was looked at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     level: Level,
     results: Vec<Checked>,
-    /// Files that could have been a document and are of no known format.
+    /// Files that could have been a document but are of no known format.
     passed_over: u64,
-    /// Signatures and trust by path, where they were looked for.
+    /// Signatures and trust by path, if they were looked for.
     authenticity: BTreeMap<String, Authenticity>,
     demand: SignatureDemand,
     /// Findings that were dropped because there are too many.
@@ -209,7 +209,7 @@ impl Survey {
         }
     }
 
-    /// The same with the second and third answer, by path, and what is demanded of them.
+    /// Adds the second and third answer, by path, and what is demanded of them.
     pub fn with_authenticity(
         mut self,
         authenticity: BTreeMap<String, Authenticity>,
@@ -220,15 +220,15 @@ impl Survey {
         self
     }
 
-    /// Whether a result is signed and trusted, where that was looked for.
+    /// Signatures and trust of a result, if they were looked for.
     pub fn authenticity_of(&self, result: &Checked) -> Option<&Authenticity> {
         self.authenticity.get(&result.path)
     }
 
-    /// Why something is refused although it may be intact: what was demanded and is not there.
+    /// Why a unit is refused although it may be intact: the demands that it does not meet.
     pub fn refusals_of(&self, result: &Checked) -> Vec<Finding> {
         let mut refusals = Vec::new();
-        // What could not be looked at, or is of no known format, has worse to tell.
+        // If it could not be looked at or is of no known format, that is worse and already reported.
         if matches!(result.verdict, Verdict::NotChecked(_)) || result.format.is_none() {
             return refusals;
         }
@@ -239,7 +239,7 @@ impl Survey {
             let mut carried = signatures.filter(|note| note.form == CARRIED);
             let message = match carried.next() {
                 Some(_) => format!(
-                    "a signature beside it is demanded, and it has only one that it carries itself: {}",
+                    "a separate signature is demanded, but it only has one that is part of it: {}",
                     state.phrase()
                 ),
                 None => format!("a signature is demanded: {}", state.phrase()),
@@ -253,7 +253,7 @@ impl Survey {
                 Some(trust) => refusals.push(Finding::about_whole(NO_TRUST, trust.sentence())),
                 None => refusals.push(Finding::about_whole(
                     NO_TRUST,
-                    "NOT trusted: nobody was asked",
+                    "NOT trusted: no policy was asked",
                 )),
             }
         }
@@ -267,31 +267,31 @@ impl Survey {
         refusals
     }
 
-    /// Whether a result holds and meets every demand.
+    /// Whether a result is valid and meets every demand.
     pub fn is_ok(&self, result: &Checked) -> bool {
         result.is_valid() && self.refusals_of(result).is_empty()
     }
 
-    /// How many are intact and refused all the same.
+    /// The number of valid results that do not meet every demand.
     pub fn refused(&self) -> usize {
         let is_refused = |result: &&Checked| result.is_valid() && !self.is_ok(result);
         self.results.iter().filter(is_refused).count()
     }
 
-    /// Counts findings that were dropped before.
+    /// Adds to the number of findings that are not listed.
     #[must_use]
     pub fn and_unlisted(mut self, more: u64) -> Self {
         self.unlisted += more;
         self
     }
 
-    /// Findings that are not listed because there are more than
+    /// The number of findings that are not listed because there are more than
     /// [`FINDINGS_A_SURVEY`](crate::limits::FINDINGS_A_SURVEY).
     pub fn unlisted(&self) -> u64 {
         self.unlisted
     }
 
-    /// The same survey with what a caller demands of it.
+    /// Adds a result for each demand that is not met.
     #[must_use]
     pub fn demanding(mut self, demands: &Demands) -> Self {
         self.results.extend(demands.missing_from(&self.results));
@@ -299,7 +299,7 @@ impl Survey {
         self
     }
 
-    /// Up to which level the rules were asked.
+    /// The level up to which rules were checked.
     pub fn level(&self) -> Level {
         self.level
     }
@@ -309,17 +309,18 @@ impl Survey {
         &self.results
     }
 
-    /// Files that were looked at below a folder and are of no known format.
+    /// The number of files below a folder that are of no known format.
     pub fn passed_over(&self) -> u64 {
         self.passed_over
     }
 
-    /// How many were looked at.
+    /// The number of units that were looked at.
     pub fn checked(&self) -> usize {
         self.results.len() - self.not_checked() - self.unmet()
     }
 
-    /// How many demands are not met. Such a result tells what was expected, not what was looked at.
+    /// The number of demands that are not met. Their results are about what was expected, not about a
+    /// unit.
     pub fn unmet(&self) -> usize {
         self.results
             .iter()
@@ -327,25 +328,25 @@ impl Survey {
             .count()
     }
 
-    /// How many hold and meet every demand.
+    /// The number of results that are valid and meet every demand.
     pub fn valid(&self) -> usize {
         let is_ok = |result: &&Checked| self.is_ok(result);
         self.results.iter().filter(is_ok).count()
     }
 
-    /// How many of those do not hold.
+    /// The number of invalid results.
     pub fn invalid(&self) -> usize {
         let is_invalid = |result: &&Checked| matches!(result.verdict, Verdict::Invalid { .. });
         self.results.iter().filter(is_invalid).count()
     }
 
-    /// How many could not be looked at.
+    /// The number of units that could not be looked at.
     pub fn not_checked(&self) -> usize {
         let is_not = |result: &&Checked| matches!(result.verdict, Verdict::NotChecked(_));
         self.results.iter().filter(is_not).count()
     }
 
-    /// How it ended, worst first: nothing at all counts as not readable, never as valid.
+    /// The outcome, worst first. An empty survey is unreadable, never valid.
     pub fn outcome(&self) -> Outcome {
         if self.results.is_empty() || self.not_checked() > 0 {
             Outcome::Unreadable
@@ -376,12 +377,12 @@ mod tests {
     }
 
     #[test]
-    fn survey_of_nothing_is_no_success() {
+    fn survey_of_nothing_is_not_a_success() {
         assert_eq!(Survey::default().outcome(), Outcome::Unreadable);
     }
 
     #[test]
-    fn survey_counts_each_kind_and_the_worst_one_decides() {
+    fn survey_counts_each_verdict_and_the_worst_decides() {
         let valid = || checked("c", Verdict::Valid);
         let invalid = || Checked::invalid("b", None, NO_FORMAT, "unknown");
         let lost = || Checked::not_checked("a", None, "no permission");
@@ -400,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn survey_does_not_count_what_was_expected_as_checked() {
+    fn survey_does_not_count_unmet_demands_as_checked() {
         let results = vec![checked("a", Verdict::Valid)];
         let demands = Demands::default().expecting("b").unwrap();
         let survey = Survey::new(Level::Integrity, results, 0).demanding(&demands);
@@ -412,8 +413,8 @@ mod tests {
     }
 
     #[test]
-    fn survey_findings_of_an_archive_make_a_valid_bundle_invalid() {
-        let finding = Finding::about_whole("AR2", "twice");
+    fn survey_findings_about_an_archive_make_a_valid_bundle_invalid() {
+        let finding = Finding::about_whole("AR2", "duplicate name");
         let result = checked("a.zip", Verdict::Valid).with_findings(&[finding]);
         assert!(!result.is_valid());
         assert_eq!(result.findings().len(), 1);

@@ -37,9 +37,10 @@ impl<'a> Compiler<'a, '_> {
         };
         let flag = |name: &str| node.get(name).and_then(|node| node.as_bool()) == Some(true);
         let is_four = open.draft == Draft::Four;
-        let (below, above) = match is_four {
-            true => (flag("exclusiveMinimum"), flag("exclusiveMaximum")),
-            false => (false, false),
+        let (below, above) = if is_four {
+            (flag("exclusiveMinimum"), flag("exclusiveMaximum"))
+        } else {
+            (false, false)
         };
         let bounds = [
             bound("multipleOf", false).map(Keyword::MultipleOf),
@@ -93,7 +94,7 @@ impl<'a> Compiler<'a, '_> {
         let has_branch = ["then", "else"]
             .iter()
             .any(|name| open.node.get(name).is_some());
-        // Sequential it says nothing, but for what it evaluates.
+        // Without a branch it asserts nothing, but since 2019-09 it still evaluates.
         if (open.draft >= Draft::Of2019 || open.draft == Draft::Seven && has_branch)
             && let Some(condition) = self.keyword_schema(open, "if")?
         {
@@ -108,7 +109,7 @@ impl<'a> Compiler<'a, '_> {
         if open.draft >= Draft::Of2019 {
             self.dependent_schemas(open, "dependentSchemas")?;
         }
-        // Later drafts split it in two, and leave it to the reader to know it still.
+        // Later drafts split it in two, but implementations may still support it.
         if let Some(members) = open.node.get("dependencies") {
             let listed = listed_names(members);
             if !listed.is_empty() {
@@ -141,9 +142,10 @@ impl<'a> Compiler<'a, '_> {
             _ => ("items", if is_list { "additionalItems" } else { "items" }),
         };
         let first = self.list(open, first)?.unwrap_or_default();
-        let rest = match rest == "items" && is_list {
-            true => None,
-            false => self.keyword_schema(open, rest)?,
+        let rest = if rest == "items" && is_list {
+            None
+        } else {
+            self.keyword_schema(open, rest)?
         };
         if !first.is_empty() || rest.is_some() {
             let is_tuple = is_list && open.draft <= Draft::Of2019;
@@ -202,9 +204,9 @@ impl<'a> Compiler<'a, '_> {
     }
 }
 
-/// The count that a keyword gives.
+/// The value of a keyword that is a count.
 fn count(node: Node<'_>, name: &str) -> Option<u64> {
-    // Beyond what can be counted it is the largest number there is, which nothing reaches.
+    // The cast saturates: nothing reaches the largest number.
     node.get(name)?
         .as_number()
         .map(|number| number.to_f64() as u64)

@@ -1,4 +1,4 @@
-//! Keywords that look at a value and at no schema.
+//! Keywords that check a value without applying other schemas.
 
 use runseal_core::canon::{Kind, Node, Value};
 
@@ -8,7 +8,7 @@ use crate::number::is_multiple;
 use crate::pattern::Fuel;
 use crate::{Exhausted, message};
 
-/// Steps of matching a pattern that cost as much as one step here.
+/// Steps of matching a pattern that count as one step here.
 const FUEL_A_STEP: u64 = 8;
 
 impl<'s> Check<'s> {
@@ -89,7 +89,7 @@ impl<'s> Check<'s> {
         Ok(false)
     }
 
-    /// Whether a pattern is found in `text`.
+    /// Whether `text` contains a match of a pattern.
     pub(super) fn matches(&mut self, pattern: usize, text: &str) -> Verdict {
         let all = self.steps.saturating_mul(FUEL_A_STEP);
         let mut fuel = Fuel::new(all);
@@ -113,7 +113,7 @@ impl<'s> Check<'s> {
         self.compare(number, keyword, (length, "character"), path)
     }
 
-    /// Keywords about how many elements or members there are, and whether they differ.
+    /// Keywords about the number of elements or members, and about duplicates.
     fn count(
         &mut self,
         number: Number,
@@ -163,7 +163,7 @@ impl<'s> Check<'s> {
     }
 
     fn unique_items(&mut self, number: Number, array: Node<'_>, path: &Path<'_>) -> Verdict {
-        match self.find_twins(array)? {
+        match self.find_duplicates(array)? {
             None => Ok(true),
             Some((first, second)) => self.violation(number, "uniqueItems", path, || {
                 format!("expected elements that differ, found equal ones at {first} and {second}")
@@ -224,7 +224,7 @@ impl<'s> Check<'s> {
                 is_valid = self.violation(number, keyword, path, || {
                     let name = message::names([&**name].into_iter());
                     let present = message::names([&**present].into_iter());
-                    format!("expected the member {name} beside {present}, found none")
+                    format!("expected the member {name} because there is {present}, found none")
                 })?;
                 if self.is_quiet {
                     return Ok(false);

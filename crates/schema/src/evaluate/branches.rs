@@ -34,7 +34,7 @@ impl Check<'_> {
         Ok(is_valid)
     }
 
-    /// Tests a schema; what it evaluated counts only where it allows the value.
+    /// Tests a schema; what it evaluates only counts if it allows the value.
     pub(super) fn test_branch(
         &mut self,
         schema: Number,
@@ -123,8 +123,8 @@ impl Check<'_> {
         if then.is_none() && otherwise.is_none() && marks.is_none() {
             return Ok(true);
         }
-        let holds = self.test_branch(condition, instance, path, marks.as_deref_mut())?;
-        match if holds { then } else { otherwise } {
+        let is_met = self.test_branch(condition, instance, path, marks.as_deref_mut())?;
+        match if is_met { then } else { otherwise } {
             Some(schema) => self.apply(schema, instance, path, marks),
             None => Ok(true),
         }

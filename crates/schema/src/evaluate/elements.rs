@@ -35,7 +35,7 @@ impl Check<'_> {
         Ok(is_valid)
     }
 
-    /// Elements of which there may be no more than schemas.
+    /// Like [`Check::items`], but there may be no more elements than schemas.
     #[inline(never)]
     pub(super) fn tuple(
         &mut self,

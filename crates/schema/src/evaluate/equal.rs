@@ -1,4 +1,4 @@
-//! Whether values are equal: numbers by their worth, members in any order.
+//! Whether values are equal: numbers by value, members in any order.
 
 use runseal_core::canon::{Dialect, Kind, Node, Value, canonical_digest};
 use runseal_core::digest::Digest;
@@ -6,7 +6,7 @@ use runseal_core::digest::Digest;
 use super::{Check, Instance, Verdict};
 use crate::Exhausted;
 
-/// Steps for an element whose digest is kept to find an equal one.
+/// Steps for computing the digest of an element to find an equal one.
 const STEPS_A_DIGEST: u64 = 16;
 
 impl Check<'_> {
@@ -66,8 +66,8 @@ impl Check<'_> {
         }
     }
 
-    /// The places of two elements that are equal, where there are any.
-    pub(super) fn find_twins(
+    /// The indexes of the first two equal elements, if there are any.
+    pub(super) fn find_duplicates(
         &mut self,
         array: Node<'_>,
     ) -> Result<Option<(usize, usize)>, Exhausted> {
@@ -78,16 +78,16 @@ impl Check<'_> {
         for (at, item) in array.items().enumerate() {
             self.step(STEPS_A_DIGEST)?;
             self.read_all(item)?;
-            // Only numbers beyond a double's range have no canonical form; they are all equal then.
+            // Only elements with numbers beyond a double's range have no canonical form; these all count as equal.
             let digest = canonical_digest(item, Dialect::Kernel);
             digests.push((digest.unwrap_or_else(|_| Digest::of(b"null")), at));
         }
         digests.sort_unstable();
-        let twins = digests.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-        Ok(twins.map(|pair| (pair[0].1, pair[1].1)).min())
+        let equal = digests.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        Ok(equal.map(|pair| (pair[0].1, pair[1].1)).min())
     }
 
-    /// Takes the steps for a value that is looked through whole.
+    /// Counts the steps for reading a whole value.
     fn read_all(&mut self, node: Node<'_>) -> Result<(), Exhausted> {
         self.step(1)?;
         for item in node.items() {

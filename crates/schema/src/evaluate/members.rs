@@ -102,7 +102,7 @@ impl<'s> Check<'s> {
         Ok(is_valid)
     }
 
-    /// `properties` alone: as many look-ups as it has names.
+    /// `properties` alone: one lookup for each of its names.
     #[inline(never)]
     fn named(
         &mut self,

@@ -1,13 +1,13 @@
-//! Matching by trying one way after the other, for patterns with back-references.
+//! Matches by trying one path after the other, for patterns with back-references.
 
 use super::program::{Instruction, Program};
 use super::set::case_variants;
 use super::{Fuel, OutOfFuel, holds, step};
 
-/// Ways that are kept to be tried later.
+/// The most paths that are kept to be tried later.
 const MOST_CHOICES: usize = 1 << 20;
 
-/// Whether `program` is found anywhere in `text`.
+/// Whether `program` matches anywhere in `text`.
 pub(super) fn is_match(program: &Program, text: &str, fuel: &mut Fuel) -> Result<bool, OutOfFuel> {
     fuel.burn(program.places as u64)?;
     let mut attempt = Attempt {
@@ -34,7 +34,7 @@ struct Attempt<'a> {
     text: &'a str,
     fuel: &'a mut Fuel,
     places: Vec<Option<usize>>,
-    /// Places that were overwritten, with what they were before.
+    /// Places that were overwritten, with their previous values.
     changes: Vec<(usize, Option<usize>)>,
 }
 
@@ -92,7 +92,8 @@ impl Attempt<'_> {
         Ok(false)
     }
 
-    /// Where an instruction that goes on to the next one leads; none where it does not hold.
+    /// Runs an instruction that continues with the next one. Returns the new place in the text; `None` if
+    /// it does not match.
     fn simple(&mut self, instruction: Instruction, at: usize, backward: bool) -> Option<usize> {
         match instruction {
             Instruction::Char(expected) => {
@@ -134,8 +135,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// The place behind another copy of what the group matched. A group that matched nothing yet
-    /// has an empty copy everywhere.
+    /// The place after another copy of what the group matched; `None` if there is no copy. A group that
+    /// has not matched yet counts as empty.
     fn repeat(
         &mut self,
         group: usize,
@@ -153,7 +154,7 @@ impl Attempt<'_> {
         };
         while from != end {
             self.fuel.burn(1)?;
-            let (Some((expected, next)), Some((c, behind))) = (
+            let (Some((expected, next)), Some((c, after))) = (
                 step(self.text, from, backward),
                 step(self.text, at, backward),
             ) else {
@@ -165,7 +166,7 @@ impl Attempt<'_> {
             if !is_same {
                 return Ok(None);
             }
-            (from, at) = (next, behind);
+            (from, at) = (next, after);
         }
         Ok(Some(at))
     }

@@ -1,13 +1,13 @@
-//! Regular expressions as ECMA-262 means them with its `u` flag, matched within a budget.
+//! Regular expressions of ECMA-262 with the `u` flag, matched within a budget.
 //!
 //! A pattern is parsed (`parse`), compiled to a program (`program`) and searched for by following all
-//! ways through the program at once (`search`): the time is bounded by the size of the program times
+//! paths through the program at once (`search`): the time is bounded by the size of the program times
 //! the length of the text, whatever the pattern. Only a back-reference needs `backtrack`, which tries
-//! one way after the other. Both count their steps and stop when there are none left.
+//! one path after the other. Both count their steps and stop when none are left.
 //!
-//! Beyond ECMA-262 the groups `(?i)`, `(?m)`, `(?s)` and `(?P<name>…)` and the anchors `\A` and `\z`
-//! are understood, because schemas that were written for other libraries have them. What has no
-//! meaning here (atomic groups, conditions, rarer Unicode properties) is refused, never guessed.
+//! Beyond ECMA-262, the groups `(?i)`, `(?m)`, `(?s)` and `(?P<name>…)` and the anchors `\A` and `\z`
+//! are supported, because schemas written for other libraries use them. What is not supported (atomic
+//! groups, conditions, rarer Unicode properties) is refused, never guessed.
 
 mod backtrack;
 mod parse;
@@ -24,10 +24,10 @@ pub(crate) enum BadPattern {
     /// It breaks the grammar.
     #[error("{what} at character {at}")]
     Syntax { what: &'static str, at: usize },
-    /// It may mean something elsewhere, and is not understood here.
-    #[error("{what} at character {at}, which cannot be judged here")]
+    /// Other libraries may support it; this one does not.
+    #[error("{what} at character {at}, which is not supported here")]
     NotSupported { what: String, at: usize },
-    /// Its program would be too large.
+    /// Its program is too large.
     #[error("its program is too large")]
     TooLarge,
 }
@@ -80,12 +80,12 @@ impl Pattern {
         Ok(Self { program })
     }
 
-    /// Instructions of the program.
+    /// The number of instructions.
     pub fn size(&self) -> usize {
         self.program.code.len()
     }
 
-    /// Whether the pattern is found anywhere in `text`.
+    /// Whether the pattern matches anywhere in `text`.
     pub fn is_match(&self, text: &str, fuel: &mut Fuel) -> Result<bool, OutOfFuel> {
         if self.program.refers_back {
             backtrack::is_match(&self.program, text, fuel)
@@ -95,7 +95,7 @@ impl Pattern {
     }
 }
 
-/// The character that begins or ends at `at`, and where it ends or begins.
+/// The character after (or before, if `backward`) `at`, and its other end.
 #[inline]
 fn step(text: &str, at: usize, backward: bool) -> Option<(char, usize)> {
     if backward {
@@ -111,7 +111,7 @@ fn step(text: &str, at: usize, backward: bool) -> Option<(char, usize)> {
     }
 }
 
-/// Whether an assertion without a body holds at `at`.
+/// Whether an assertion without a body is true at `at`.
 fn holds(assertion: program::Assertion, text: &str, at: usize) -> bool {
     use program::Assertion;
     let is_line_end = |c: char| matches!(c, '\n' | '\r' | '\u{2028}' | '\u{2029}');

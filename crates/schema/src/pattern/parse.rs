@@ -5,7 +5,7 @@ mod escape;
 use super::BadPattern;
 use super::set::{self, Item, Set};
 
-/// Groups inside each other.
+/// The most groups inside each other.
 const DEEPEST: usize = 100;
 /// The largest number of repetitions that can be written.
 const MOST_REPEATS: u32 = 100_000;
@@ -31,7 +31,7 @@ pub(super) enum Part {
         negative: bool,
     },
     Assert(super::program::Assertion),
-    /// What the group matched; without regard to case where the second says so.
+    /// What the group matched; ignoring case if the flag is set.
     Back(Reference, bool),
 }
 
@@ -46,7 +46,7 @@ pub(super) enum Reference {
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub whole: Part,
-    /// How many groups capture; numbered from 1.
+    /// The number of capturing groups, which are numbered from 1.
     pub groups: usize,
     pub names: Vec<(String, usize)>,
 }
@@ -65,7 +65,7 @@ struct Parser {
     names: Vec<(String, usize)>,
     flags: Flags,
     depth: usize,
-    /// The back-reference with the highest number, and where it stands.
+    /// The highest number of a back-reference, and where it is.
     highest: (usize, usize),
     by_name: Vec<(String, usize)>,
 }
@@ -90,12 +90,12 @@ pub(super) fn parse(text: &str) -> Parse<Parsed> {
     }
     if parser.highest.0 > parser.groups {
         parser.at = parser.highest.1;
-        return Err(parser.wrong("a reference to a group that there is not"));
+        return Err(parser.wrong("a reference to a missing group"));
     }
     for (name, at) in &parser.by_name {
         if !parser.names.iter().any(|(known, _)| known == name) {
             parser.at = *at;
-            return Err(parser.wrong("a reference to a group that there is not"));
+            return Err(parser.wrong("a reference to a missing group"));
         }
     }
     Ok(Parsed {
@@ -129,7 +129,7 @@ impl Parser {
         BadPattern::Syntax { what, at: self.at }
     }
 
-    fn strange(&self, what: impl Into<String>) -> BadPattern {
+    fn unsupported(&self, what: impl Into<String>) -> BadPattern {
         BadPattern::NotSupported {
             what: what.into(),
             at: self.at,
@@ -169,13 +169,13 @@ impl Parser {
         };
         if matches!(part, Part::Assert(_)) {
             self.at = begin;
-            return Err(self.wrong("an anchor that is repeated"));
+            return Err(self.wrong("a repeated anchor"));
         }
         let is_greedy = !self.eat("?");
         let again = self.at;
         if self.quantifier()?.is_some() {
             self.at = again;
-            return Err(self.strange("a repetition of a repetition"));
+            return Err(self.unsupported("a repetition of a repetition"));
         }
         Ok(Part::Repeat {
             part: Box::new(part),
@@ -185,7 +185,7 @@ impl Parser {
         })
     }
 
-    /// How often the part before may be there, where that is said.
+    /// Reads how often the part before may be repeated, if a quantifier follows.
     fn quantifier(&mut self) -> Parse<Option<(u32, Option<u32>)>> {
         let bounds = match self.peek() {
             Some('*') => (0, None),
@@ -198,7 +198,7 @@ impl Parser {
         Ok(Some(bounds))
     }
 
-    /// `{2}`, `{2,}` or `{2,5}`; anything else that begins with a brace stands for itself.
+    /// Reads `{2}`, `{2,}` or `{2,5}`; anything else that begins with a brace is literal text.
     fn bounds(&mut self) -> Parse<Option<(u32, Option<u32>)>> {
         let begin = self.at;
         self.at += 1;
@@ -211,11 +211,11 @@ impl Parser {
         }
         let Some(least) = least else {
             self.at = begin;
-            return Err(self.strange("a repetition without a lower bound"));
+            return Err(self.unsupported("a repetition without a lower bound"));
         };
         if most.is_some_and(|most| most < least) {
             self.at = begin;
-            return Err(self.wrong("a repetition whose bounds are the wrong way round"));
+            return Err(self.wrong("a repetition with its bounds in the wrong order"));
         }
         if least > MOST_REPEATS || most.is_some_and(|most| most > MOST_REPEATS) {
             return Err(BadPattern::TooLarge);
@@ -223,7 +223,7 @@ impl Parser {
         Ok(Some((least, most)))
     }
 
-    /// A decimal number; the largest one where it is beyond all bounds.
+    /// Reads a decimal number; one that is too large becomes the largest.
     fn number(&mut self) -> Option<u32> {
         let mut number = None;
         while let Some(digit) = self.peek().and_then(|c| c.to_digit(10)) {
@@ -283,7 +283,7 @@ impl Parser {
         let begin = self.at;
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.strange("a group inside too many others"));
+            return Err(self.unsupported("too many groups inside each other"));
         }
         let flags = self.flags;
         let part = if !self.eat("?") {
@@ -310,7 +310,7 @@ impl Parser {
         } else if self.flags()? {
             self.choice()?
         } else {
-            // `(?i)` holds to the end of the group around it.
+            // `(?i)` applies up to the end of the group around it.
             self.depth -= 1;
             return Ok(Part::Empty);
         };
@@ -328,7 +328,7 @@ impl Parser {
         let number = self.groups;
         if let Some(name) = name {
             if self.names.iter().any(|(known, _)| *known == name) {
-                return Err(self.wrong("a name that two groups have"));
+                return Err(self.wrong("a duplicate group name"));
             }
             self.names.push((name, number));
         }
@@ -349,12 +349,13 @@ impl Parser {
             match self.next() {
                 Some(c) if c == close && !name.is_empty() => return Ok(name),
                 Some(c) if c.is_alphanumeric() || matches!(c, '_' | '$') => name.push(c),
-                _ => return Err(self.wrong("a name of a group that is none")),
+                _ => return Err(self.wrong("an invalid group name")),
             }
         }
     }
 
-    /// Reads `i`, `-s`, `im-s` and the like; whether a group begins, or they hold from here on.
+    /// Reads `i`, `-s`, `im-s` and the like. Returns whether they begin a group; otherwise they apply
+    /// from here on.
     fn flags(&mut self) -> Parse<bool> {
         let mut value = true;
         loop {
@@ -369,7 +370,7 @@ impl Parser {
                 Some(')') if at > 0 && self.chars[at - 1] != '?' => return Ok(false),
                 _ => {
                     self.at = at;
-                    return Err(self.strange("a kind of group that is not known"));
+                    return Err(self.unsupported("an unknown kind of group"));
                 }
             }
         }

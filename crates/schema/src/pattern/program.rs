@@ -1,4 +1,4 @@
-//! Patterns as programs.
+//! Compiles patterns to programs.
 
 use super::BadPattern;
 use super::parse::{Parsed, Part, Reference};
@@ -15,17 +15,18 @@ pub(super) enum Assertion {
     NoBoundary,
 }
 
-/// One instruction; where nothing else is said, the next one follows.
+/// One instruction; the next one follows, unless it says otherwise.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Instruction {
     Char(char),
     /// A character of the set with this number.
     Set(usize),
-    /// Both ways, the first one preferred.
+    /// Continues at both, preferring the first.
     Split(usize, usize),
     Jump(usize),
     Assert(Assertion),
-    /// The instructions up to `end` are a program of their own that matches here, or does not.
+    /// The instructions up to `end` are a separate program, which must match here; or must not, if
+    /// `negative`.
     Look {
         end: usize,
         behind: bool,
@@ -33,11 +34,11 @@ pub(super) enum Instruction {
     },
     /// Notes the place.
     Save(usize),
-    /// Goes on where the place differs from the one noted.
+    /// Continues if the place differs from the noted one.
     Moved(usize),
-    /// Forgets the places noted from the first to the last.
+    /// Forgets the noted places from the first to the last.
     Forget(usize, usize),
-    /// What the group with this number matched, without regard to case where the second says so.
+    /// What the group with this number matched; ignoring case if the flag is set.
     Back(usize, bool),
     Match,
 }
@@ -47,10 +48,10 @@ pub(super) enum Instruction {
 pub(super) struct Program {
     pub code: Vec<Instruction>,
     pub sets: Vec<Set>,
-    /// Places that are noted: two for each group, one for each loop that could stand still.
+    /// The number of places to note: two for each group, one for each loop that could make no progress.
     pub places: usize,
     pub refers_back: bool,
-    /// Whether it can only match at the beginning.
+    /// Whether it can only match at the beginning of the text.
     pub is_anchored: bool,
 }
 
@@ -128,9 +129,10 @@ impl Compiler<'_> {
                 is_greedy,
             } => self.repeat(part, *least, *most, *is_greedy),
             Part::Capture(number, part) => {
-                let (first, last) = match self.backward {
-                    true => (2 * number + 1, 2 * number),
-                    false => (2 * number, 2 * number + 1),
+                let (first, last) = if self.backward {
+                    (2 * number + 1, 2 * number)
+                } else {
+                    (2 * number, 2 * number + 1)
                 };
                 self.emit(Instruction::Save(first))?;
                 self.part(part)?;
@@ -188,9 +190,12 @@ impl Compiler<'_> {
     }
 
     fn repeat(&mut self, part: &Part, least: u32, most: Option<u32>, is_greedy: bool) -> Compile {
-        let split = |first: usize, second: usize| match is_greedy {
-            true => Instruction::Split(first, second),
-            false => Instruction::Split(second, first),
+        let split = |first: usize, second: usize| {
+            if is_greedy {
+                Instruction::Split(first, second)
+            } else {
+                Instruction::Split(second, first)
+            }
         };
         for _ in 0..least {
             self.forget_groups(part)?;
@@ -214,7 +219,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// One repetition beyond those that there have to be, which counts only where it gets on.
+    /// One optional repetition, which only counts if it makes progress.
     fn once(&mut self, part: &Part) -> Compile {
         self.forget_groups(part)?;
         if !can_be_empty(part) {
@@ -227,7 +232,7 @@ impl Compiler<'_> {
         self.emit(Instruction::Moved(place))
     }
 
-    /// Groups inside what is repeated match anew.
+    /// Groups inside a repetition match again each time.
     fn forget_groups(&mut self, part: &Part) -> Compile {
         match group_range(part) {
             Some((first, last)) => self.emit(Instruction::Forget(2 * first, 2 * last + 1)),

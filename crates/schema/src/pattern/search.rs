@@ -1,9 +1,9 @@
-//! Matching by following all ways through a program at once.
+//! Matches by following all paths through a program at once.
 
 use super::program::{Instruction, Program};
 use super::{Fuel, OutOfFuel, holds, step};
 
-/// Whether `program`, which has no back-reference, is found anywhere in `text`.
+/// Whether `program`, which has no back-reference, matches anywhere in `text`.
 pub(super) fn is_match(program: &Program, text: &str, fuel: &mut Fuel) -> Result<bool, OutOfFuel> {
     let mut search = Search {
         program,
@@ -22,7 +22,7 @@ struct Search<'a> {
 /// Instructions that wait for the next character, each once.
 struct Waiting {
     list: Vec<usize>,
-    /// For each instruction the round in which it was met last.
+    /// For each instruction, the last round in which it was reached.
     met: Vec<u32>,
     round: u32,
 }
@@ -38,14 +38,14 @@ impl Waiting {
 
     fn clear(&mut self) {
         self.list.clear();
-        // A text would need four thousand million characters for this to overflow.
+        // Only a text of four billion characters would make this overflow.
         self.round = self.round.wrapping_add(1);
     }
 }
 
 impl Search<'_> {
-    /// Whether the program that begins at `begin` matches from `at` on; from any later place too,
-    /// where it is not `anchored`.
+    /// Whether the program that begins at `begin` matches at `at` or, unless `anchored`, at any later
+    /// place.
     fn run(
         &mut self,
         begin: usize,
@@ -70,12 +70,12 @@ impl Search<'_> {
             };
             self.fuel.burn(1 + current.list.len() as u64)?;
             for &waiting in &current.list {
-                let goes_on = match self.program.code[waiting] {
+                let is_taken = match self.program.code[waiting] {
                     Instruction::Char(expected) => expected == c,
                     Instruction::Set(number) => self.program.sets[number].contains(c),
                     _ => false,
                 };
-                if goes_on && self.follow(waiting + 1, next, &mut following, &mut open)? {
+                if is_taken && self.follow(waiting + 1, next, &mut following, &mut open)? {
                     return Ok(true);
                 }
             }
@@ -88,8 +88,8 @@ impl Search<'_> {
         }
     }
 
-    /// Follows the program from `begin` to every instruction that takes a character; whether it
-    /// comes to its end.
+    /// Follows the program from `begin` to every instruction that takes a character. Returns whether it
+    /// reaches the end.
     fn follow(
         &mut self,
         begin: usize,
@@ -124,7 +124,7 @@ impl Search<'_> {
                         open.push(end);
                     }
                 }
-                // Nobody asks here what a group matched, and no instruction is met twice.
+                // What a group matched is not needed here, and no instruction is followed twice.
                 Instruction::Save(_) | Instruction::Moved(_) | Instruction::Forget(..) => {
                     open.push(place + 1);
                 }

@@ -1,4 +1,4 @@
-//! Sets of characters: what `[…]`, `.` and the class escapes stand for.
+//! Sets of characters: what `[…]`, `.` and the class escapes match.
 
 use super::unicode::Property;
 
@@ -18,7 +18,7 @@ pub(super) enum Item {
     Range(char, char),
     /// Everything outside the ranges.
     Except(&'static [(char, char)]),
-    /// Characters that have the property, or those that do not.
+    /// Characters with the property or, if the flag is set, without it.
     Property(Property, bool),
 }
 
@@ -66,8 +66,8 @@ impl Set {
     }
 
     fn decide(&self, c: char) -> bool {
-        let holds = |c: char| self.items.iter().any(|item| item.contains(c));
-        let found = holds(c) || self.ignores_case && case_variants(c).any(holds);
+        let is_listed = |c: char| self.items.iter().any(|item| item.contains(c));
+        let found = is_listed(c) || self.ignores_case && case_variants(c).any(is_listed);
         found != self.is_negated
     }
 }
@@ -84,7 +84,7 @@ impl Item {
     }
 }
 
-/// The other case of a letter, where it is one character.
+/// The lower and upper case of a letter, if each is a single character.
 pub(super) fn case_variants(c: char) -> impl Iterator<Item = char> {
     let single = |mut mapped: Box<dyn Iterator<Item = char>>| match (mapped.next(), mapped.next()) {
         (Some(variant), None) => Some(variant),

@@ -1,4 +1,4 @@
-//! Patterns against texts they are found in, and texts they are not found in.
+//! Patterns, with texts they match and texts they do not match.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn check(pattern: &str, found: &[&str], not_found: &[&str]) {
 }
 
 #[test]
-fn pattern_is_found_where_ecma_262_finds_it() {
+fn pattern_matches_as_in_ecma_262() {
     check("", &["", "a"], &[]);
     check("b", &["abc"], &["ac", ""]);
     check("^b", &["bc"], &["abc", "a\nb"]);
@@ -55,7 +55,7 @@ fn pattern_is_found_where_ecma_262_finds_it() {
 }
 
 #[test]
-fn pattern_looks_around_and_refers_back() {
+fn pattern_supports_lookaround_and_back_references() {
     check("^(?=a)\\w+$", &["ab"], &["ba"]);
     check("^(?!foo)", &["bar", "fo"], &["foobar"]);
     check("(?<=a)b", &["ab"], &["b", "cb"]);
@@ -65,7 +65,7 @@ fn pattern_looks_around_and_refers_back() {
     check("^(.)\\1$", &["aa", "😀😀"], &["ab", "a"]);
     check("^(?<q>['\"])x\\k<q>$", &["'x'", "\"x\""], &["'x\""]);
     check("^(?P<n>a|b)(?P=n)$", &["aa", "bb"], &["ab"]);
-    // A group that did not match yet has an empty copy, and one that is repeated matches anew.
+    // A group that has not matched yet counts as empty, and a repeated group matches again each time.
     check("^\\1(a)$", &["a"], &["aa"]);
     check("^(?:(a)|b)*\\1$", &["ab", "b", "aaa"], &[]);
     check("^(a*)*\\1b$", &["b", "aab"], &["ba"]);
@@ -73,7 +73,7 @@ fn pattern_looks_around_and_refers_back() {
 }
 
 #[test]
-fn pattern_knows_unicode_properties() {
+fn pattern_supports_unicode_properties() {
     check("^\\p{L}+$", &["aéж字"], &["1", "-"]);
     check("^\\p{Letter}\\P{Lu}$", &["Aa"], &["AA"]);
     check("^\\p{digit}+$", &["1१"], &["a"]);
@@ -84,7 +84,7 @@ fn pattern_knows_unicode_properties() {
 }
 
 #[test]
-fn pattern_takes_flags_of_other_libraries() {
+fn pattern_supports_flags_of_other_libraries() {
     check("^(?i)abc$", &["ABC", "aBc"], &["abd"]);
     check("^a(?i:b)c$", &["aBc"], &["aBC"]);
     check("^(?i:[a-c]É)$", &["Bé"], &["dé"]);
@@ -95,7 +95,7 @@ fn pattern_takes_flags_of_other_libraries() {
 }
 
 #[test]
-fn pattern_that_means_nothing_here_is_refused() {
+fn pattern_invalid_unsupported_or_too_large_is_refused() {
     let refusal = |pattern: &str| Pattern::compile(pattern, 10_000).err();
     for pattern in [
         "(",
@@ -144,13 +144,13 @@ fn pattern_that_means_nothing_here_is_refused() {
 }
 
 #[test]
-fn pattern_that_would_take_for_ever_runs_out_of_fuel() {
+fn pattern_that_takes_too_long_runs_out_of_fuel() {
     let spend = |pattern: &str, text: &str| {
         let mut fuel = Fuel::new(200_000);
         let pattern = Pattern::compile(pattern, 10_000).unwrap();
         (pattern.is_match(text, &mut fuel), fuel.left())
     };
-    // All ways at once: what takes others ages takes a few steps for each character.
+    // All paths at once: a few steps for each character, even for patterns that stall other engines.
     let text = "a".repeat(1_000);
     for pattern in [
         "^(a+)+$b",
@@ -163,7 +163,7 @@ fn pattern_that_would_take_for_ever_runs_out_of_fuel() {
         assert_eq!(found, Ok(false), "{pattern}");
         assert!(left > 50_000, "{pattern}: {left}");
     }
-    // One way after the other.
+    // One path after the other.
     assert_eq!(spend("^(a|aa)+(b?)\\2c$", &text), (Err(OutOfFuel), 0));
     assert_eq!(spend("a", &"b".repeat(1 << 20)), (Err(OutOfFuel), 0));
 }

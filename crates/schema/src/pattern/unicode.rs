@@ -16,11 +16,11 @@ pub(super) enum Property {
     /// One of a few general categories.
     Category(&'static [Category]),
     Script(Script),
-    /// Used with the script, among others.
+    /// Used with this script, and maybe with others.
     ScriptExtension(Script),
 }
 
-/// Names of general categories and of their groups, without separators and in lower case.
+/// The names of general categories and their groups, in lower case and without separators.
 const CATEGORIES: [(&[&str], &[Category]); 38] = {
     use Category as C;
     [
@@ -115,7 +115,7 @@ const CATEGORIES: [(&[&str], &[Category]); 38] = {
 };
 
 impl Property {
-    /// The property that `\p{name}` names, compared without case, spaces, hyphens and underscores.
+    /// The property that `\p{name}` names, ignoring case, spaces, hyphens and underscores.
     pub fn find(name: &str) -> Option<Self> {
         let Some((kind, value)) = name.split_once('=') else {
             return Self::find_binary(name)
@@ -167,7 +167,7 @@ fn find_category(name: &str) -> Option<Property> {
     found.map(|(_, categories)| Property::Category(categories))
 }
 
-/// The script of this full or short name; every word of a full name begins with a capital letter.
+/// The script with this full or short name, in which every word begins with a capital letter.
 fn find_script(name: &str) -> Option<Script> {
     let words = name.split(['_', '-', ' ']).map(|word| {
         let mut letters = word.chars();

@@ -1,15 +1,14 @@
-//! Random schemas and documents over a few names and values, so that they have something to say about
-//! each other.
+//! Random schemas and documents over a few names and values, so that the schemas apply to the documents.
 
 use serde_json::{Map, Value, json};
 
-/// Numbers that look random and are the same every time.
+/// Pseudo-random numbers that are the same every time.
 pub struct Dice {
     state: u64,
-    /// Definitions that may be referred to, so that references run in no circle for one value: what a
-    /// circle means is left open by the drafts.
+    /// Definitions that may be referred to without a cycle for one value: the drafts do not define what
+    /// a cycle means.
     definitions: Vec<&'static str>,
-    /// Whether the schema is for an element or a member, which may begin anew at the root.
+    /// Whether the schema is for an element or a member, and so may refer to the root.
     is_inside: bool,
 }
 
@@ -127,7 +126,7 @@ fn schema(dice: &mut Dice, draft: &str, depth: usize) -> Value {
         members.insert(keyword.to_owned(), value);
     }
     if dice.one_in(150) {
-        // Most likely no schema any more.
+        // Most likely this makes it invalid.
         let at = dice.below(members.len());
         let name = members.keys().nth(at).unwrap().clone();
         members.insert(name, document(dice, 1));

@@ -1,5 +1,5 @@
-//! Objects that are written with some members left out or replaced, as hashes and signatures that stand in what they
-//! are over need them: without a copy of the rest.
+//! Writes objects with some members left out or replaced, without copying the rest. Needed for hashes and signatures
+//! that are members of what they are over.
 
 use std::borrow::Cow;
 use std::io;
@@ -10,25 +10,25 @@ use crate::canon::document::{Node, compare_key};
 use crate::canon::error::NoCanonicalForm;
 use crate::canon::slot::{Member, Tag};
 
-/// What becomes of a member.
+/// What to do with a member.
 #[derive(Debug, Clone, Copy)]
 pub enum Edit<'a> {
-    /// It is left out.
+    /// Leave it out.
     LeaveOut,
-    /// It is this value, whether there was one or not.
+    /// Add it with this value, or replace its value.
     Set(AnyJson<'a>),
-    /// Where it is an object, some of its own members are others.
+    /// Edit its own members, if it is an object.
     Within(Edits<'a>),
 }
 
-/// Members by name, in the order of their names, which are ASCII.
+/// Edits by member name, sorted; names are ASCII.
 pub type Edits<'a> = &'a [(&'a str, Edit<'a>)];
 
-/// Writes the canonical text of `node` into `sink`, and what `dialect` hashes behind it; where it is an object, with
-/// `edits`.
+/// Writes the canonical text of `node` into `sink`, followed by what `dialect` hashes after it. Applies `edits` if it is
+/// an object.
 ///
 /// # Errors
-/// When a value has no form in the dialect.
+/// If a value has no form in the dialect.
 pub fn write_edited(
     node: Node<'_>,
     edits: Edits<'_>,
@@ -63,7 +63,7 @@ impl<P: Profile> Emitter<'_, P> {
             None => Cow::Borrowed(node.object_members()),
         };
         let mut before = b'{';
-        // Among other names, ASCII ones have one place in every dialect's order.
+        // An ASCII name has the same place among the others in every dialect's order.
         let mut edits = edits.iter().peekable();
         for member in members.iter() {
             let order = |name: &str| compare_key(node.text, member.key(), name.as_bytes());
@@ -79,7 +79,7 @@ impl<P: Profile> Emitter<'_, P> {
         self.close(before, b'{', b'}')
     }
 
-    /// Writes a member that is there.
+    /// Writes a member of the object, unless it is left out.
     fn member(
         &mut self,
         before: &mut u8,
@@ -102,7 +102,7 @@ impl<P: Profile> Emitter<'_, P> {
         }
     }
 
-    /// Writes a member that is not there, where it is set.
+    /// Writes a member that the object does not have, if it is set.
     fn set(&mut self, before: &mut u8, name: &str, edit: &Edit<'_>) -> Written {
         let Edit::Set(value) = edit else {
             return Ok(());
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn edited_objects_are_those_that_copies_would_be() {
+    fn edited_objects_equal_edited_copies() {
         let null = Value::Null;
         let text = Value::from("é");
         let within = [("y", Edit::LeaveOut), ("z", Edit::Set((&text).into()))];

@@ -1,4 +1,4 @@
-//! JUnit XML: one test case a thing, so that CI systems show them.
+//! JUnit XML: one test case per unit, so that CI systems show them.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use crate::limits::FINDINGS_A_SURVEY;
 use crate::verify::finding::Finding;
 use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
 
-/// The survey as JUnit XML. Not having been checked is an error, being invalid a failure.
+/// Renders the survey as JUnit XML. A unit that was not checked is an error, an invalid one a failure.
 pub fn render_survey_junit(survey: &Survey) -> String {
     let counts = format!(
         "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
@@ -68,7 +68,7 @@ fn write_case(xml: &mut String, survey: &Survey, result: &Checked) {
                     escape(&message)
                 );
             }
-            // Dropped because there are too many: still no success.
+            // All dropped because there are too many: still not a success.
             if findings.is_empty() && not_run.is_empty() {
                 let message =
                     format!("its findings are not listed: the limit is {FINDINGS_A_SURVEY}");
@@ -120,7 +120,7 @@ fn write_failure(xml: &mut String, result: &Checked, finding: &Finding) {
     );
 }
 
-/// Text inside XML: markup escaped, what XML 1.0 cannot hold replaced.
+/// Escapes markup and replaces characters that XML 1.0 does not allow.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

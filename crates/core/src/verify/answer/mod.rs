@@ -1,5 +1,5 @@
-//! The answers of `verify` for machines: one survey as JSON, SARIF 2.1.0 and JUnit XML. What people
-//! see is `runseal-report`'s.
+//! The answers of `verify` for machines: a survey as JSON, SARIF 2.1.0 or JUnit XML. `runseal-report`
+//! has those for people.
 //!
 //! All pure: the same survey gives the same bytes.
 
@@ -20,15 +20,14 @@ use crate::canon::Value;
 use crate::formats::{Format, all_rules};
 use crate::limits::FINDINGS_A_SURVEY;
 
-/// What `format` says where it is not known.
+/// The name of an unknown format.
 const UNKNOWN: &str = "unknown";
 
 fn format_name(result: &Checked) -> &'static str {
     result.format.map_or(UNKNOWN, Format::name)
 }
 
-/// What there is to know about the rule of a finding; findings about what it came in are of the
-/// archive's rules.
+/// Finds the rule of a finding. Findings about the archive around a unit are of the archive's rules.
 pub fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInfo> {
     let formats = [format, Some(Format::Archive)];
     formats.into_iter().flatten().find_map(|format| {
@@ -38,14 +37,14 @@ pub fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInf
     })
 }
 
-/// What is wrong with a result: what the rules found, and what was demanded and is not there.
+/// Everything wrong with a result: what the rules found, and the demands that it does not meet.
 fn all_findings(survey: &Survey, result: &Checked) -> Vec<Finding> {
     let mut findings = result.findings().to_vec();
     findings.extend(survey.refusals_of(result));
     findings
 }
 
-/// How many findings are not listed, and which bound that is; nothing where all are.
+/// Says how many findings are not listed because of which limit; `None` if all are.
 pub fn unlisted_note(survey: &Survey) -> Option<String> {
     (survey.unlisted() > 0).then(|| {
         format!(
@@ -55,7 +54,7 @@ pub fn unlisted_note(survey: &Survey) -> Option<String> {
     })
 }
 
-/// The place under its name, with the line where it is known and the name does not say it.
+/// The place's label, with the line if it is known and not part of the label.
 pub fn named_place(finding: &Finding) -> String {
     let label = finding.path().unwrap_or("the whole");
     match (finding.place.span(), finding.place.line_number()) {
@@ -67,7 +66,7 @@ pub fn named_place(finding: &Finding) -> String {
     }
 }
 
-/// What stands behind an id that belongs to no table, and what to do.
+/// What a rule id that is in no table means, and what to do.
 pub fn meaning_of(id: &str) -> (&'static str, &'static str) {
     match id {
         NO_JSON => (
@@ -79,7 +78,7 @@ pub fn meaning_of(id: &str) -> (&'static str, &'static str) {
             "`runseal verify --help` lists the formats; if it is part of a bundle, name the bundle's folder",
         ),
         NO_SIGNATURE => (
-            "a signature is demanded and none holds",
+            "a signature is demanded and none is valid",
             "ask its maker to sign it (`runseal sign`)",
         ),
         NO_TRUST => (
@@ -87,34 +86,34 @@ pub fn meaning_of(id: &str) -> (&'static str, &'static str) {
             "`runseal trust explain POLICY PATH` says which line decided and why",
         ),
         NO_LOG => (
-            "the log does not hold it",
+            "it is not in the log",
             "ask its maker to log it (`runseal log append`), or for a proof (`runseal log prove`)",
         ),
         EXPECTED => (
-            "something that must be there is not",
+            "something that is expected is missing",
             "ask whoever handed this over for what is missing",
         ),
         NO_ACCESS => (
             "it could not be read",
-            "check the name and the rights, and run again",
+            "check the name and the permissions, and run again",
         ),
         _ => ("a rule is broken", "`runseal rules` lists the rules"),
     }
 }
 
-/// `{"checked","invalid","not_checked","ok","level","unchecked","results":[{"format","ok","path",
-/// "outcome","violations"}]}`, sorted by path. `unchecked` are the levels that were not asked for.
+/// Renders `{"checked","invalid","not_checked","ok","level","unchecked","results":[{"format","ok",
+/// "path","outcome","violations"}]}`, sorted by path. `unchecked` lists the levels that were not asked
+/// for.
 pub fn render_survey_json(survey: &Survey) -> Value {
     let mut object = Value::object([("checked", survey.checked() as u64)]);
     object.insert("invalid", (survey.invalid() + survey.refused()) as u64);
-    // The shape that is promised has no such member; it appears where there is something to count.
+    // The documented shape lacks these three members; each appears only if there is something to count.
     if survey.not_checked() > 0 {
         object.insert("not_checked", survey.not_checked() as u64);
     }
     if survey.passed_over() > 0 {
         object.insert("passed_over", survey.passed_over());
     }
-    // The same holds for what is too much to list.
     if survey.unlisted() > 0 {
         object.insert("unlisted_violations", survey.unlisted());
     }

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0: one result a finding, for code scanning services.
+//! SARIF 2.1.0: one result per finding, for code scanning services.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// The survey as SARIF. Rule ids carry their format, because `SCHEMA` is a rule of several. Paths below
-/// `folder`, the current one where it is known, are given relative to it.
+/// Renders the survey as SARIF. Rule ids include the format, because several formats have a rule
+/// `SCHEMA`. Paths below `folder`, the current folder if known, are written relative to it.
 pub fn render_survey_sarif(survey: &Survey, folder: Option<&str>) -> Value {
     let mut rules: BTreeMap<String, Value> = BTreeMap::new();
     for result in survey.results() {
@@ -66,12 +66,13 @@ pub fn render_survey_sarif(survey: &Survey, folder: Option<&str>) -> Value {
     ])
 }
 
-/// The second and third answer about something: properties of the artifact.
+/// The second and third answer about a unit, as properties of the artifact.
 fn artifact(survey: &Survey, result: &Checked, folder: Option<&str>) -> Option<Value> {
-    // Below integrity level nothing was asked that would show it.
-    let intact = match survey.level() >= Level::Integrity || !result.is_valid() {
-        true => Value::from(result.is_valid()),
-        false => Value::Null,
+    // Below the integrity level no rule was run that could show it.
+    let intact = if survey.level() >= Level::Integrity || !result.is_valid() {
+        Value::from(result.is_valid())
+    } else {
+        Value::Null
     };
     let mut properties = Value::object([("intact", intact)]);
     survey.authenticity_of(result)?.add_to_json(&mut properties);
@@ -129,7 +130,7 @@ fn finding_json(
     object
 }
 
-/// The file of a finding, and the place in it where the finding gives one.
+/// The file of a finding, and the place in it if the finding has one.
 fn location(result: &Checked, finding: &Finding, folder: Option<&str>) -> Value {
     let mut file = result.path_bytes().to_vec();
     if let Some(name) = finding.place.file_name() {
@@ -149,7 +150,7 @@ fn location(result: &Checked, finding: &Finding, folder: Option<&str>) -> Value 
     location
 }
 
-/// Where in the file's text, as far as that is known.
+/// The place in the file's text, as far as it is known.
 fn region(finding: &Finding) -> Option<Value> {
     let line = finding.place.line_number()?;
     let mut region = Value::object([("startLine", u64::from(line))]);
@@ -173,9 +174,9 @@ fn notification(result: &Checked) -> Option<Value> {
     ]))
 }
 
-/// A path as a URI reference: everything but what a path segment may hold is percent-encoded, and `./`
-/// before it is left out, as code scanning services match by name. It is relative, but for a path
-/// elsewhere than below `folder`.
+/// Encodes a path as a URI reference. Percent-encodes everything that a path segment may not contain,
+/// and drops a leading `./`, because code scanning services match by name. The reference is relative,
+/// except for an absolute path that is not below `folder`.
 fn encode_uri(path: &[u8], folder: Option<&str>) -> String {
     let mut path = path;
     let below = folder.and_then(|folder| path.strip_prefix(folder.as_bytes())?.strip_prefix(b"/"));
@@ -188,9 +189,10 @@ fn encode_uri(path: &[u8], folder: Option<&str>) -> String {
             path = rest;
         }
     }
-    let mut uri = match path.starts_with(b"/") {
-        true => String::from("file://"),
-        false => String::with_capacity(path.len()),
+    let mut uri = if path.starts_with(b"/") {
+        String::from("file://")
+    } else {
+        String::with_capacity(path.len())
     };
     for byte in path {
         match *byte {

@@ -79,7 +79,7 @@ fn survey_sarif_paths_are_relative_to_the_current_folder_or_whole_uris() {
 }
 
 #[test]
-fn survey_sarif_encodes_the_bytes_of_a_name_that_is_no_text() {
+fn survey_sarif_encodes_the_bytes_of_a_name_that_is_not_utf8() {
     let result = Checked {
         raw_path: Some(b"in/x\xff".as_slice().into()),
         ..Checked::invalid("in/x\u{fffd}", None, "FORMAT", "what")
@@ -128,7 +128,7 @@ fn survey_junit_escapes_markup_and_control_characters() {
 }
 
 #[test]
-fn survey_findings_beyond_the_bound_are_told_in_every_answer() {
+fn survey_findings_beyond_the_limit_are_reported_in_every_answer() {
     let more = FINDINGS_A_SURVEY + 3;
     let results = (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));
     let survey = Survey::new(Level::Document, results.collect(), 0);

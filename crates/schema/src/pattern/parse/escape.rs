@@ -42,7 +42,7 @@ impl Parser {
         Ok(Part::Assert(assertion))
     }
 
-    /// What `\d` and its kin stand for, after the backslash.
+    /// Reads `\d` and the like, after the backslash.
     fn class_escape(&mut self) -> Parse<Option<Vec<Item>>> {
         let ranges = |ranges: &[(char, char)]| {
             let range = |&(first, last): &(char, char)| Item::Range(first, last);
@@ -65,7 +65,7 @@ impl Parser {
         Ok(Some(items))
     }
 
-    /// The property between braces, up to the last of them; or one of a single letter.
+    /// Reads a property: a name in braces, or a single letter. Stops at its last character.
     fn property(&mut self, is_negated: bool) -> Parse<Item> {
         let begin = self.at;
         let end = match self.peek() {
@@ -90,11 +90,11 @@ impl Parser {
                 self.at = end;
                 Ok(Item::Property(property, is_negated))
             }
-            None => Err(self.strange(format!("the property `{name}`"))),
+            None => Err(self.unsupported(format!("the property `{name}`"))),
         }
     }
 
-    /// The character that an escape stands for, after the backslash.
+    /// Reads the escape of a character, after the backslash.
     fn character_escape(&mut self) -> Parse<char> {
         let begin = self.at;
         let c = match self.next() {
@@ -106,20 +106,20 @@ impl Parser {
             Some('0') if !self.peek().is_some_and(|c| c.is_ascii_digit()) => '\0',
             Some('c') => match self.next() {
                 Some(letter) if letter.is_ascii_alphabetic() => char::from(letter as u8 % 32),
-                _ => return Err(self.wrong("an escape that is none")),
+                _ => return Err(self.wrong("an invalid escape")),
             },
             Some('x') => match self.braced().or_else(|| self.hex(2)) {
                 Some(code) => self.to_char(code)?,
-                None => return Err(self.wrong("an escape that is none")),
+                None => return Err(self.wrong("an invalid escape")),
             },
             Some('u') => match self.braced().or_else(|| self.hex(4)) {
                 Some(high @ 0xd800..0xdc00) => self.pair(high)?,
                 Some(code) => self.to_char(code)?,
-                None => return Err(self.wrong("an escape that is none")),
+                None => return Err(self.wrong("an invalid escape")),
             },
             Some(c) if c.is_ascii_alphanumeric() => {
                 self.at = begin;
-                return Err(self.strange(format!("the escape `\\{c}`")));
+                return Err(self.unsupported(format!("the escape `\\{c}`")));
             }
             Some(c) => c,
             None => return Err(self.wrong("a backslash at the end")),
@@ -146,22 +146,22 @@ impl Parser {
         Some(code)
     }
 
-    /// Two escapes that are one character beyond the sixteen bits that one can write.
+    /// Reads the second of two escapes that together are one character beyond U+FFFF.
     fn pair(&mut self, high: u32) -> Parse<char> {
         let low = self.eat("\\u").then(|| self.hex(4)).flatten();
         match low {
             Some(low @ 0xdc00..0xe000) => {
                 self.to_char(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00))
             }
-            _ => Err(self.strange("half of a surrogate pair")),
+            _ => Err(self.unsupported("half of a surrogate pair")),
         }
     }
 
     fn to_char(&self, code: u32) -> Parse<char> {
-        char::from_u32(code).ok_or_else(|| self.strange("half of a surrogate pair"))
+        char::from_u32(code).ok_or_else(|| self.unsupported("half of a surrogate pair"))
     }
 
-    /// `[…]`, after the bracket.
+    /// Reads `[…]`, after the opening bracket.
     pub(super) fn class(&mut self) -> Parse<Part> {
         let begin = self.at;
         let is_negated = self.eat("^");
@@ -187,10 +187,10 @@ impl Parser {
             self.at += 1;
             match self.class_atom(begin)? {
                 Ok(last) if last < first => {
-                    return Err(self.wrong("a range the wrong way round"));
+                    return Err(self.wrong("a range in the wrong order"));
                 }
                 Ok(last) => items.push(Item::Range(first, last)),
-                // `[a-\d]`: the hyphen stands for itself.
+                // `[a-\d]`: the hyphen is literal.
                 Err(several) => {
                     items.extend([Item::Range(first, first), Item::Range('-', '-')]);
                     items.extend(several);
@@ -199,7 +199,7 @@ impl Parser {
         }
     }
 
-    /// One character of a class, or several.
+    /// Reads one character of a class, or an escape for several (`Err`).
     fn class_atom(&mut self, begin: usize) -> Parse<Result<char, Vec<Item>>> {
         match self.next() {
             Some('\\') => {
