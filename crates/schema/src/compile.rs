@@ -211,8 +211,8 @@ impl<'a> Compiler<'a, '_> {
             open.keywords.push(Keyword::Reference("$ref", number));
         }
         let (keyword, reference) = match open.draft {
-            Draft::Of2019 => ("$recursiveRef", text("$recursiveRef")),
-            Draft::Of2020 => ("$dynamicRef", text("$dynamicRef")),
+            Draft::Draft2019_09 => ("$recursiveRef", text("$recursiveRef")),
+            Draft::Draft2020_12 => ("$dynamicRef", text("$dynamicRef")),
             _ => return Ok(()),
         };
         let Some(reference) = reference else {
@@ -224,7 +224,7 @@ impl<'a> Compiler<'a, '_> {
         let fragment = reference
             .split_once('#')
             .map_or("", |(_, fragment)| fragment);
-        let anchor = if open.draft == Draft::Of2019 {
+        let anchor = if open.draft == Draft::Draft2019_09 {
             ""
         } else {
             fragment

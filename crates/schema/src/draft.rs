@@ -6,15 +6,15 @@ use runseal_core::canon::Node;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Draft {
     /// Draft 4
-    Four,
+    Draft4,
     /// Draft 6
-    Six,
+    Draft6,
     /// Draft 7
-    Seven,
+    Draft7,
     /// Draft 2019-09
-    Of2019,
+    Draft2019_09,
     /// Draft 2020-12
-    Of2020,
+    Draft2020_12,
 }
 
 impl Draft {
@@ -25,11 +25,11 @@ impl Draft {
             .strip_prefix("http://json-schema.org/")
             .or_else(|| bare.strip_prefix("https://json-schema.org/"))?;
         match place {
-            "draft-04/schema" => Some(Self::Four),
-            "draft-06/schema" => Some(Self::Six),
-            "draft-07/schema" => Some(Self::Seven),
-            "draft/2019-09/schema" => Some(Self::Of2019),
-            "draft/2020-12/schema" => Some(Self::Of2020),
+            "draft-04/schema" => Some(Self::Draft4),
+            "draft-06/schema" => Some(Self::Draft6),
+            "draft-07/schema" => Some(Self::Draft7),
+            "draft/2019-09/schema" => Some(Self::Draft2019_09),
+            "draft/2020-12/schema" => Some(Self::Draft2020_12),
             _ => None,
         }
     }
@@ -37,14 +37,14 @@ impl Draft {
     /// The keyword that gives a part of a schema its id.
     pub(crate) fn id_keyword(self) -> &'static str {
         match self {
-            Self::Four => "id",
+            Self::Draft4 => "id",
             _ => "$id",
         }
     }
 
     /// Whether a `$ref` makes the other keywords next to it meaningless.
     pub(crate) fn ignores_siblings_of_ref(self) -> bool {
-        self <= Self::Seven
+        self <= Self::Draft7
     }
 
     /// The shape that the value of `keyword` must have; `None` if the draft does not know the keyword.
@@ -55,11 +55,11 @@ impl Draft {
         let (_, first, last, shape) = KEYWORDS[at];
         // Keywords whose meaning changed.
         let shape = match (keyword, self) {
-            ("exclusiveMaximum" | "exclusiveMinimum", Self::Four) => Shape::Flag,
-            ("items", Self::Of2020) => Shape::Schema,
-            ("enum", Self::Four) => Shape::FilledList,
-            ("additionalItems" | "additionalProperties", Self::Four) => Shape::SchemaOrFlag,
-            ("$recursiveAnchor", Self::Of2020) => Shape::Anchor,
+            ("exclusiveMaximum" | "exclusiveMinimum", Self::Draft4) => Shape::Flag,
+            ("items", Self::Draft2020_12) => Shape::Schema,
+            ("enum", Self::Draft4) => Shape::FilledList,
+            ("additionalItems" | "additionalProperties", Self::Draft4) => Shape::SchemaOrFlag,
+            ("$recursiveAnchor", Self::Draft2020_12) => Shape::Anchor,
             (_, _) => shape,
         };
         (first..=last).contains(&self).then_some(shape)
@@ -115,69 +115,89 @@ pub(crate) enum Shape {
 
 /// Each keyword with the first and the last draft that know it, and its shape; sorted.
 const KEYWORDS: [(&str, Draft, Draft, Shape); 61] = {
-    use Draft::{Four, Of2019, Of2020, Seven, Six};
+    use Draft::{Draft4, Draft6, Draft7, Draft2019_09, Draft2020_12};
     [
-        ("$anchor", Of2019, Of2020, Shape::Anchor),
-        ("$comment", Seven, Of2020, Shape::Text),
-        ("$defs", Of2019, Of2020, Shape::SchemaMap),
-        ("$dynamicAnchor", Of2020, Of2020, Shape::Anchor),
-        ("$dynamicRef", Of2020, Of2020, Shape::Text),
-        ("$id", Six, Of2020, Shape::Id),
-        ("$recursiveAnchor", Of2019, Of2020, Shape::Flag),
-        ("$recursiveRef", Of2019, Of2020, Shape::Text),
-        ("$ref", Six, Of2020, Shape::Text),
-        ("$schema", Four, Of2020, Shape::Text),
-        ("$vocabulary", Of2019, Of2020, Shape::FlagMap),
-        ("additionalItems", Four, Of2019, Shape::Schema),
-        ("additionalProperties", Four, Of2020, Shape::Schema),
-        ("allOf", Four, Of2020, Shape::Schemas),
-        ("anyOf", Four, Of2020, Shape::Schemas),
-        ("contains", Six, Of2020, Shape::Schema),
-        ("contentEncoding", Seven, Of2020, Shape::Text),
-        ("contentMediaType", Seven, Of2020, Shape::Text),
-        ("contentSchema", Of2019, Of2020, Shape::Schema),
-        ("definitions", Four, Of2020, Shape::SchemaMap),
-        ("dependencies", Four, Of2020, Shape::Dependencies),
-        ("dependentRequired", Of2019, Of2020, Shape::NameMap),
-        ("dependentSchemas", Of2019, Of2020, Shape::SchemaMap),
-        ("deprecated", Of2019, Of2020, Shape::Flag),
-        ("description", Four, Of2020, Shape::Text),
-        ("else", Seven, Of2020, Shape::Schema),
-        ("enum", Four, Of2020, Shape::List),
-        ("examples", Six, Of2020, Shape::List),
-        ("exclusiveMaximum", Four, Of2020, Shape::Number),
-        ("exclusiveMinimum", Four, Of2020, Shape::Number),
-        ("format", Four, Of2020, Shape::Text),
-        ("id", Four, Four, Shape::Id),
-        ("if", Seven, Of2020, Shape::Schema),
-        ("items", Four, Of2020, Shape::SchemaOrSchemas),
-        ("maxContains", Of2019, Of2020, Shape::Count),
-        ("maxItems", Four, Of2020, Shape::Count),
-        ("maxLength", Four, Of2020, Shape::Count),
-        ("maxProperties", Four, Of2020, Shape::Count),
-        ("maximum", Four, Of2020, Shape::Number),
-        ("minContains", Of2019, Of2020, Shape::Count),
-        ("minItems", Four, Of2020, Shape::Count),
-        ("minLength", Four, Of2020, Shape::Count),
-        ("minProperties", Four, Of2020, Shape::Count),
-        ("minimum", Four, Of2020, Shape::Number),
-        ("multipleOf", Four, Of2020, Shape::Positive),
-        ("not", Four, Of2020, Shape::Schema),
-        ("oneOf", Four, Of2020, Shape::Schemas),
-        ("pattern", Four, Of2020, Shape::Pattern),
-        ("patternProperties", Four, Of2020, Shape::PatternMap),
-        ("prefixItems", Of2020, Of2020, Shape::Schemas),
-        ("properties", Four, Of2020, Shape::SchemaMap),
-        ("propertyNames", Six, Of2020, Shape::Schema),
-        ("readOnly", Seven, Of2020, Shape::Flag),
-        ("required", Four, Of2020, Shape::Names),
-        ("then", Seven, Of2020, Shape::Schema),
-        ("title", Four, Of2020, Shape::Text),
-        ("type", Four, Of2020, Shape::Types),
-        ("unevaluatedItems", Of2019, Of2020, Shape::Schema),
-        ("unevaluatedProperties", Of2019, Of2020, Shape::Schema),
-        ("uniqueItems", Four, Of2020, Shape::Flag),
-        ("writeOnly", Seven, Of2020, Shape::Flag),
+        ("$anchor", Draft2019_09, Draft2020_12, Shape::Anchor),
+        ("$comment", Draft7, Draft2020_12, Shape::Text),
+        ("$defs", Draft2019_09, Draft2020_12, Shape::SchemaMap),
+        ("$dynamicAnchor", Draft2020_12, Draft2020_12, Shape::Anchor),
+        ("$dynamicRef", Draft2020_12, Draft2020_12, Shape::Text),
+        ("$id", Draft6, Draft2020_12, Shape::Id),
+        ("$recursiveAnchor", Draft2019_09, Draft2020_12, Shape::Flag),
+        ("$recursiveRef", Draft2019_09, Draft2020_12, Shape::Text),
+        ("$ref", Draft6, Draft2020_12, Shape::Text),
+        ("$schema", Draft4, Draft2020_12, Shape::Text),
+        ("$vocabulary", Draft2019_09, Draft2020_12, Shape::FlagMap),
+        ("additionalItems", Draft4, Draft2019_09, Shape::Schema),
+        ("additionalProperties", Draft4, Draft2020_12, Shape::Schema),
+        ("allOf", Draft4, Draft2020_12, Shape::Schemas),
+        ("anyOf", Draft4, Draft2020_12, Shape::Schemas),
+        ("contains", Draft6, Draft2020_12, Shape::Schema),
+        ("contentEncoding", Draft7, Draft2020_12, Shape::Text),
+        ("contentMediaType", Draft7, Draft2020_12, Shape::Text),
+        ("contentSchema", Draft2019_09, Draft2020_12, Shape::Schema),
+        ("definitions", Draft4, Draft2020_12, Shape::SchemaMap),
+        ("dependencies", Draft4, Draft2020_12, Shape::Dependencies),
+        (
+            "dependentRequired",
+            Draft2019_09,
+            Draft2020_12,
+            Shape::NameMap,
+        ),
+        (
+            "dependentSchemas",
+            Draft2019_09,
+            Draft2020_12,
+            Shape::SchemaMap,
+        ),
+        ("deprecated", Draft2019_09, Draft2020_12, Shape::Flag),
+        ("description", Draft4, Draft2020_12, Shape::Text),
+        ("else", Draft7, Draft2020_12, Shape::Schema),
+        ("enum", Draft4, Draft2020_12, Shape::List),
+        ("examples", Draft6, Draft2020_12, Shape::List),
+        ("exclusiveMaximum", Draft4, Draft2020_12, Shape::Number),
+        ("exclusiveMinimum", Draft4, Draft2020_12, Shape::Number),
+        ("format", Draft4, Draft2020_12, Shape::Text),
+        ("id", Draft4, Draft4, Shape::Id),
+        ("if", Draft7, Draft2020_12, Shape::Schema),
+        ("items", Draft4, Draft2020_12, Shape::SchemaOrSchemas),
+        ("maxContains", Draft2019_09, Draft2020_12, Shape::Count),
+        ("maxItems", Draft4, Draft2020_12, Shape::Count),
+        ("maxLength", Draft4, Draft2020_12, Shape::Count),
+        ("maxProperties", Draft4, Draft2020_12, Shape::Count),
+        ("maximum", Draft4, Draft2020_12, Shape::Number),
+        ("minContains", Draft2019_09, Draft2020_12, Shape::Count),
+        ("minItems", Draft4, Draft2020_12, Shape::Count),
+        ("minLength", Draft4, Draft2020_12, Shape::Count),
+        ("minProperties", Draft4, Draft2020_12, Shape::Count),
+        ("minimum", Draft4, Draft2020_12, Shape::Number),
+        ("multipleOf", Draft4, Draft2020_12, Shape::Positive),
+        ("not", Draft4, Draft2020_12, Shape::Schema),
+        ("oneOf", Draft4, Draft2020_12, Shape::Schemas),
+        ("pattern", Draft4, Draft2020_12, Shape::Pattern),
+        ("patternProperties", Draft4, Draft2020_12, Shape::PatternMap),
+        ("prefixItems", Draft2020_12, Draft2020_12, Shape::Schemas),
+        ("properties", Draft4, Draft2020_12, Shape::SchemaMap),
+        ("propertyNames", Draft6, Draft2020_12, Shape::Schema),
+        ("readOnly", Draft7, Draft2020_12, Shape::Flag),
+        ("required", Draft4, Draft2020_12, Shape::Names),
+        ("then", Draft7, Draft2020_12, Shape::Schema),
+        ("title", Draft4, Draft2020_12, Shape::Text),
+        ("type", Draft4, Draft2020_12, Shape::Types),
+        (
+            "unevaluatedItems",
+            Draft2019_09,
+            Draft2020_12,
+            Shape::Schema,
+        ),
+        (
+            "unevaluatedProperties",
+            Draft2019_09,
+            Draft2020_12,
+            Shape::Schema,
+        ),
+        ("uniqueItems", Draft4, Draft2020_12, Shape::Flag),
+        ("writeOnly", Draft7, Draft2020_12, Shape::Flag),
     ]
 };
 
@@ -210,7 +230,7 @@ pub(crate) fn find_fault(shape: Shape, draft: Draft, value: Node<'_>) -> Option<
         Shape::Names => (
             are_names(value, draft),
             match draft {
-                Draft::Four => "a non-empty list of distinct names",
+                Draft::Draft4 => "a non-empty list of distinct names",
                 _ => "a list of distinct names",
             },
         ),
@@ -257,7 +277,7 @@ fn are_names(value: Node<'_>, draft: Draft) -> bool {
     let Some(mut names) = names else { return false };
     names.sort();
     let are_different = names.windows(2).all(|pair| pair[0] != pair[1]);
-    are_different && !(draft == Draft::Four && names.is_empty())
+    are_different && !(draft == Draft::Draft4 && names.is_empty())
 }
 
 /// The types, in the order of their bits.
@@ -269,7 +289,7 @@ fn are_types(value: Node<'_>) -> bool {
     let is_type = |node: Node<'_>| node.as_str().is_some_and(|text| TYPES.contains(&&*text));
     match value.as_array() {
         None => is_type(value),
-        Some(mut items) => items.len() > 0 && items.all(is_type) && are_names(value, Draft::Four),
+        Some(mut items) => items.len() > 0 && items.all(is_type) && are_names(value, Draft::Draft4),
     }
 }
 
@@ -278,18 +298,18 @@ fn is_id(value: Node<'_>, draft: Draft) -> bool {
         return false;
     };
     let fragment = text.split_once('#').map_or("", |(_, fragment)| fragment);
-    draft <= Draft::Seven || fragment.is_empty()
+    draft <= Draft::Draft7 || fragment.is_empty()
 }
 
 fn is_anchor(value: Node<'_>, draft: Draft) -> bool {
     let Some(text) = value.as_str() else {
         return false;
     };
-    let begins = |c: char| c.is_ascii_alphabetic() || c == '_' && draft == Draft::Of2020;
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_' && draft == Draft::Draft2020_12;
     let continues = |c: char| {
         c.is_ascii_alphanumeric()
             || matches!(c, '-' | '.' | '_')
-            || c == ':' && draft == Draft::Of2019
+            || c == ':' && draft == Draft::Draft2019_09
     };
     text.starts_with(begins) && text.chars().all(continues)
 }

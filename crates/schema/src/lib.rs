@@ -165,7 +165,7 @@ pub struct Surroundings<'a> {
 impl Default for Surroundings<'_> {
     fn default() -> Self {
         Self {
-            draft: Draft::Of2020,
+            draft: Draft::Draft2020_12,
             documents: Vec::new(),
         }
     }

@@ -154,7 +154,7 @@ impl<'a> Registry<'a> {
             resource,
             None,
             String::new(),
-            dialect.draft >= Draft::Six,
+            dialect.draft >= Draft::Draft6,
         )?;
         let found = self.known.get(&(document, node.identity()));
         let (resource, place) = found.copied().unwrap_or((resource, place));
@@ -207,7 +207,7 @@ impl<'a> Registry<'a> {
             }
             self.visit_value(&name, shape, value, resource, place)?;
         }
-        if draft == Draft::Four {
+        if draft == Draft::Draft4 {
             for (flag, bound) in [
                 ("exclusiveMaximum", "maximum"),
                 ("exclusiveMinimum", "minimum"),
@@ -233,7 +233,7 @@ impl<'a> Registry<'a> {
         resource: usize,
         place: usize,
     ) -> Result<(), BadSchema> {
-        let may_be_flag = self.resources[resource].dialect.draft >= Draft::Six;
+        let may_be_flag = self.resources[resource].dialect.draft >= Draft::Draft6;
         let parent = Some(place);
         let step = || format!("/{}", escape(name));
         match shape {
@@ -271,7 +271,7 @@ impl<'a> Registry<'a> {
             outer.root.identity() == node.identity() && self.places[place].parent.is_none();
         let mut dialect = outer.dialect;
         let id_of = |draft: Draft| node.get(draft.id_keyword()).and_then(|id| id.as_str());
-        if !is_root && node.get("$schema").is_some() && id_of(Draft::Seven).is_some() {
+        if !is_root && node.get("$schema").is_some() && id_of(Draft::Draft7).is_some() {
             dialect = self.dialect(node, dialect.draft)?;
         }
         let Some(id) = id_of(dialect.draft) else {
@@ -282,7 +282,7 @@ impl<'a> Registry<'a> {
             return Ok(around);
         }
         let address = resolve(&outer.id, &id);
-        let is_anchor = dialect.draft <= Draft::Seven && id.starts_with('#');
+        let is_anchor = dialect.draft <= Draft::Draft7 && id.starts_with('#');
         let resource = if is_anchor {
             around
         } else if is_root {
@@ -308,7 +308,7 @@ impl<'a> Registry<'a> {
             });
             resource
         };
-        if dialect.draft <= Draft::Seven && !address.fragment.is_empty() {
+        if dialect.draft <= Draft::Draft7 && !address.fragment.is_empty() {
             let anchors = &mut self.resources[resource].anchors;
             anchors.insert(address.fragment, node);
         }
@@ -319,12 +319,12 @@ impl<'a> Registry<'a> {
     fn note_names(&mut self, node: Node<'a>, number: usize, draft: Draft) {
         let resource = &mut self.resources[number];
         let text = |name: &str| node.get(name).and_then(|value| value.as_str());
-        if draft >= Draft::Of2019
+        if draft >= Draft::Draft2019_09
             && let Some(anchor) = text("$anchor")
         {
             resource.anchors.insert(anchor.into_owned(), node);
         }
-        if draft == Draft::Of2020
+        if draft == Draft::Draft2020_12
             && let Some(anchor) = text("$dynamicAnchor")
         {
             resource.anchors.insert(anchor.clone().into_owned(), node);
@@ -332,13 +332,13 @@ impl<'a> Registry<'a> {
         }
         let is_root = resource.root.identity() == node.identity();
         let is_recursive = || node.get("$recursiveAnchor").and_then(|flag| flag.as_bool());
-        if draft == Draft::Of2019 && is_root && is_recursive() == Some(true) {
+        if draft == Draft::Draft2019_09 && is_root && is_recursive() == Some(true) {
             resource.dynamic.insert(String::new(), node);
         }
         let references = [
             (true, "$ref"),
-            (draft == Draft::Of2019, "$recursiveRef"),
-            (draft == Draft::Of2020, "$dynamicRef"),
+            (draft == Draft::Draft2019_09, "$recursiveRef"),
+            (draft == Draft::Draft2020_12, "$dynamicRef"),
         ];
         for (_, name) in references.into_iter().filter(|(is_known, _)| *is_known) {
             if let Some(reference) = text(name) {
@@ -391,7 +391,7 @@ impl<'a> Registry<'a> {
         }
         // No schema is expected there, so it has not been checked yet.
         let place = self.places.len();
-        let may_be_flag = self.resources[target.resource].dialect.draft >= Draft::Six;
+        let may_be_flag = self.resources[target.resource].dialect.draft >= Draft::Draft6;
         let parent = Some(target.place);
         self.visit(target.node, target.resource, parent, steps, may_be_flag)?;
         let known = self.known.get(&(document, target.node.identity()));

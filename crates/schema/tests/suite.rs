@@ -10,11 +10,11 @@ use runseal_core::canon::{Document, Node, ReadOptions, parse_document};
 use runseal_schema::{BadSchema, Draft, Limits, Schema, Surroundings};
 
 const DRAFTS: [(&str, Draft); 5] = [
-    ("draft4", Draft::Four),
-    ("draft6", Draft::Six),
-    ("draft7", Draft::Seven),
-    ("draft2019-09", Draft::Of2019),
-    ("draft2020-12", Draft::Of2020),
+    ("draft4", Draft::Draft4),
+    ("draft6", Draft::Draft6),
+    ("draft7", Draft::Draft7),
+    ("draft2019-09", Draft::Draft2019_09),
+    ("draft2020-12", Draft::Draft2020_12),
 ];
 
 /// Optional cases with another result: the file, the beginning of the description, and the reason.

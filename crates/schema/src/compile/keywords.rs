@@ -20,7 +20,7 @@ impl<'a> Compiler<'a, '_> {
             let bits = all.filter_map(bit).fold(0, |bits, bit| bits | 1 << bit);
             open.keywords.push(Keyword::Type(bits));
         }
-        if let Some(value) = node.get("const").filter(|_| open.draft >= Draft::Six) {
+        if let Some(value) = node.get("const").filter(|_| open.draft >= Draft::Draft6) {
             open.keywords.push(Keyword::Const(value.to_value()));
         }
         if let Some(items) = node.get("enum").and_then(|node| node.as_array()) {
@@ -36,7 +36,7 @@ impl<'a> Compiler<'a, '_> {
             })
         };
         let flag = |name: &str| node.get(name).and_then(|node| node.as_bool()) == Some(true);
-        let is_four = open.draft == Draft::Four;
+        let is_four = open.draft == Draft::Draft4;
         let (below, above) = if is_four {
             (flag("exclusiveMinimum"), flag("exclusiveMaximum"))
         } else {
@@ -67,7 +67,7 @@ impl<'a> Compiler<'a, '_> {
         if let Some(required) = node.get("required").and_then(names) {
             open.keywords.push(Keyword::Required(required));
         }
-        if open.draft >= Draft::Of2019
+        if open.draft >= Draft::Draft2019_09
             && let Some(members) = node.get("dependentRequired")
         {
             let listed = listed_names(members);
@@ -95,7 +95,7 @@ impl<'a> Compiler<'a, '_> {
             .iter()
             .any(|name| open.node.get(name).is_some());
         // Without a branch it asserts nothing, but since 2019-09 it still evaluates.
-        if (open.draft >= Draft::Of2019 || open.draft == Draft::Seven && has_branch)
+        if (open.draft >= Draft::Draft2019_09 || open.draft == Draft::Draft7 && has_branch)
             && let Some(condition) = self.keyword_schema(open, "if")?
         {
             let then = self.keyword_schema(open, "then")?;
@@ -106,7 +106,7 @@ impl<'a> Compiler<'a, '_> {
                 otherwise,
             });
         }
-        if open.draft >= Draft::Of2019 {
+        if open.draft >= Draft::Draft2019_09 {
             self.dependent_schemas(open, "dependentSchemas")?;
         }
         // Later drafts split it in two, but implementations may still support it.
@@ -138,7 +138,7 @@ impl<'a> Compiler<'a, '_> {
         let items = open.node.get("items");
         let is_list = items.is_some_and(|items| items.as_array().is_some());
         let (first, rest) = match open.draft {
-            Draft::Of2020 => ("prefixItems", "items"),
+            Draft::Draft2020_12 => ("prefixItems", "items"),
             _ => ("items", if is_list { "additionalItems" } else { "items" }),
         };
         let first = self.list(open, first)?.unwrap_or_default();
@@ -148,26 +148,26 @@ impl<'a> Compiler<'a, '_> {
             self.keyword_schema(open, rest)?
         };
         if !first.is_empty() || rest.is_some() {
-            let is_tuple = is_list && open.draft <= Draft::Of2019;
+            let is_tuple = is_list && open.draft <= Draft::Draft2019_09;
             open.keywords.push(Keyword::Items {
                 first,
                 rest,
                 is_tuple,
             });
         }
-        if open.draft >= Draft::Six
+        if open.draft >= Draft::Draft6
             && let Some(schema) = self.keyword_schema(open, "contains")?
         {
-            let counts = open.draft >= Draft::Of2019 && open.asserts;
+            let counts = open.draft >= Draft::Draft2019_09 && open.asserts;
             let count = |name: &str| counts.then(|| count(open.node, name)).flatten();
             open.keywords.push(Keyword::Contains {
                 schema,
                 least: count("minContains").unwrap_or(1),
                 most: count("maxContains"),
-                evaluates: open.draft >= Draft::Of2020,
+                evaluates: open.draft >= Draft::Draft2020_12,
             });
         }
-        if open.draft >= Draft::Of2019
+        if open.draft >= Draft::Draft2019_09
             && let Some(schema) = self.keyword_schema(open, "unevaluatedItems")?
         {
             open.keywords.push(Keyword::UnevaluatedItems(schema));
@@ -190,12 +190,12 @@ impl<'a> Compiler<'a, '_> {
                 rest,
             });
         }
-        if open.draft >= Draft::Six
+        if open.draft >= Draft::Draft6
             && let Some(schema) = self.keyword_schema(open, "propertyNames")?
         {
             open.keywords.push(Keyword::PropertyNames(schema));
         }
-        if open.draft >= Draft::Of2019
+        if open.draft >= Draft::Draft2019_09
             && let Some(schema) = self.keyword_schema(open, "unevaluatedProperties")?
         {
             open.keywords.push(Keyword::UnevaluatedProperties(schema));
