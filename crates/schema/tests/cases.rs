@@ -3,14 +3,14 @@
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_schema::{BadSchema, Draft, Limits, Outcome, Schema, Surroundings};
 
-use Draft::{Four, Of2019, Of2020, Seven, Six};
+use Draft::{Draft4, Draft6, Draft7, Draft2019_09, Draft2020_12};
 
-const ALL: &[Draft] = &[Four, Six, Seven, Of2019, Of2020];
-const SINCE_SIX: &[Draft] = &[Six, Seven, Of2019, Of2020];
-const SINCE_SEVEN: &[Draft] = &[Seven, Of2019, Of2020];
-const SINCE_2019: &[Draft] = &[Of2019, Of2020];
-const UNTIL_SEVEN: &[Draft] = &[Four, Six, Seven];
-const UNTIL_2019: &[Draft] = &[Four, Six, Seven, Of2019];
+const ALL: &[Draft] = &[Draft4, Draft6, Draft7, Draft2019_09, Draft2020_12];
+const SINCE_SIX: &[Draft] = &[Draft6, Draft7, Draft2019_09, Draft2020_12];
+const SINCE_SEVEN: &[Draft] = &[Draft7, Draft2019_09, Draft2020_12];
+const SINCE_2019: &[Draft] = &[Draft2019_09, Draft2020_12];
+const UNTIL_SEVEN: &[Draft] = &[Draft4, Draft6, Draft7];
+const UNTIL_2019: &[Draft] = &[Draft4, Draft6, Draft7, Draft2019_09];
 
 fn compile(draft: Draft, schema: &str) -> Result<Schema, BadSchema> {
     let document = parse_document(schema.as_bytes(), &ReadOptions::TEXT).unwrap();
@@ -74,7 +74,7 @@ const CASES: &[Case] = &[
         &["0", "-0.0", "0e1"],
         &["false", "\"\"", "null"],
     ),
-    (&[Four], r#"{"const":1}"#, &["2"], &[]),
+    (&[Draft4], r#"{"const":1}"#, &["2"], &[]),
     (
         ALL,
         r#"{"minimum":1.5,"maximum":3}"#,
@@ -82,7 +82,7 @@ const CASES: &[Case] = &[
         &["1.4", "3.1"],
     ),
     (
-        &[Four],
+        &[Draft4],
         r#"{"minimum":1,"exclusiveMinimum":true,"maximum":3,"exclusiveMaximum":true}"#,
         &["2"],
         &["1", "3"],
@@ -172,7 +172,7 @@ const CASES: &[Case] = &[
         &[],
     ),
     (
-        &[Of2020],
+        &[Draft2020_12],
         r#"{"prefixItems":[{"type":"integer"}],"items":{"type":"null"}}"#,
         &["[1,null]", "[1]"],
         &["[null]", "[1,2]"],
@@ -196,7 +196,7 @@ const CASES: &[Case] = &[
         &[],
     ),
     (
-        &[Six, Seven],
+        &[Draft6, Draft7],
         r#"{"contains":{"const":1},"minContains":2}"#,
         &["[1]"],
         &["[]"],
@@ -269,7 +269,7 @@ const CASES: &[Case] = &[
         &["[1]", "[[[1]]]"],
     ),
     (
-        &[Four],
+        &[Draft4],
         r##"{"id":"http://x/a/","properties":{"p":{"$ref":"b#/definitions/t"},"q":{"$ref":"#here"}},"definitions":{"s":{"id":"b","definitions":{"t":{"type":"null"}}},"u":{"id":"#here","type":"integer"}}}"##,
         &["{\"p\":null,\"q\":1}"],
         &["{\"p\":1}", "{\"q\":null}"],
@@ -293,31 +293,31 @@ const CASES: &[Case] = &[
         &["{\"b\":1}", "{\"a\":2}"],
     ),
     (
-        &[Of2020],
+        &[Draft2020_12],
         r#"{"prefixItems":[true],"contains":{"type":"string"},"unevaluatedItems":{"type":"null"}}"#,
         &["[1,\"a\",null]"],
         &["[1,\"a\",2]"],
     ),
     (
-        &[Of2019],
+        &[Draft2019_09],
         r#"{"items":[true],"contains":{"type":"string"},"unevaluatedItems":false}"#,
         &["[\"a\"]"],
         &["[1,\"a\"]"],
     ),
     (
-        &[Of2020],
+        &[Draft2020_12],
         r##"{"$id":"http://x/list","$dynamicAnchor":"node","items":{"$dynamicRef":"#node"},"type":"array"}"##,
         &["[[]]"],
         &["[1]"],
     ),
     (
-        &[Of2020],
+        &[Draft2020_12],
         r##"{"$id":"http://x/strict","$dynamicAnchor":"node","$ref":"tree","unevaluatedProperties":false,"$defs":{"t":{"$id":"tree","$dynamicAnchor":"node","properties":{"data":true,"children":{"items":{"$dynamicRef":"#node"}}}}}}"##,
         &["{\"children\":[{\"data\":1}]}"],
         &["{\"children\":[{\"daat\":1}]}"],
     ),
     (
-        &[Of2019],
+        &[Draft2019_09],
         r##"{"$id":"http://x/strict","$recursiveAnchor":true,"$ref":"tree","unevaluatedProperties":false,"$defs":{"t":{"$id":"tree","$recursiveAnchor":true,"properties":{"data":true,"children":{"items":{"$recursiveRef":"#"}}}}}}"##,
         &["{\"children\":[{\"data\":1}]}"],
         &["{\"children\":[{\"daat\":1}]}"],
@@ -329,7 +329,7 @@ const CASES: &[Case] = &[
         &[],
     ),
     (
-        &[Of2020],
+        &[Draft2020_12],
         r#"{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"null"}]}"#,
         &["[null]"],
         &["[1]"],
@@ -398,7 +398,7 @@ const BAD: &[(&[Draft], &[&str])] = &[
         ],
     ),
     (
-        &[Four],
+        &[Draft4],
         &[
             "true",
             r#"{"required":[]}"#,
@@ -421,7 +421,10 @@ const BAD: &[(&[Draft], &[&str])] = &[
             r#"{"$defs":{"a":1}}"#,
         ],
     ),
-    (&[Of2020], &[r#"{"items":[{}]}"#, r#"{"prefixItems":[]}"#]),
+    (
+        &[Draft2020_12],
+        &[r#"{"items":[{}]}"#, r#"{"prefixItems":[]}"#],
+    ),
 ];
 
 #[test]
@@ -461,7 +464,9 @@ fn refused_schemas_say_why() {
         ),
         (r#"{"pattern":"(?>a)"}"#, "it cannot be judged: /pattern:"),
     ] {
-        let bad = compile(Of2020, schema).err().map(|bad| bad.to_string());
+        let bad = compile(Draft2020_12, schema)
+            .err()
+            .map(|bad| bad.to_string());
         assert!(
             bad.as_ref().is_some_and(|bad| bad.contains(expected)),
             "{schema}: {bad:?}"
@@ -474,7 +479,7 @@ fn violation_says_what_was_expected_and_found() {
     let schema = r##"{"$defs":{"n":{"type":["integer","null"]}},"properties":{"a":{"$ref":"#/$defs/n"},"b/c":{"items":{"enum":["x",2]}}},
         "required":["z"],"additionalProperties":false}"##;
     let found = check(
-        &compile(Of2020, schema).unwrap(),
+        &compile(Draft2020_12, schema).unwrap(),
         r#"{"a":"no","b/c":["x",3],"d":1}"#,
     );
     let lines: Vec<String> = found
