@@ -16,7 +16,7 @@ use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash
 use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::verify::Finding;
-use runseal_sandbox::{CancelToken, Ending, Limit, Observation, Sandbox};
+use runseal_sandbox::{CancelToken, Ending, Limit, Sandbox};
 
 use super::accesses::{Accesses, Places, is_shown, refused_network, sort_accesses};
 use super::ahead::{FilesAhead, Reader};
