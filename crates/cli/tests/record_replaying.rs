@@ -2,7 +2,7 @@
 //! folder, what a listing cannot show again, and bundles that do not hold.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -144,6 +144,40 @@ fn secret_is_given_again_and_never_shown() {
         ],
     );
     assert!(other.stdout.contains("had no secret `OTHER`"), "{other:?}");
+}
+
+#[test]
+fn folder_of_given_files_is_searched_through_no_link_and_for_fitting_sizes_only() {
+    if !has_isolation() {
+        return;
+    }
+    let both = [Some(Project::new()), Project::of_ordinary_user()];
+    for project in both.into_iter().flatten() {
+        let data = project.write("data", "0123456789");
+        let arguments = ["--reference-above", "5", "--", "cat", "data"];
+        project.record("large", &arguments);
+        let kept = project.write("../kept/data", "0123456789");
+        fs::remove_file(data).unwrap();
+        fs::create_dir(project.path("../given")).unwrap();
+        let given = project.path("../given").canonicalize().unwrap();
+        symlink(&kept, given.join("file")).unwrap();
+        symlink(kept.parent().unwrap(), given.join("folder")).unwrap();
+        let closed = project.write("../given/closed", "of another size");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+        let replay =
+            |given: &Path| replay(&project, "large", &["--input", given.to_str().unwrap()]);
+        let ran = replay(&given);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(
+            ran.stdout.contains("give it with `--input PATH`"),
+            "{ran:?}"
+        );
+        // Whoever names a link means what it leads to.
+        for name in ["file", "folder"] {
+            let ran = replay(&given.join(name));
+            assert_eq!(ran.code, Some(0), "{name}: {ran:?}");
+        }
+    }
 }
 
 #[test]

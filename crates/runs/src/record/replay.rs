@@ -139,7 +139,8 @@ pub(crate) fn replay_recorded(
                 .to_owned(),
         ),
     }
-    let restored = match restore(run, options.given) {
+    let cancel = options.watching.cancel.as_ref();
+    let restored = match restore(run, options.given, cancel) {
         Ok(restored) => Some(restored),
         Err(RestoreError::Missing(files)) => {
             for file in files {
@@ -155,6 +156,7 @@ pub(crate) fn replay_recorded(
             replay.rules[3].push(what);
             None
         }
+        Err(RestoreError::Cancelled) => return Err(cancelled()),
         Err(RestoreError::Read(error)) => return Err(error.into()),
         Err(RestoreError::Write(error)) => return Err(super::error::work_error(error)),
     };
