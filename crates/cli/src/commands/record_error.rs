@@ -103,6 +103,12 @@ pub fn record_error(
         .hint("keep the command from reading the folder of bundles, or keep bundles elsewhere with `--out DIR`"),
         RecordError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message)
             .hint("record again while nothing else writes to the folder"),
+        RecordError::Sparse { .. } => CliError::new(
+            Outcome::Invalid,
+            "SPARSE",
+            format!("{message}, and neither is the run"),
+        )
+        .hint("`--reference-above 64M` seals the hashes of large files only, which have to be read for it"),
         RecordError::Left { .. } => CliError::new(Outcome::Invalid, "LEFT", message).hint(
             "`--keep GLOB` chooses which of the files it writes are sealed; the rest is left out",
         ),

@@ -52,6 +52,14 @@ pub enum RecordError {
     /// A file changed while it was read.
     #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
     Changed(String),
+    /// It read a large file that is nearly all holes.
+    #[error("`{path}` has {bytes} bytes, of which hardly any are on disk: it is not sealed")]
+    Sparse {
+        /// Its path.
+        path: String,
+        /// Its size.
+        bytes: u64,
+    },
     /// It left something that cannot be an artifact.
     #[error("the command left `{path}`, which cannot be sealed: {reason}")]
     Left {
