@@ -371,3 +371,34 @@ fn folder_that_is_compared_is_not_left_by_a_name_in_the_bundle() {
         );
     }
 }
+
+#[test]
+fn same_environment_is_refused_where_the_list_leaves_out_what_the_command_uses() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let honest = forge(&project, "same", |_| {});
+    let strict = |forged: &Forged| project.run(&["replay", forged.path(), "--same-environment"]);
+    let ran = strict(&honest);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let all = honest.load("RUN_ENVIRONMENT.json")["files"].clone();
+    let all = all.as_array().unwrap();
+    assert!(!all.is_empty());
+    for left_out in 0..=all.len() {
+        let mut files = all.clone();
+        match files.get(left_out) {
+            Some(_) => drop(files.remove(left_out)),
+            None => files.clear(),
+        }
+        let forged = forge(&project, &format!("without-{left_out}"), |forged| {
+            forged.edit("RUN_ENVIRONMENT.json", |it| it["files"] = json!(files));
+            forged.set_command(&["sh", "-c", "echo hi"]);
+        });
+        let ran = strict(&forged);
+        assert_eq!(ran.code, Some(1), "{left_out}: {}", ran.stdout);
+        assert!(ran.stdout.contains("does not list it"), "{}", ran.stdout);
+        let lax = project.run(&["replay", forged.path()]);
+        assert_eq!(lax.code, Some(0), "{}", lax.stdout);
+    }
+}

@@ -20,6 +20,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::Source;
 use runseal_sandbox::{Ending, Limits, Sandbox, SandboxError, check_own_place};
 
+use super::accesses::is_shown;
 use super::difference::LARGEST_COMPARED;
 use super::keep::Keep;
 use super::machine::compare_machine;
@@ -134,9 +135,9 @@ pub(crate) fn replay_recorded(
             replay.notes.extend(check.describe_not_looked_at());
             replay.environment = Some(check);
         }
-        None => replay.notes.push(
-            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared"
-                .to_owned(),
+        None => replay.add_no_environment(
+            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared",
+            options.same_environment,
         ),
     }
     let cancel = options.watching.cancel.as_ref();
@@ -199,6 +200,15 @@ pub(crate) fn replay_recorded(
         let mut comparison = sealed.compare(run, &again, &command)?;
         hide_secrets(&command.secrets, &mut comparison);
         note_other_program(&again, &mut replay);
+        if options.same_environment {
+            let is_given = |path: &Path| {
+                path.starts_with(&command.appears_at)
+                    || command.inputs.iter().any(|it| path.starts_with(&it.inside))
+            };
+            let is_used =
+                |path: &Path| !is_given(path) && is_shown(path, again.isolation, &again.shown);
+            replay.demand_listed(again.observation(), is_used);
+        }
         replay.shown.clone_from(&again.shown);
         if let Some(session) = command.models.take() {
             let traffic = session.finish().map_err(RecordError::ModelReplay)?;
