@@ -372,6 +372,62 @@ fn folder_that_is_compared_is_not_left_by_a_name_in_the_bundle() {
     }
 }
 
+/// Says that the command read an input outside its folder.
+fn add_input(forged: &Forged, path: &Path, bytes: &str, mode: &str) {
+    let stored = format!("inputs/{}", path.file_name().unwrap().to_str().unwrap());
+    forged.put(&stored, bytes);
+    forged.edit("RUN_INPUT.json", |input| {
+        input["inputs"] = json!([{"path": path, "stored": stored, "mode": mode,
+            "bytes": bytes.len(), "sha256": Digest::of(bytes.as_bytes()).to_string()}]);
+    });
+}
+
+#[test]
+fn input_in_a_folder_of_the_callers_path_is_the_bundles_or_not_replayable() {
+    if !has_isolation() {
+        return;
+    }
+    let both = [Some(Project::new()), Project::of_ordinary_user()];
+    for project in both.into_iter().flatten() {
+        let there = project.write("../tools/bin/data", "of the host");
+        let tools = there.parent().unwrap().canonicalize().unwrap();
+        let path = format!("{}:/usr/bin:/bin", tools.display());
+        let folder = project.path("").canonicalize().unwrap();
+        let replay = |place: &Path, level: &str| -> Ran {
+            let name = Digest::of(format!("{level}{}", place.display()).as_bytes()).to_string();
+            let forged = forge(&project, &name, |forged| {
+                forged.set_command(&["cat", place.to_str().unwrap()]);
+                forged.put("logs/stdout.txt", "of the host");
+                forged.edit("RUN_OUTPUT.json", |output| {
+                    output["stdout"]["bytes"] = json!(11);
+                    output["stdout"]["sha256"] = json!(Digest::of(b"of the host").to_string());
+                });
+                add_input(forged, place, "of the bundle", "644");
+            });
+            let mut command = project.command(&["replay", forged.path(), "--sandbox", level]);
+            command.env("PATH", &path).output().unwrap().into()
+        };
+        let read = replay(&tools.join("data"), "namespaces");
+        assert!(read.stdout.contains("DIVERGED"), "{read:?}");
+        assert!(read.stdout.contains("+of the bundle"), "{read:?}");
+        for (place, level) in [
+            // Nothing can be mounted there, or nothing at all.
+            (tools.join("more"), "namespaces"),
+            (tools.join("data"), "landlock"),
+            // The folder of the command has a file of its own there, or none.
+            (folder.join("honest"), "namespaces"),
+            // It would cover what is shown.
+            (tools.parent().unwrap().to_owned(), "namespaces"),
+        ] {
+            let ran = replay(&place, level);
+            assert_eq!(ran.code, Some(1), "{place:?} at {level}: {ran:?}");
+            assert!(ran.stdout.contains("NOT REPLAYABLE"), "{ran:?}");
+            let named = format!("the input `{}`", place.display());
+            assert!(ran.stdout.contains(&named), "{ran:?}");
+        }
+    }
+}
+
 #[test]
 fn same_environment_is_refused_where_the_list_leaves_out_what_the_command_uses() {
     if !has_isolation() {

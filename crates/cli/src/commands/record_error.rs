@@ -231,6 +231,8 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
                 "RUN_ENVIRONMENT.json and RUN_INPUT.json of the bundle name that place; no command was recorded there"
             }
         }),
+        RunError::Input { .. } => CliError::new(Outcome::Unreadable, "PLACE", message)
+            .hint("RUN_INPUT.json of the bundle names that place"),
         RunError::Home(_) => CliError::new(Outcome::Unreadable, "PLACE", message)
             .hint("change into the folder of the project"),
         RunError::Temporary { .. } => CliError::new(Outcome::Unreadable, "TMPDIR", message).hint(

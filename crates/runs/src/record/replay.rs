@@ -190,7 +190,7 @@ pub(crate) fn replay_recorded(
         }
         let again = match run_command(&command, &sandbox, &options.watching) {
             Ok(again) => again,
-            Err(RunError::Program(error)) => {
+            Err(error @ (RunError::Program(_) | RunError::Input { .. })) => {
                 replay.rules[5].push(error.to_string());
                 return Ok(replay);
             }
