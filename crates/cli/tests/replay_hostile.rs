@@ -429,6 +429,31 @@ fn input_in_a_folder_of_the_callers_path_is_the_bundles_or_not_replayable() {
 }
 
 #[test]
+fn patterns_of_a_bundle_that_no_recorder_writes_are_not_replayable() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let deep = format!("{}a{}", "{".repeat(200_000), "}".repeat(200_000));
+    for (name, pattern) in [("deep", deep.as_str()), ("open", "{a")] {
+        let forged = forge(&project, name, |forged| {
+            forged.edit("RUN_INPUT.json", |input| input["keep"] = json!([pattern]));
+            forged.edit("RUN_OUTPUT.json", |output| output["not_kept"] = json!([]));
+        });
+        let ran = project.run(&["replay", forged.path()]);
+        assert_eq!(ran.code, Some(1), "{name}: {}", ran.stderr);
+        assert!(
+            ran.stdout.contains("RUN_INPUT.json /keep"),
+            "{name}: {}",
+            ran.stdout
+        );
+    }
+    let ran = project.run(&["record", "--keep", &"{".repeat(100), "--", "true"]);
+    assert_eq!(ran.code, Some(64), "{ran:?}");
+    assert!(ran.stderr.contains("`--keep`"), "{ran:?}");
+}
+
+#[test]
 fn same_environment_is_refused_where_the_list_leaves_out_what_the_command_uses() {
     if !has_isolation() {
         return;

@@ -22,7 +22,7 @@ use runseal_sandbox::{Ending, Limits, Sandbox, SandboxError, check_own_place};
 
 use super::accesses::is_shown;
 use super::difference::LARGEST_COMPARED;
-use super::keep::Keep;
+use super::keep::{Keep, KeepError};
 use super::machine::compare_machine;
 use super::program::Choice;
 use super::reasons::{Before, UNEXPLAINED, explain};
@@ -96,6 +96,9 @@ pub(crate) fn replay_recorded(
             let member = member.escape_debug();
             replay.rules[rule].push(format!("{name} has `{member}`, which nothing compares"));
         }
+    }
+    if let Err(error) = &sealed.keep {
+        replay.rules[1].push(format!("{RUN_INPUT} /keep: {error}"));
     }
     // So does RB13; a copy is shown with its files, and compared by its lists.
     replay.rules[3].extend(sealed.find_other_bytes(run));
@@ -353,7 +356,7 @@ struct SealedCommandRun {
     /// How many bytes the stored files have that the run left.
     left_bytes: u64,
     /// Which files were kept; `None` for all.
-    keep: Option<Keep>,
+    keep: Result<Option<Keep>, KeepError>,
     /// Whether the names of the files that were not kept are complete.
     has_all_unkept_names: bool,
     /// What a redacted copy withholds.
@@ -409,10 +412,8 @@ impl SealedCommandRun {
             add(format!("artifacts/{}", file.path), file);
         }
         let input = run.document(RUN_INPUT);
-        let patterns = input.and_then(|input| {
-            let texts = texts_of(input.root().get("keep"));
-            Keep::parse(&texts.into_iter().collect::<Vec<_>>()).ok()?
-        });
+        let patterns = texts_of(input.as_ref().and_then(|input| input.root().get("keep")));
+        let keep = Keep::parse(&patterns.into_iter().collect::<Vec<_>>());
         let names = texts_of(member("not_kept"));
         // At that many names the list was cut off, so missing ones cannot be detected.
         let has_all_unkept_names = names.len() < MOST_LEFT_OUT;
@@ -422,7 +423,7 @@ impl SealedCommandRun {
             snapshot,
             stored,
             left_bytes,
-            keep: patterns,
+            keep,
             has_all_unkept_names,
             withheld_results,
         }
@@ -520,7 +521,9 @@ impl SealedCommandRun {
         again: &CommandRun,
         command: &Command,
     ) -> Result<Comparison, RecordError> {
-        let mut now = match Snapshot::of_run(again, self.keep.as_ref()) {
+        // Without its patterns it was not run.
+        let keep = self.keep.as_ref().ok().and_then(Option::as_ref);
+        let mut now = match Snapshot::of_run(again, keep) {
             Ok(now) => now,
             Err(RecordError::Left { path, reason }) => {
                 return Ok(Comparison {
