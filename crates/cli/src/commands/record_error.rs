@@ -95,6 +95,14 @@ pub fn record_error(
             format!("{message}; nothing was sealed"),
         )
         .hint("keep the command from writing and printing it; `--keep GLOB` leaves files out that it writes"),
+        RecordError::Room { needed, .. } => CliError::new(
+            Outcome::Unreadable,
+            "LIMIT",
+            format!("{message}: nothing was compared"),
+        )
+        .hint(format!(
+            "`--artifact-bytes` lets it write more, which takes at least {needed}; beyond 1 GiB it writes to your disk"
+        )),
         RecordError::Seed(_) => CliError::new(
             Outcome::Invalid,
             "SEED",

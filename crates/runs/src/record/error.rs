@@ -35,6 +35,14 @@ pub enum RecordError {
         /// Which programs asked for the network and were refused, and what for.
         refused: Vec<String>,
     },
+    /// A replay cannot give what was sealed within the limits, so nothing was run.
+    #[error("the sealed run left {needed} bytes, and its replay may write {allowed}")]
+    Room {
+        /// How many bytes the sealed files have.
+        needed: u64,
+        /// How many may be written.
+        allowed: u64,
+    },
     /// What it read cannot be sealed.
     #[error(transparent)]
     Access(#[from] AccessError),

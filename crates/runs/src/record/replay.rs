@@ -58,9 +58,6 @@ pub struct RecordedOptions<'a> {
     pub search: Option<OsString>,
     /// The limits of each run; by default those of a recording.
     pub limits: Limits,
-    /// Whether each run may write as much as the sealed one left, where that is more than the limits
-    /// allow.
-    pub grows_to_sealed: bool,
     /// Values for the variables that the bundle names as secrets, by name. They are not shown.
     pub secrets: BTreeMap<String, String>,
     /// How it is watched.
@@ -171,13 +168,8 @@ pub(crate) fn replay_recorded(
         return Ok(replay);
     };
     let secrets = named_secrets(options, &mut replay);
-    let mut command = command_of(run, environment, &restored, options, secrets)?;
-    if options.grows_to_sealed {
-        let needed = sealed.room();
-        let limits = &mut command.limits;
-        limits.work_bytes = limits.work_bytes.max(needed);
-        limits.file_bytes = limits.file_bytes.max(needed);
-    }
+    let mut command = command_of(run, environment, &restored, options, secrets.clone())?;
+    sealed.check_room(&command.limits)?;
     if restored.model_io.is_some() && options.models.is_none() {
         return Err(RecordError::AskedModels);
     }
@@ -459,12 +451,16 @@ impl SealedCommandRun {
         unlisted.map(str::to_owned).collect()
     }
 
-    /// How many bytes a run may write to leave what the sealed one left, with room for what lies there only
-    /// while it runs. Only stored files count, whose sizes were verified.
-    fn room(&self) -> u64 {
-        const SLACK: u64 = 64 << 20;
-        let left = self.left_bytes;
-        left.saturating_add(left / 8).saturating_add(SLACK)
+    /// Refuses to run what cannot give the sealed results within the limits. They are the caller's: what a bundle holds
+    /// never raises one. Only stored files count, whose sizes were verified.
+    fn check_room(&self, limits: &Limits) -> Result<(), RecordError> {
+        match self.left_bytes > limits.work_bytes {
+            true => Err(RecordError::Room {
+                needed: self.left_bytes,
+                allowed: limits.work_bytes,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// A run that ended otherwise than the sealed one because of a limit says nothing about that one.
