@@ -372,6 +372,41 @@ fn folder_that_is_compared_is_not_left_by_a_name_in_the_bundle() {
     }
 }
 
+/// Forges a run of `script` that left a file of this content.
+fn forge_output(project: &Project, name: &str, script: &str, content: &str) -> Forged {
+    forge(project, name, |forged| {
+        forged.set_command(&["sh", "-c", script]);
+        forged.put("artifacts/result", content);
+        forged.edit("RUN_OUTPUT.json", |output| {
+            output["outputs"] = json!([{"path": "result", "stored": "artifacts/result", "mode": "644",
+                "bytes": content.len(), "sha256": Digest::of(content.as_bytes()).to_string()}]);
+        });
+    })
+}
+
+#[test]
+fn link_or_pipe_where_a_file_was_sealed_diverges_whatever_the_file_holds() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let contents = ["no file", "a symbolic link", "a named pipe", ""];
+    for (at, content) in contents.into_iter().enumerate() {
+        for (kind, script) in [
+            ("a symbolic link", "echo hi; ln -s /nowhere result"),
+            ("a named pipe", "echo hi; mkfifo result"),
+        ] {
+            let name = format!("{at}-{}", kind.len());
+            let ran = project.run(&[
+                "replay",
+                forge_output(&project, &name, script, content).path(),
+            ]);
+            assert_eq!(ran.code, Some(1), "{kind} {content}: {}", ran.stdout);
+            assert!(ran.stdout.contains(kind), "{kind}: {}", ran.stdout);
+        }
+    }
+}
+
 /// Says that the command read an input outside its folder.
 fn add_input(forged: &Forged, path: &Path, bytes: &str, mode: &str) {
     let stored = format!("inputs/{}", path.file_name().unwrap().to_str().unwrap());
@@ -451,6 +486,44 @@ fn patterns_of_a_bundle_that_no_recorder_writes_are_not_replayable() {
     let ran = project.run(&["record", "--keep", &"{".repeat(100), "--", "true"]);
     assert_eq!(ran.code, Some(64), "{ran:?}");
     assert!(ran.stderr.contains("`--keep`"), "{ran:?}");
+}
+
+#[test]
+fn names_that_were_not_kept_are_compared_as_far_as_their_list_goes() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let many = |count: usize| (10_000..10_000 + count).map(|at| format!("x{at}"));
+    let forge = |name: &str, script: &str| {
+        forge(&project, name, |forged| {
+            forged.set_command(&["sh", "-c", script]);
+            forged.edit("RUN_INPUT.json", |input| input["keep"] = json!(["kept"]));
+            forged.edit("RUN_OUTPUT.json", |output| {
+                output["not_kept"] = many(10_000).collect();
+            });
+        })
+    };
+    let other = forge("other", "echo hi; echo > r");
+    let ran = project.run(&["replay", other.path()]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("DIVERGED"), "{}", ran.stdout);
+    // One more than the list has room for.
+    let same = forge(
+        "same",
+        "echo hi; i=10000; while [ $i -le 20000 ]; do : > x$i; i=$((i+1)); done",
+    );
+    let ran = project.run(&["replay", same.path(), "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let told = answer["not_compared"][0].as_str().unwrap();
+    assert!(told.contains("of the others nothing"), "{told}");
+    let shown = project.run(&["replay", same.path()]).stdout;
+    assert!(
+        shown.contains("REPRODUCED as far as it is shown"),
+        "{shown}"
+    );
+    assert!(!shown.contains("their names were compared, not"), "{shown}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use super::reasons::{Before, UNEXPLAINED, explain};
 use super::restore::{RestoreError, Restored, restore};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure, find_limit};
-use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
+use super::snapshot::{Left, STREAMS, Snapshot, compare_snapshots, read_left};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::WithheldResults;
@@ -101,7 +101,11 @@ pub(crate) fn replay_recorded(
     replay.rules[3].extend(sealed.find_other_bytes(run));
     replay.unused_files.extend(sealed.find_unlisted(run));
     let not_kept = sealed.snapshot.not_kept.len();
-    if not_kept > 0 {
+    if not_kept >= MOST_LEFT_OUT {
+        replay.not_compared.push(format!(
+            "files that were not kept: of the first {MOST_LEFT_OUT} the names were compared, of the others nothing"
+        ));
+    } else if not_kept > 0 {
         replay.notes.push(format!(
             "{not_kept} of the files that the run left were not kept: their names were compared, not their contents"
         ));
@@ -349,8 +353,6 @@ struct SealedCommandRun {
     left_bytes: u64,
     /// Which files were kept; `None` for all.
     keep: Result<Option<Keep>, KeepError>,
-    /// Whether the names of the files that were not kept are complete.
-    has_all_unkept_names: bool,
     /// What a redacted copy withholds.
     withheld_results: WithheldResults,
 }
@@ -383,7 +385,7 @@ impl SealedCommandRun {
         });
         let mut stored = BTreeMap::new();
         let mut add = |place: String, file: ListedFile| {
-            let left = LeftFile {
+            let left = Left::File {
                 sha256: file.sha256,
                 is_executable: file.is_executable,
             };
@@ -406,17 +408,13 @@ impl SealedCommandRun {
         let input = run.document(RUN_INPUT);
         let patterns = texts_of(input.as_ref().and_then(|input| input.root().get("keep")));
         let keep = Keep::parse(&patterns.into_iter().collect::<Vec<_>>());
-        let names = texts_of(member("not_kept"));
-        // At that many names the list was cut off, so missing ones cannot be detected.
-        let has_all_unkept_names = names.len() < MOST_LEFT_OUT;
-        snapshot.not_kept = names;
+        snapshot.not_kept = texts_of(member("not_kept"));
         Self {
             files,
             snapshot,
             stored,
             left_bytes,
             keep,
-            has_all_unkept_names,
             withheld_results,
         }
     }
@@ -427,7 +425,7 @@ impl SealedCommandRun {
         let is_other = |(place, stored): &(&String, &String)| {
             let actual = facts.file(stored).and_then(FileFact::sha256);
             let listed = self.snapshot.files.get(*place);
-            actual.is_some() && actual != listed.map(|left| left.sha256)
+            actual.is_some() && actual != listed.and_then(|left| left.sha256())
         };
         let others = self.stored.iter().filter(is_other);
         let tell = |(_, stored): (&String, &String)| {
@@ -535,9 +533,6 @@ impl SealedCommandRun {
             }
             Err(error) => return Err(error),
         };
-        if !self.has_all_unkept_names {
-            now.not_kept.clone_from(&self.snapshot.not_kept);
-        }
         self.leave_out_withheld(&mut now);
         let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
         let mut divergences = compare_snapshots(&self.snapshot, &now, read);

@@ -120,7 +120,7 @@ pub struct Replay {
     pub fork: Option<Fork>,
     /// Whether it is one of a redacted copy, of which not all can be checked.
     pub is_redacted: bool,
-    /// Which of the run's results the copy withholds.
+    /// Which of the run's results were not compared: a copy withholds them, or the bundle's list of them was cut off.
     pub not_compared: Vec<String>,
     /// The files of the bundle that are neither given to the command nor compared.
     pub unused_files: Vec<String>,
