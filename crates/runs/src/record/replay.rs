@@ -29,6 +29,7 @@ use super::reasons::{Before, UNEXPLAINED, explain};
 use super::restore::{RestoreError, Restored, restore};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure, find_limit};
+use super::secrets::HiddenSecrets;
 use super::snapshot::{Left, STREAMS, Snapshot, compare_snapshots, read_left};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
@@ -180,6 +181,7 @@ pub(crate) fn replay_recorded(
     if restored.model_io.is_none() && options.is_fork {
         return Err(RecordError::AskedNoModels);
     }
+    let hidden = HiddenSecrets::of(&secrets)?;
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
     for _ in 0..options.times.max(1) {
@@ -196,8 +198,7 @@ pub(crate) fn replay_recorded(
             Err(error) => return Err(error.into()),
         };
         sealed.refuse_limited(&again, &command)?;
-        let mut comparison = sealed.compare(run, &again, &command)?;
-        hide_secrets(&command.secrets, &mut comparison);
+        let mut comparison = sealed.compare(run, &again, &command, &hidden)?;
         note_other_program(&again, &mut replay);
         if options.same_environment {
             let is_given = |path: &Path| {
@@ -213,6 +214,7 @@ pub(crate) fn replay_recorded(
             let traffic = session.finish().map_err(RecordError::ModelReplay)?;
             compare_traffic(&traffic, &mut comparison, &mut replay);
         }
+        hidden.hide_in(&mut comparison.divergences);
         if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
             replay.reasons = reasons_of(
                 &restored,
@@ -223,6 +225,9 @@ pub(crate) fn replay_recorded(
             );
         }
         replay.runs.push(comparison);
+    }
+    for text in replay.reasons.iter_mut().chain(&mut replay.notes) {
+        hidden.hide(text);
     }
     Ok(replay)
 }
@@ -249,20 +254,6 @@ fn secret_gaps(replay: &Replay) -> impl Iterator<Item = &CaptureGap> {
 /// Whether a gap is about the variable `name`.
 fn names_secret(detail: &str, name: &str) -> bool {
     detail.contains(&format!("`{name}`"))
-}
-
-/// Replaces the values of secrets in what differs: it is shown, and may be written into a page.
-fn hide_secrets(secrets: &BTreeMap<String, String>, comparison: &mut Comparison) {
-    for divergence in &mut comparison.divergences {
-        let texts = [&mut divergence.sealed, &mut divergence.now];
-        for text in texts.into_iter().chain(divergence.difference.as_mut()) {
-            for (name, value) in secrets.iter().filter(|(_, value)| !value.is_empty()) {
-                if text.contains(value.as_str()) {
-                    *text = text.replace(value.as_str(), &format!("[secret {name}]"));
-                }
-            }
-        }
-    }
 }
 
 /// Says what ran here where that is another program than the one that was recorded.
@@ -514,6 +505,7 @@ impl SealedCommandRun {
         run: &VerifiedRun<'_>,
         again: &CommandRun,
         command: &Command,
+        hidden: &HiddenSecrets<'_>,
     ) -> Result<Comparison, RecordError> {
         // Without its patterns it was not run.
         let keep = self.keep.as_ref().ok().and_then(Option::as_ref);
@@ -534,8 +526,14 @@ impl SealedCommandRun {
             Err(error) => return Err(error),
         };
         self.leave_out_withheld(&mut now);
-        let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
-        let mut divergences = compare_snapshots(&self.snapshot, &now, read);
+        let describe = |place: &str| {
+            hidden.describe(
+                place,
+                &self.read_sealed(run, place)?,
+                &read_left(again, place)?,
+            )
+        };
+        let mut divergences = compare_snapshots(&self.snapshot, &now, describe);
         if let Some(first) = divergences.iter_mut().find(|it| it.path == RUN_OUTPUT) {
             first.difference = describe_failure(again.recorded.outcome.ending, command);
         }
