@@ -210,7 +210,7 @@ fn file_without_permission_is_refused() {
     mode("secret.json", 0o000);
     let ran: Ran = if rustix::process::geteuid().is_root() {
         // Root may read everything, so somebody else tries.
-        std::fs::copy(BINARY, bench.path("runseal")).unwrap();
+        runseal_testkit::folders::copy_program(BINARY, bench.path("runseal"));
         mode(".", 0o755);
         let mut command = std::process::Command::new(bench.path("runseal"));
         command.uid(65534).gid(65534).current_dir(folder.path());

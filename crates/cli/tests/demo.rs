@@ -29,7 +29,7 @@ fn demo_runs_for_an_ordinary_user() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = folder.path().join("runseal");
-    fs::copy(env!("CARGO_BIN_EXE_runseal"), &program).unwrap();
+    runseal_testkit::folders::copy_program(env!("CARGO_BIN_EXE_runseal"), &program);
     let mut command = Command::new(program);
     command
         .args(["demo", "--out", "demo"])

@@ -210,7 +210,7 @@ impl Releases {
         let program = folder.path().join(ARCHIVE).join("bin/runseal");
         fs::create_dir_all(program.parent().unwrap()).unwrap();
         fs::create_dir_all(folder.path().join("releases/v9.9.9")).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_runseal"), &program).unwrap();
+        runseal_testkit::folders::copy_program(env!("CARGO_BIN_EXE_runseal"), &program);
         let mut releases = Self {
             folder,
             digest: String::new(),

@@ -47,7 +47,7 @@ fn replay_in_a_sandbox_with_only_the_bundle_gives_the_same_receipt() {
     fs::remove_dir_all(bench.path(".runseal")).unwrap();
     fs::remove_dir_all(bench.path("docs")).unwrap();
 
-    fs::copy(env!("CARGO_BIN_EXE_runseal"), bench.path("runseal")).unwrap();
+    runseal_testkit::folders::copy_program(env!("CARGO_BIN_EXE_runseal"), bench.path("runseal"));
     fs::set_permissions(bench.path("runseal"), Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(bench.path("work")).unwrap();
     let inside = |command: &[&str]| {

@@ -2,7 +2,7 @@
 //! folder, what a listing cannot show again, and bundles that do not hold.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -144,6 +144,97 @@ fn secret_is_given_again_and_never_shown() {
         ],
     );
     assert!(other.stdout.contains("had no secret `OTHER`"), "{other:?}");
+}
+
+#[test]
+fn secret_of_several_lines_is_shown_nowhere_in_any_spelling() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let run = |value: &str, arguments: &[&str]| -> Ran {
+        let mut command = project.command(arguments);
+        command.env("KEY_FILE", value).output().unwrap().into()
+    };
+    let lines = [
+        "-----BEGIN KEY-----",
+        "AAAAsecretAAAA/+",
+        "-----END KEY-----",
+    ];
+    let key = lines.join("\n");
+    for (name, script) in [
+        ("plain", "echo \"$KEY_FILE\""),
+        ("numbered", "echo \"$KEY_FILE\" | cat -n"),
+        ("one", "echo \"x$KEY_FILE\" | sed -n 2p"),
+        ("base64", "printf %s \"$PAD$KEY_FILE\" | base64 -w 20"),
+        ("hex", "printf %s \"$KEY_FILE\" | od -An -tx1"),
+        ("name", "echo x > \"$(echo \"$KEY_FILE\" | sed -n 3p)\""),
+    ] {
+        let script = format!("case $KEY_FILE in none) ;; *) {script};; esac");
+        let arguments = [
+            "record", "--run-id", name, "--secret", "KEY_FILE", "--env", "PAD=x",
+        ];
+        let recorded = run(
+            "none",
+            &[&arguments[..], &["--", "sh", "-c", &script]].concat(),
+        );
+        assert_eq!(recorded.code, Some(0), "{name}: {recorded:?}");
+        let bundle = format!("RUN_BUNDLE/{name}");
+        let page = format!("{name}.html");
+        for more in [["--report", &page], ["--format", "json"]] {
+            let arguments = ["replay", &bundle, "--secret", "KEY_FILE"];
+            let ran = run(&key, &[&arguments[..], &more].concat());
+            assert_eq!(ran.code, Some(1), "{name}: {ran:?}");
+            let told = format!("{}{}", ran.stdout, ran.stderr);
+            assert!(told.contains("[secret KEY_FILE]"), "{name}: {told}");
+            let page = fs::read_to_string(project.path(&page)).unwrap();
+            for spelling in [
+                "AAAAsecret",
+                "END KEY",
+                "QUFBc2Vj",
+                "FBQUFzZWNy",
+                "BQUFBc2Vj",
+                "73 65 63",
+            ] {
+                assert!(!told.contains(spelling), "{name}: {told}");
+                assert!(!page.contains(spelling), "{name}: {spelling}");
+            }
+        }
+    }
+}
+
+#[test]
+fn folder_of_given_files_is_searched_through_no_link_and_for_fitting_sizes_only() {
+    if !has_isolation() {
+        return;
+    }
+    let both = [Some(Project::new()), Project::of_ordinary_user()];
+    for project in both.into_iter().flatten() {
+        let data = project.write("data", "0123456789");
+        let arguments = ["--reference-above", "5", "--", "cat", "data"];
+        project.record("large", &arguments);
+        let kept = project.write("../kept/data", "0123456789");
+        fs::remove_file(data).unwrap();
+        fs::create_dir(project.path("../given")).unwrap();
+        let given = project.path("../given").canonicalize().unwrap();
+        symlink(&kept, given.join("file")).unwrap();
+        symlink(kept.parent().unwrap(), given.join("folder")).unwrap();
+        let closed = project.write("../given/closed", "of another size");
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+        let replay =
+            |given: &Path| replay(&project, "large", &["--input", given.to_str().unwrap()]);
+        let ran = replay(&given);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(
+            ran.stdout.contains("give it with `--input PATH`"),
+            "{ran:?}"
+        );
+        // Whoever names a link means what it leads to.
+        for name in ["file", "folder"] {
+            let ran = replay(&given.join(name));
+            assert_eq!(ran.code, Some(0), "{name}: {ran:?}");
+        }
+    }
 }
 
 #[test]

@@ -371,3 +371,188 @@ fn folder_that_is_compared_is_not_left_by_a_name_in_the_bundle() {
         );
     }
 }
+
+/// Forges a run of `script` that left a file of this content.
+fn forge_output(project: &Project, name: &str, script: &str, content: &str) -> Forged {
+    forge(project, name, |forged| {
+        forged.set_command(&["sh", "-c", script]);
+        forged.put("artifacts/result", content);
+        forged.edit("RUN_OUTPUT.json", |output| {
+            output["outputs"] = json!([{"path": "result", "stored": "artifacts/result", "mode": "644",
+                "bytes": content.len(), "sha256": Digest::of(content.as_bytes()).to_string()}]);
+        });
+    })
+}
+
+#[test]
+fn link_or_pipe_where_a_file_was_sealed_diverges_whatever_the_file_holds() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let contents = ["no file", "a symbolic link", "a named pipe", ""];
+    for (at, content) in contents.into_iter().enumerate() {
+        for (kind, script) in [
+            ("a symbolic link", "echo hi; ln -s /nowhere result"),
+            ("a named pipe", "echo hi; mkfifo result"),
+        ] {
+            let name = format!("{at}-{}", kind.len());
+            let ran = project.run(&[
+                "replay",
+                forge_output(&project, &name, script, content).path(),
+            ]);
+            assert_eq!(ran.code, Some(1), "{kind} {content}: {}", ran.stdout);
+            assert!(ran.stdout.contains(kind), "{kind}: {}", ran.stdout);
+        }
+    }
+}
+
+/// Says that the command read an input outside its folder.
+fn add_input(forged: &Forged, path: &Path, bytes: &str, mode: &str) {
+    let stored = format!("inputs/{}", path.file_name().unwrap().to_str().unwrap());
+    forged.put(&stored, bytes);
+    forged.edit("RUN_INPUT.json", |input| {
+        input["inputs"] = json!([{"path": path, "stored": stored, "mode": mode,
+            "bytes": bytes.len(), "sha256": Digest::of(bytes.as_bytes()).to_string()}]);
+    });
+}
+
+#[test]
+fn input_in_a_folder_of_the_callers_path_is_the_bundles_or_not_replayable() {
+    if !has_isolation() {
+        return;
+    }
+    let both = [Some(Project::new()), Project::of_ordinary_user()];
+    for project in both.into_iter().flatten() {
+        let there = project.write("../tools/bin/data", "of the host");
+        let tools = there.parent().unwrap().canonicalize().unwrap();
+        let path = format!("{}:/usr/bin:/bin", tools.display());
+        let folder = project.path("").canonicalize().unwrap();
+        let replay = |place: &Path, level: &str| -> Ran {
+            let name = Digest::of(format!("{level}{}", place.display()).as_bytes()).to_string();
+            let forged = forge(&project, &name, |forged| {
+                forged.set_command(&["cat", place.to_str().unwrap()]);
+                forged.put("logs/stdout.txt", "of the host");
+                forged.edit("RUN_OUTPUT.json", |output| {
+                    output["stdout"]["bytes"] = json!(11);
+                    output["stdout"]["sha256"] = json!(Digest::of(b"of the host").to_string());
+                });
+                add_input(forged, place, "of the bundle", "644");
+            });
+            let mut command = project.command(&["replay", forged.path(), "--sandbox", level]);
+            command.env("PATH", &path).output().unwrap().into()
+        };
+        let read = replay(&tools.join("data"), "namespaces");
+        assert!(read.stdout.contains("DIVERGED"), "{read:?}");
+        assert!(read.stdout.contains("+of the bundle"), "{read:?}");
+        for (place, level) in [
+            // Nothing can be mounted there, or nothing at all.
+            (tools.join("more"), "namespaces"),
+            (tools.join("data"), "landlock"),
+            // The folder of the command has a file of its own there, or none.
+            (folder.join("honest"), "namespaces"),
+            // It would cover what is shown.
+            (tools.parent().unwrap().to_owned(), "namespaces"),
+        ] {
+            let ran = replay(&place, level);
+            assert_eq!(ran.code, Some(1), "{place:?} at {level}: {ran:?}");
+            assert!(ran.stdout.contains("NOT REPLAYABLE"), "{ran:?}");
+            let named = format!("the input `{}`", place.display());
+            assert!(ran.stdout.contains(&named), "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn patterns_of_a_bundle_that_no_recorder_writes_are_not_replayable() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let deep = format!("{}a{}", "{".repeat(200_000), "}".repeat(200_000));
+    for (name, pattern) in [("deep", deep.as_str()), ("open", "{a")] {
+        let forged = forge(&project, name, |forged| {
+            forged.edit("RUN_INPUT.json", |input| input["keep"] = json!([pattern]));
+            forged.edit("RUN_OUTPUT.json", |output| output["not_kept"] = json!([]));
+        });
+        let ran = project.run(&["replay", forged.path()]);
+        assert_eq!(ran.code, Some(1), "{name}: {}", ran.stderr);
+        assert!(
+            ran.stdout.contains("RUN_INPUT.json /keep"),
+            "{name}: {}",
+            ran.stdout
+        );
+    }
+    let ran = project.run(&["record", "--keep", &"{".repeat(100), "--", "true"]);
+    assert_eq!(ran.code, Some(64), "{ran:?}");
+    assert!(ran.stderr.contains("`--keep`"), "{ran:?}");
+}
+
+#[test]
+fn names_that_were_not_kept_are_compared_as_far_as_their_list_goes() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let many = |count: usize| (10_000..10_000 + count).map(|at| format!("x{at}"));
+    let forge = |name: &str, script: &str| {
+        forge(&project, name, |forged| {
+            forged.set_command(&["sh", "-c", script]);
+            forged.edit("RUN_INPUT.json", |input| input["keep"] = json!(["kept"]));
+            forged.edit("RUN_OUTPUT.json", |output| {
+                output["not_kept"] = many(10_000).collect();
+            });
+        })
+    };
+    let other = forge("other", "echo hi; echo > r");
+    let ran = project.run(&["replay", other.path()]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    assert!(ran.stdout.contains("DIVERGED"), "{}", ran.stdout);
+    // One more than the list has room for.
+    let same = forge(
+        "same",
+        "echo hi; i=10000; while [ $i -le 20000 ]; do : > x$i; i=$((i+1)); done",
+    );
+    let ran = project.run(&["replay", same.path(), "--format", "json"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let answer: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let told = answer["not_compared"][0].as_str().unwrap();
+    assert!(told.contains("of the others nothing"), "{told}");
+    let shown = project.run(&["replay", same.path()]).stdout;
+    assert!(
+        shown.contains("REPRODUCED as far as it is shown"),
+        "{shown}"
+    );
+    assert!(!shown.contains("their names were compared, not"), "{shown}");
+}
+
+#[test]
+fn same_environment_is_refused_where_the_list_leaves_out_what_the_command_uses() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let honest = forge(&project, "same", |_| {});
+    let strict = |forged: &Forged| project.run(&["replay", forged.path(), "--same-environment"]);
+    let ran = strict(&honest);
+    assert_eq!(ran.code, Some(0), "{}", ran.stdout);
+    let all = honest.load("RUN_ENVIRONMENT.json")["files"].clone();
+    let all = all.as_array().unwrap();
+    assert!(!all.is_empty());
+    for left_out in 0..=all.len() {
+        let mut files = all.clone();
+        match files.get(left_out) {
+            Some(_) => drop(files.remove(left_out)),
+            None => files.clear(),
+        }
+        let forged = forge(&project, &format!("without-{left_out}"), |forged| {
+            forged.edit("RUN_ENVIRONMENT.json", |it| it["files"] = json!(files));
+            forged.set_command(&["sh", "-c", "echo hi"]);
+        });
+        let ran = strict(&forged);
+        assert_eq!(ran.code, Some(1), "{left_out}: {}", ran.stdout);
+        assert!(ran.stdout.contains("does not list it"), "{}", ran.stdout);
+        let lax = project.run(&["replay", forged.path()]);
+        assert_eq!(lax.code, Some(0), "{}", lax.stdout);
+    }
+}

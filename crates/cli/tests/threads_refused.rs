@@ -28,7 +28,7 @@ impl Poor {
         fs::set_permissions(folder.path(), everybody).unwrap();
         // The user may not be able to reach the place where it was built.
         let binary = folder.path().join("runseal");
-        fs::copy(env!("CARGO_BIN_EXE_runseal"), &binary).unwrap();
+        runseal_testkit::folders::copy_program(env!("CARGO_BIN_EXE_runseal"), &binary);
         let bench = Bench::new(binary, folder.path());
         let engine = project_root().join("examples/engines/resonance-sweep");
         copy(&engine, &bench.path("engine"));

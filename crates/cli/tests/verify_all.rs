@@ -351,7 +351,7 @@ fn verify_counts_what_it_may_not_read_as_not_checked() {
     // The superuser may read everything.
     if rustix::process::geteuid().is_root() {
         let copy = bench.path("runseal");
-        fs::copy(env!("CARGO_BIN_EXE_runseal"), &copy).unwrap();
+        runseal_testkit::folders::copy_program(env!("CARGO_BIN_EXE_runseal"), &copy);
         command = Command::new(copy);
         command
             .args(["verify", "-r", "tree"])

@@ -58,6 +58,10 @@ const KEPT_BACK: [&str; 6] = [
     ".ssh",
 ];
 
+/// Folders below a home in which desktops keep private data beside toolchains: some of what is in them may be shown,
+/// they themselves are not.
+const KEPT_WHOLE: [&str; 1] = [".local/share"];
+
 /// What lies beside a folder of programs and is read by them.
 const BESIDE_PROGRAMS: [&str; 9] = [
     "include",
@@ -78,9 +82,28 @@ pub struct World {
     /// Variables that a version manager needs to find itself.
     pub variables: Vec<(String, String)>,
     homes: Vec<PathBuf>,
+    /// What is never shown, each also without links.
+    kept_back: Vec<PathBuf>,
+    /// What is not shown as a whole, each also without links.
+    kept_whole: Vec<PathBuf>,
 }
 
 impl World {
+    fn with_homes(homes: Vec<PathBuf>) -> Self {
+        let below = |names: &[&str]| {
+            let places = homes
+                .iter()
+                .flat_map(|home| names.iter().map(|it| home.join(it)));
+            with_real_paths(places.collect::<Vec<_>>())
+        };
+        Self {
+            kept_back: below(&KEPT_BACK),
+            kept_whole: below(&KEPT_WHOLE),
+            homes,
+            ..Self::default()
+        }
+    }
+
     /// The system's folders and nothing else.
     pub(crate) fn of_system() -> Self {
         Self::default()
@@ -91,10 +114,7 @@ impl World {
         let own = own_homes();
         let mut homes = own.clone();
         homes.extend(homes_of_others());
-        let mut world = Self {
-            homes,
-            ..Self::default()
-        };
+        let mut world = Self::with_homes(homes);
         // A relative entry means the folder that the command works in, which a bundle may have named.
         let path = path.unwrap_or(OsStr::new(DEFAULT_PATH));
         let entries = std::env::split_paths(path).filter(|entry| entry.is_absolute());
@@ -205,27 +225,20 @@ impl World {
 
     /// Shows a folder of programs and, if it is called like one, what lies beside it.
     fn show_programs(&mut self, folder: &Path) {
-        if !folder.is_dir() {
+        if !folder.is_dir() || !self.is_callers(folder) {
             return;
         }
         self.show(folder);
         let Some(root) = folder.parent().filter(|_| is_called_so(folder)) else {
             return;
         };
-        if root.join("libexec/pyenv").is_file() {
-            self.show(root);
-        }
         let (Ok(real_root), false) = (root.canonicalize(), self.is_home_or_above(root)) else {
             return;
         };
         for name in BESIDE_PROGRAMS {
             let place = root.join(name);
-            // Desktops keep private data in ~/.local/share.
-            let is_desktop = name == "share" && root.file_name() == Some(OsStr::new(".local"));
-            let stays = place
-                .canonicalize()
-                .is_ok_and(|real| real.starts_with(&real_root));
-            if stays && !is_desktop {
+            let real = place.canonicalize();
+            if real.is_ok_and(|real| real.starts_with(&real_root)) {
                 self.show(&place);
             }
         }
@@ -244,6 +257,35 @@ impl World {
         }
     }
 
+    /// Whether it was the caller who chose what a folder of the PATH leads to. A link on the way to it may be a
+    /// stranger's, who had the caller clone or unpack something: it counts only if it stays in the folder that holds it,
+    /// or leads into the system or a toolchain. Links that a home itself holds, and those above homes, are the caller's
+    /// and the system's own.
+    fn is_callers(&self, folder: &Path) -> bool {
+        let home = self.homes.iter().filter(|home| folder.starts_with(home));
+        let home = home.max_by_key(|home| home.as_os_str().len());
+        let is_own = |holder: &Path| match home {
+            Some(home) => home.starts_with(holder),
+            None => folder.parent() != Some(holder),
+        };
+        let steps = folder.ancestors().zip(folder.ancestors().skip(1));
+        let mut steps = steps.take_while(|(_, holder)| !is_own(holder));
+        let stays = |(place, holder): (&Path, &Path)| {
+            let real = place.canonicalize().ok().zip(holder.canonicalize().ok());
+            real.is_some_and(|(place, holder)| place.starts_with(holder))
+        };
+        steps.all(stays) || folder.canonicalize().is_ok_and(|it| self.is_toolchain(&it))
+    }
+
+    /// Whether a path without links lies in the system or in a toolchain.
+    fn is_toolchain(&self, real: &Path) -> bool {
+        let holds = |home: &PathBuf| {
+            let mut toolchains = TOOLCHAINS.iter().map(|name| home.join(name));
+            toolchains.any(|it| real.starts_with(&it) || is_below(real, it.canonicalize()))
+        };
+        is_system_place(real) || self.homes.iter().any(holds)
+    }
+
     fn show(&mut self, path: &Path) {
         let Ok(real) = path.canonicalize() else {
             return;
@@ -255,11 +297,11 @@ impl World {
     }
 
     fn may_show(&self, path: &Path) -> bool {
-        let is_kept_back = |home: &PathBuf| {
-            let mut kept = KEPT_BACK.iter().map(|name| home.join(name));
-            kept.any(|kept| path.starts_with(&kept) || kept.starts_with(path))
-        };
-        !self.is_home_or_above(path) && !self.homes.iter().any(is_kept_back)
+        let mut back = self.kept_back.iter();
+        let mut holding = self.kept_back.iter().chain(&self.kept_whole);
+        !self.is_home_or_above(path)
+            && !back.any(|kept| path.starts_with(kept))
+            && !holding.any(|kept| kept.starts_with(path))
     }
 
     fn is_home_or_above(&self, path: &Path) -> bool {
@@ -267,6 +309,10 @@ impl World {
         let is_above = |path: &Path| self.homes.iter().any(|home| home.starts_with(path));
         is_above(path) || real.is_ok_and(|real| is_above(&real))
     }
+}
+
+fn is_below(path: &Path, folder: std::io::Result<PathBuf>) -> bool {
+    folder.is_ok_and(|folder| path.starts_with(folder))
 }
 
 /// Whether a folder is called like one of programs, so that what lies beside it belongs to them.
@@ -343,10 +389,8 @@ mod tests {
     use super::*;
 
     fn world(homes: &[&Path], path: &[&Path]) -> World {
-        let mut world = World {
-            homes: homes.iter().map(|home| (*home).to_owned()).collect(),
-            ..World::default()
-        };
+        let homes = homes.iter().map(|home| (*home).to_owned());
+        let mut world = World::with_homes(homes.collect());
         for entry in path {
             world.show_programs(entry);
         }
@@ -382,6 +426,77 @@ mod tests {
         assert!(!found.shows(&home.join("plain/../secret")));
         assert!(found.shows(Path::new("/usr/bin/env")));
         assert!(!found.shows(Path::new("/etc/shadow")));
+    }
+
+    #[test]
+    fn link_on_the_way_to_a_path_folder_shows_what_it_leads_to_only_if_that_is_the_callers_choice()
+    {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        folders(
+            &home,
+            &[
+                ".config/gh",
+                ".config/bin",
+                ".pyenv/versions/3/bin",
+                "repo/v2/bin",
+                "data/bin",
+                "clone",
+            ],
+        );
+        let link = |target: &str, name: &str| symlink(home.join(target), home.join(name)).unwrap();
+        for (name, target, entry, is_shown) in [
+            ("repo/bin", ".config/gh", "repo/bin", false),
+            ("clone/tools", ".config", "clone/tools/bin", false),
+            ("repo/v1", "repo/v2", "repo/v1/bin", true),
+            ("repo/sbin", ".pyenv/versions/3/bin", "repo/sbin", true),
+            ("mine", "data", "mine/bin", true),
+        ] {
+            link(target, name);
+            let found = world(&[&home], &[&home.join(entry)]);
+            assert_eq!(
+                found.shows(&home.join(entry)),
+                is_shown,
+                "{entry}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn file_that_pyenv_has_does_not_show_the_folder_that_holds_it() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        folders(&home, &["repo/bin", "repo/libexec", "repo/private"]);
+        fs::write(home.join("repo/libexec/pyenv"), "x").unwrap();
+        let found = world(&[&home], &[&home.join("repo/bin")]);
+        assert!(found.shows(&home.join("repo/libexec/pyenv")));
+        assert!(!found.shows(&home.join("repo/private")), "{found:?}");
+    }
+
+    #[test]
+    fn private_data_of_desktops_is_not_shown_under_any_name() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let home = top.join("me");
+        folders(&top, &["me", "disk/bin", "disk/share/keyrings"]);
+        folders(&top, &["disk/lib", "disk/share/tool/bin"]);
+        symlink(top.join("disk"), home.join(".local")).unwrap();
+        symlink(".local", home.join("local")).unwrap();
+        for entry in [
+            "me/.local/bin",
+            "me/local/bin",
+            "disk/bin",
+            "me/.local",
+            "disk",
+        ] {
+            let found = world(&[&home], &[&top.join(entry)]);
+            for place in ["me/.local/share", "me/local/share", "disk/share"] {
+                assert!(!found.shows(&top.join(place)), "{entry}: {found:?}");
+            }
+        }
+        // What the caller has on the PATH itself is shown there too.
+        let entry = home.join(".local/share/tool/bin");
+        assert!(world(&[&home], &[&entry]).shows(&entry));
     }
 
     #[test]

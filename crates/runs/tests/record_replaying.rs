@@ -1,5 +1,6 @@
 //! What a replay of a recorded command may write.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,7 +14,7 @@ use runseal_runs::record::replay::RecordedOptions;
 use runseal_runs::record::run::{Command, Watching, policy};
 use runseal_runs::record::seal::{RecordError, RecordRequest, record_command};
 use runseal_runs::run::replay::Verdict;
-use runseal_sandbox::{Limit, Limits, Sandbox};
+use runseal_sandbox::{Limits, Sandbox};
 use runseal_testkit::isolation::sandbox;
 
 /// Records a command that leaves this many bytes; gives the path of its bundle.
@@ -51,14 +52,15 @@ fn record(folder: &Path, sandbox: &Sandbox, bytes: u64) -> std::path::PathBuf {
 }
 
 #[test]
-fn replay_may_write_as_much_as_the_sealed_run_left_where_nobody_says_otherwise() {
+fn replay_that_would_leave_more_than_it_may_write_is_refused_before_it_runs() {
     let Some(sandbox) = sandbox() else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
     let bundle = record(folder.path(), &sandbox, 4 << 20);
     let source = DirectorySource::open(&bundle, RootLink::Follow).unwrap();
-    let replay = |grows_to_sealed: bool| {
+    let has_begun = Cell::new(false);
+    let replay = |work_bytes: u64| {
         let options = RecordedOptions {
             is_fork: false,
             times: 1,
@@ -67,10 +69,9 @@ fn replay_may_write_as_much_as_the_sealed_run_left_where_nobody_says_otherwise()
             folder: None,
             search: None,
             limits: Limits {
-                work_bytes: 1 << 20,
+                work_bytes,
                 ..policy()
             },
-            grows_to_sealed,
             secrets: BTreeMap::new(),
             watching: Watching::default(),
             models: None,
@@ -80,21 +81,23 @@ fn replay_may_write_as_much_as_the_sealed_run_left_where_nobody_says_otherwise()
             None,
             &options,
             &policy(),
-            || Ok(sandbox.clone()),
+            || {
+                has_begun.set(true);
+                Ok(sandbox.clone())
+            },
         )
     };
-    match replay(true) {
+    match replay(8 << 20) {
         Ok(Replayed::Judged(replay)) => assert_eq!(replay.verdict(), Verdict::Reproduced),
         other => panic!("{other:?}"),
     }
-    // The limit is the given one: it is told, and nothing is compared.
-    match replay(false) {
-        Err(RecordError::Failed {
-            limit, is_stopped, ..
-        }) => {
-            assert_eq!(limit, Some(Limit::WorkBytes));
-            assert!(is_stopped);
+    assert!(has_begun.take());
+    // The limit is the caller's: what the bundle holds does not raise it.
+    match replay(1 << 20) {
+        Err(RecordError::Room { needed, allowed }) => {
+            assert_eq!((needed, allowed), (4 << 20, 1 << 20));
         }
         other => panic!("{other:?}"),
     }
+    assert!(!has_begun.get());
 }

@@ -142,7 +142,6 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
         folder: None,
         search: std::env::var_os("PATH"),
         limits: recorded::policy(),
-        grows_to_sealed: true,
         secrets: Default::default(),
         watching: Watching::default(),
     };

@@ -50,12 +50,16 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Copies the calling test program, so that it can be executed from elsewhere. Another process does the copying:
-/// otherwise another test that forks meanwhile would keep the copy open for writing, and it could not be executed.
-pub fn copy_test_program(to: &Path) {
+/// Copies a program, to be executed from elsewhere. Another process does so: a test that forks meanwhile
+/// would hold the copy open for writing, and nobody could execute it.
+pub fn copy_program(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let copied = std::process::Command::new("cp")
-        .arg(std::env::current_exe().unwrap())
-        .arg(to)
+        .args([from.as_ref(), to.as_ref()])
         .status();
     assert!(copied.unwrap().success());
+}
+
+/// Copies the test program that calls this.
+pub fn copy_test_program(to: &Path) {
+    copy_program(std::env::current_exe().unwrap(), to);
 }

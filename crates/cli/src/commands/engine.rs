@@ -80,8 +80,8 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=604800))]
     timeout: Option<u32>,
     /// The bytes of artifacts that an engine may write: 1 GiB, and its manifest can only ask for less. With
-    /// more they are watched on disk instead of held back by the kernel. A recorded command that is
-    /// replayed may write as much as it left when it was sealed where nothing is said. Takes K, M, G.
+    /// more they are watched on disk instead of held back by the kernel. A recorded command that left more
+    /// when it was sealed is replayed only if this allows as much. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     artifact_bytes: Option<u64>,
 }
@@ -97,17 +97,15 @@ impl PolicyArgs {
         self.artifact_bytes.is_some()
     }
 
-    /// The limits of a recorded command when it is replayed, and whether it may write as much as it
-    /// left when it was sealed.
-    pub fn recorded(&self) -> (Limits, bool) {
+    /// The limits of a recorded command when it is replayed.
+    pub fn recorded(&self) -> Limits {
         let bytes = self.artifact_bytes.unwrap_or(MOST_IN_MEMORY);
-        let limits = Limits {
+        Limits {
             wall_time: Duration::from_secs(self.timeout.unwrap_or(3600).into()),
             file_bytes: bytes,
             work_bytes: bytes,
             ..runseal_runs::record::run::policy()
-        };
-        (limits, self.artifact_bytes.is_none())
+        }
     }
 
     /// The limits given on the command line; the default policy for all others.

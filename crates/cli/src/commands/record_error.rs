@@ -95,6 +95,14 @@ pub fn record_error(
             format!("{message}; nothing was sealed"),
         )
         .hint("keep the command from writing and printing it; `--keep GLOB` leaves files out that it writes"),
+        RecordError::Room { needed, .. } => CliError::new(
+            Outcome::Unreadable,
+            "LIMIT",
+            format!("{message}: nothing was compared"),
+        )
+        .hint(format!(
+            "`--artifact-bytes` lets it write more, which takes at least {needed}; beyond 1 GiB it writes to your disk"
+        )),
         RecordError::Seed(_) => CliError::new(
             Outcome::Invalid,
             "SEED",
@@ -103,6 +111,12 @@ pub fn record_error(
         .hint("keep the command from reading the folder of bundles, or keep bundles elsewhere with `--out DIR`"),
         RecordError::Changed(_) => CliError::new(Outcome::Invalid, "CHANGED", message)
             .hint("record again while nothing else writes to the folder"),
+        RecordError::Sparse { .. } => CliError::new(
+            Outcome::Invalid,
+            "SPARSE",
+            format!("{message}, and neither is the run"),
+        )
+        .hint("`--reference-above 64M` seals the hashes of large files only, which have to be read for it"),
         RecordError::Left { .. } => CliError::new(Outcome::Invalid, "LEFT", message).hint(
             "`--keep GLOB` chooses which of the files it writes are sealed; the rest is left out",
         ),
@@ -225,6 +239,8 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
                 "RUN_ENVIRONMENT.json and RUN_INPUT.json of the bundle name that place; no command was recorded there"
             }
         }),
+        RunError::Input { .. } => CliError::new(Outcome::Unreadable, "PLACE", message)
+            .hint("RUN_INPUT.json of the bundle names that place"),
         RunError::Home(_) => CliError::new(Outcome::Unreadable, "PLACE", message)
             .hint("change into the folder of the project"),
         RunError::Temporary { .. } => CliError::new(Outcome::Unreadable, "TMPDIR", message).hint(

@@ -228,7 +228,6 @@ fn replay_run_bundle(
     let policy = args.policy.policy();
     let cancel = CancelToken::on_interrupt()
         .map_err(|error| CliError::internal(format!("signals cannot be caught: {error}")))?;
-    let (limits, grows_to_sealed) = args.policy.recorded();
     let (_, secrets) = parse_variables(&[], &args.secret)?;
     let options = RecordedOptions {
         times: args.times,
@@ -236,8 +235,7 @@ fn replay_run_bundle(
         given: &args.input,
         folder: None,
         search: std::env::var_os("PATH"),
-        limits,
-        grows_to_sealed,
+        limits: args.policy.recorded(),
         secrets,
         watching: Watching {
             cancel: Some(cancel),

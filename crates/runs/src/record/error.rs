@@ -35,6 +35,14 @@ pub enum RecordError {
         /// Which programs asked for the network and were refused, and what for.
         refused: Vec<String>,
     },
+    /// A replay cannot give what was sealed within the limits, so nothing was run.
+    #[error("the sealed run left {needed} bytes, and its replay may write {allowed}")]
+    Room {
+        /// How many bytes the sealed files have.
+        needed: u64,
+        /// How many may be written.
+        allowed: u64,
+    },
     /// What it read cannot be sealed.
     #[error(transparent)]
     Access(#[from] AccessError),
@@ -52,6 +60,14 @@ pub enum RecordError {
     /// A file changed while it was read.
     #[error("`{0}` changed while the command ran: what was read cannot be sealed")]
     Changed(String),
+    /// It read a large file that is nearly all holes.
+    #[error("`{path}` has {bytes} bytes, of which hardly any are on disk: it is not sealed")]
+    Sparse {
+        /// Its path.
+        path: String,
+        /// Its size.
+        bytes: u64,
+    },
     /// It left something that cannot be an artifact.
     #[error("the command left `{path}`, which cannot be sealed: {reason}")]
     Left {

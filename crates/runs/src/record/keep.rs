@@ -5,6 +5,32 @@ use std::path::Path;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 
+/// The most patterns.
+const MOST_PATTERNS: usize = 1000;
+
+/// The longest pattern in bytes: no path that it could match is longer.
+const LONGEST_PATTERN: usize = 4096;
+
+/// The most alternatives (`{a,b}`) in one pattern: they nest, and whatever reads them does so on its stack.
+const MOST_ALTERNATIVES: usize = 50;
+
+/// Why patterns are not used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeepError {
+    /// There are too many.
+    #[error("there are more than {MOST_PATTERNS} patterns")]
+    TooMany,
+    /// One is too long.
+    #[error("a pattern has more than {LONGEST_PATTERN} bytes")]
+    TooLong,
+    /// One has too many alternatives.
+    #[error("a pattern has more than {MOST_ALTERNATIVES} `{{`")]
+    TooManyAlternatives,
+    /// One is not a valid pattern.
+    #[error(transparent)]
+    Pattern(#[from] globset::Error),
+}
+
 /// Patterns for paths below the folder; a file that matches one of them is kept.
 #[derive(Debug, Clone)]
 pub struct Keep {
@@ -20,8 +46,8 @@ impl Keep {
     /// everything is kept.
     ///
     /// # Errors
-    /// When one is not a valid pattern.
-    pub fn parse_given(given: &[String]) -> Result<Option<Self>, globset::Error> {
+    /// When one is not a valid pattern, or they are more or larger than anybody needs.
+    pub fn parse_given(given: &[String]) -> Result<Option<Self>, KeepError> {
         let mut patterns = Vec::new();
         let mut ends = Vec::new();
         for pattern in given {
@@ -38,10 +64,21 @@ impl Keep {
     /// Parses the patterns of a bundle; `None` if there are none, which means that everything is kept.
     ///
     /// # Errors
-    /// When one is not a valid pattern.
-    pub fn parse(patterns: &[String]) -> Result<Option<Self>, globset::Error> {
+    /// When one is not a valid pattern, or they are more or larger than anybody needs.
+    pub fn parse(patterns: &[String]) -> Result<Option<Self>, KeepError> {
         if patterns.is_empty() {
             return Ok(None);
+        }
+        // Before anything reads them: a bundle's patterns are a stranger's.
+        if patterns.len() > MOST_PATTERNS {
+            return Err(KeepError::TooMany);
+        }
+        if patterns.iter().any(|it| it.len() > LONGEST_PATTERN) {
+            return Err(KeepError::TooLong);
+        }
+        let opened = |it: &String| it.bytes().filter(|byte| *byte == b'{').count();
+        if patterns.iter().any(|it| opened(it) > MOST_ALTERNATIVES) {
+            return Err(KeepError::TooManyAlternatives);
         }
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
@@ -130,5 +167,25 @@ mod tests {
         assert_eq!(unmatched(&["e", "d", "x.csv"]), "");
         assert!(Keep::parse_given(&[]).unwrap().is_none());
         assert_eq!(expand("."), ["**"]);
+    }
+
+    #[test]
+    fn patterns_beyond_the_bounds_are_refused_before_they_are_read() {
+        let parse = |given: Vec<String>| Keep::parse(&given).map(drop);
+        let nested = |depth: usize| format!("{}a{}", "{".repeat(depth), "}".repeat(depth));
+        assert_eq!(parse(vec![nested(MOST_ALTERNATIVES)]), Ok(()));
+        // A `}` in a class closes nothing.
+        let classes = format!("{}a{}", "{[}]".repeat(1000), "}".repeat(90));
+        for pattern in [nested(2000), classes] {
+            assert_eq!(parse(vec![pattern]), Err(KeepError::TooManyAlternatives));
+        }
+        assert_eq!(parse(vec![nested(200_000)]), Err(KeepError::TooLong));
+        assert_eq!(parse(vec!["a".to_owned(); 1001]), Err(KeepError::TooMany));
+        let given = Keep::parse_given(&[nested(200_000)]).map(drop);
+        assert_eq!(given, Err(KeepError::TooLong));
+        assert!(matches!(
+            parse(vec!["{a".to_owned()]),
+            Err(KeepError::Pattern(_))
+        ));
     }
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
-use runseal_sandbox::CancelToken;
+use runseal_sandbox::{CancelToken, Observation, ObservedFile, ObservedKind};
 
 use super::environment::digest_all;
 use crate::world::World;
@@ -88,6 +88,8 @@ pub struct MachineCheck {
     pub not_looked_at: Option<(usize, String)>,
     /// The program that the recorded command became in the end, after all that only led to it.
     pub became: Option<String>,
+    /// The paths that were compared.
+    pub(crate) listed: BTreeSet<PathBuf>,
 }
 
 impl MachineCheck {
@@ -125,6 +127,25 @@ impl MachineCheck {
         faults
     }
 
+    /// Which files of the machine were used now, as far as was seen, that the recording does not list.
+    pub(crate) fn find_unlisted(
+        &self,
+        seen: &Observation,
+        is_used: impl Fn(&Path) -> bool,
+    ) -> Vec<String> {
+        let files = seen.files.iter().filter(|file| is_original(file));
+        let unlisted =
+            files.filter(|file| is_used(&file.path) && !self.listed.contains(&file.path));
+        let tell = |file: &ObservedFile| {
+            let path = file.path.display().to_string();
+            format!(
+                "`{}` was used now, and the recording does not list it",
+                path.escape_debug()
+            )
+        };
+        unlisted.map(tell).collect()
+    }
+
     /// Says which files were not looked at, if any.
     pub(crate) fn describe_not_looked_at(&self) -> Option<String> {
         let (count, first) = self.not_looked_at.as_ref()?;
@@ -153,6 +174,10 @@ pub(crate) fn compare_machine(
         ..MachineCheck::default()
     };
     let (listed, not_looked_at) = list_comparable(environment, world);
+    check.listed = listed
+        .iter()
+        .map(|file| file.path.as_str().into())
+        .collect();
     check.not_looked_at = not_looked_at;
     check.compared = listed.len();
     let mut left = MOST_HASHED;
@@ -203,6 +228,12 @@ pub(super) fn list_comparable(
         }
     }
     (shown, others)
+}
+
+/// Whether a run read or executed a file as it was before the run.
+pub(crate) fn is_original(file: &ObservedFile) -> bool {
+    let is_read = file.is_read || file.is_executed;
+    is_read && file.needs_original && file.kind == ObservedKind::File
 }
 
 /// What is known of a file before it is read.

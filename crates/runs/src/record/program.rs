@@ -65,7 +65,11 @@ impl Site<'_> {
     /// The host's path for a path that the command sees in this folder; `None` for any other.
     fn to_host(self, path: &Path) -> Option<PathBuf> {
         let below = path.strip_prefix(self.inside).ok()?;
-        Some(self.host.join(below))
+        // Joining nothing to a file would ask for a folder.
+        Some(match below.as_os_str().is_empty() {
+            true => self.host.to_owned(),
+            false => self.host.join(below),
+        })
     }
 }
 
@@ -184,9 +188,18 @@ impl Search<'_> {
             || inputs.any(|input| path.starts_with(&input.inside))
     }
 
+    /// Looks at what the command sees at `place`. Where that is an input, what the host has there is not looked at: a
+    /// bundle may have named the place.
     fn look(&self, place: &Path) -> Found {
         let Some(host) = self.site.to_host(place) else {
-            return Found::of(fs::metadata(place));
+            let input = self.inputs.iter().find_map(|input| {
+                let site = Site {
+                    host: &input.host,
+                    inside: &input.inside,
+                };
+                site.to_host(place)
+            });
+            return Found::of(fs::metadata(input.as_deref().unwrap_or(place)));
         };
         match fs::symlink_metadata(&host) {
             // Where it leads decides the sandbox, in which other things exist.
@@ -307,6 +320,35 @@ mod tests {
         let typed = private.join("tool");
         let found = find(typed.to_str().unwrap());
         assert!(matches!(found, Err(ProgramError::Missing(_))));
+    }
+
+    #[test]
+    fn program_among_the_inputs_is_looked_at_where_it_was_unpacked_and_not_on_the_host() {
+        let home = tempfile::tempdir().unwrap();
+        let (unpacked, own) = (home.path().join("unpacked"), home.path().join("own/tool"));
+        program(&unpacked, "x");
+        program(&own, "x");
+        let data = home.path().join("data");
+        fs::write(&data, "x").unwrap();
+        let site = Site {
+            host: home.path(),
+            inside: Path::new("/recorded/project"),
+        };
+        let choice = Choice::Bundle {
+            recorded: None,
+            caller: None,
+        };
+        let find = |host: &Path, inside: &Path| {
+            let input = Mount {
+                host: host.to_owned(),
+                inside: inside.to_owned(),
+            };
+            find_toolchain(inside.to_str().unwrap(), site, &[input], &choice)
+        };
+        let nowhere = Path::new("/nowhere/tool");
+        assert_eq!(find(&unpacked, nowhere).unwrap().program, nowhere);
+        let found = find(&data, &own);
+        assert!(matches!(found, Err(ProgramError::NotExecutable(..))));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::accesses::observed_gaps;
 use super::reasons::{Before, explain};
 use super::run::{CommandRun, Watching, run_command};
 use super::seal::{RecordError, RecordRequest};
+use super::secrets::HiddenSecrets;
 use super::snapshot::{Snapshot, compare_snapshots, read_left};
 use crate::run::replay::Divergence;
 
@@ -47,13 +48,17 @@ pub fn repeat_command(
         on_file: None,
         ..watching.clone()
     };
+    let hidden = HiddenSecrets::of(&request.command.secrets)?;
     let before = Snapshot::of_run(first, keep)?;
     let mut varying = Varying::default();
     for _ in 1..times {
         let run = run_command(&request.command, sandbox, watching)?;
         let now = Snapshot::of_run(&run, keep)?;
-        let read = |place: &str| (read_left(first, place), read_left(&run, place));
-        let divergences = compare_snapshots(&before, &now, read);
+        let describe = |place: &str| {
+            hidden.describe(place, &read_left(first, place)?, &read_left(&run, place)?)
+        };
+        let mut divergences = compare_snapshots(&before, &now, describe);
+        hidden.hide_in(&mut divergences);
         if varying.reasons.is_empty() && !divergences.is_empty() {
             let gaps = first.observation().map(observed_gaps).unwrap_or_default();
             let before = Before {
@@ -61,6 +66,7 @@ pub fn repeat_command(
                 has_fixed_time: request.command.fixed_time.is_some(),
             };
             varying.reasons = explain(run.observation(), &divergences, &before);
+            varying.reasons.iter_mut().for_each(|it| hidden.hide(it));
         }
         varying.runs.push(divergences);
     }

@@ -20,15 +20,17 @@ use runseal_core::path::SafePath;
 use runseal_core::source::Source;
 use runseal_sandbox::{Ending, Limits, Sandbox, SandboxError, check_own_place};
 
+use super::accesses::is_shown;
 use super::difference::LARGEST_COMPARED;
-use super::keep::Keep;
+use super::keep::{Keep, KeepError};
 use super::machine::compare_machine;
 use super::program::Choice;
 use super::reasons::{Before, UNEXPLAINED, explain};
 use super::restore::{RestoreError, Restored, restore};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure, find_limit};
-use super::snapshot::{LeftFile, STREAMS, Snapshot, compare_snapshots, read_left};
+use super::secrets::HiddenSecrets;
+use super::snapshot::{Left, STREAMS, Snapshot, compare_snapshots, read_left};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::WithheldResults;
@@ -57,9 +59,6 @@ pub struct RecordedOptions<'a> {
     pub search: Option<OsString>,
     /// The limits of each run; by default those of a recording.
     pub limits: Limits,
-    /// Whether each run may write as much as the sealed one left, where that is more than the limits
-    /// allow.
-    pub grows_to_sealed: bool,
     /// Values for the variables that the bundle names as secrets, by name. They are not shown.
     pub secrets: BTreeMap<String, String>,
     /// How it is watched.
@@ -96,11 +95,18 @@ pub(crate) fn replay_recorded(
             replay.rules[rule].push(format!("{name} has `{member}`, which nothing compares"));
         }
     }
+    if let Err(error) = &sealed.keep {
+        replay.rules[1].push(format!("{RUN_INPUT} /keep: {error}"));
+    }
     // So does RB13; a copy is shown with its files, and compared by its lists.
     replay.rules[3].extend(sealed.find_other_bytes(run));
     replay.unused_files.extend(sealed.find_unlisted(run));
     let not_kept = sealed.snapshot.not_kept.len();
-    if not_kept > 0 {
+    if not_kept >= MOST_LEFT_OUT {
+        replay.not_compared.push(format!(
+            "files that were not kept: of the first {MOST_LEFT_OUT} the names were compared, of the others nothing"
+        ));
+    } else if not_kept > 0 {
         replay.notes.push(format!(
             "{not_kept} of the files that the run left were not kept: their names were compared, not their contents"
         ));
@@ -134,12 +140,13 @@ pub(crate) fn replay_recorded(
             replay.notes.extend(check.describe_not_looked_at());
             replay.environment = Some(check);
         }
-        None => replay.notes.push(
-            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared"
-                .to_owned(),
+        None => replay.add_no_environment(
+            "there is no RUN_ENVIRONMENT.json: interpreters and libraries cannot be compared",
+            options.same_environment,
         ),
     }
-    let restored = match restore(run, options.given) {
+    let cancel = options.watching.cancel.as_ref();
+    let restored = match restore(run, options.given, cancel) {
         Ok(restored) => Some(restored),
         Err(RestoreError::Missing(files)) => {
             for file in files {
@@ -155,6 +162,7 @@ pub(crate) fn replay_recorded(
             replay.rules[3].push(what);
             None
         }
+        Err(RestoreError::Cancelled) => return Err(cancelled()),
         Err(RestoreError::Read(error)) => return Err(error.into()),
         Err(RestoreError::Write(error)) => return Err(super::error::work_error(error)),
     };
@@ -165,19 +173,15 @@ pub(crate) fn replay_recorded(
         return Ok(replay);
     };
     let secrets = named_secrets(options, &mut replay);
-    let mut command = command_of(run, environment, &restored, options, secrets)?;
-    if options.grows_to_sealed {
-        let needed = sealed.room();
-        let limits = &mut command.limits;
-        limits.work_bytes = limits.work_bytes.max(needed);
-        limits.file_bytes = limits.file_bytes.max(needed);
-    }
+    let mut command = command_of(run, environment, &restored, options, secrets.clone())?;
+    sealed.check_room(&command.limits)?;
     if restored.model_io.is_some() && options.models.is_none() {
         return Err(RecordError::AskedModels);
     }
     if restored.model_io.is_none() && options.is_fork {
         return Err(RecordError::AskedNoModels);
     }
+    let hidden = HiddenSecrets::of(&secrets)?;
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
     for _ in 0..options.times.max(1) {
@@ -187,21 +191,30 @@ pub(crate) fn replay_recorded(
         }
         let again = match run_command(&command, &sandbox, &options.watching) {
             Ok(again) => again,
-            Err(RunError::Program(error)) => {
+            Err(error @ (RunError::Program(_) | RunError::Input { .. })) => {
                 replay.rules[5].push(error.to_string());
                 return Ok(replay);
             }
             Err(error) => return Err(error.into()),
         };
         sealed.refuse_limited(&again, &command)?;
-        let mut comparison = sealed.compare(run, &again, &command)?;
-        hide_secrets(&command.secrets, &mut comparison);
+        let mut comparison = sealed.compare(run, &again, &command, &hidden)?;
         note_other_program(&again, &mut replay);
+        if options.same_environment {
+            let is_given = |path: &Path| {
+                path.starts_with(&command.appears_at)
+                    || command.inputs.iter().any(|it| path.starts_with(&it.inside))
+            };
+            let is_used =
+                |path: &Path| !is_given(path) && is_shown(path, again.isolation, &again.shown);
+            replay.demand_listed(again.observation(), is_used);
+        }
         replay.shown.clone_from(&again.shown);
         if let Some(session) = command.models.take() {
             let traffic = session.finish().map_err(RecordError::ModelReplay)?;
             compare_traffic(&traffic, &mut comparison, &mut replay);
         }
+        hidden.hide_in(&mut comparison.divergences);
         if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
             replay.reasons = reasons_of(
                 &restored,
@@ -212,6 +225,9 @@ pub(crate) fn replay_recorded(
             );
         }
         replay.runs.push(comparison);
+    }
+    for text in replay.reasons.iter_mut().chain(&mut replay.notes) {
+        hidden.hide(text);
     }
     Ok(replay)
 }
@@ -238,20 +254,6 @@ fn secret_gaps(replay: &Replay) -> impl Iterator<Item = &CaptureGap> {
 /// Whether a gap is about the variable `name`.
 fn names_secret(detail: &str, name: &str) -> bool {
     detail.contains(&format!("`{name}`"))
-}
-
-/// Replaces the values of secrets in what differs: it is shown, and may be written into a page.
-fn hide_secrets(secrets: &BTreeMap<String, String>, comparison: &mut Comparison) {
-    for divergence in &mut comparison.divergences {
-        let texts = [&mut divergence.sealed, &mut divergence.now];
-        for text in texts.into_iter().chain(divergence.difference.as_mut()) {
-            for (name, value) in secrets.iter().filter(|(_, value)| !value.is_empty()) {
-                if text.contains(value.as_str()) {
-                    *text = text.replace(value.as_str(), &format!("[secret {name}]"));
-                }
-            }
-        }
-    }
 }
 
 /// Says what ran here where that is another program than the one that was recorded.
@@ -341,9 +343,7 @@ struct SealedCommandRun {
     /// How many bytes the stored files have that the run left.
     left_bytes: u64,
     /// Which files were kept; `None` for all.
-    keep: Option<Keep>,
-    /// Whether the names of the files that were not kept are complete.
-    has_all_unkept_names: bool,
+    keep: Result<Option<Keep>, KeepError>,
     /// What a redacted copy withholds.
     withheld_results: WithheldResults,
 }
@@ -376,7 +376,7 @@ impl SealedCommandRun {
         });
         let mut stored = BTreeMap::new();
         let mut add = |place: String, file: ListedFile| {
-            let left = LeftFile {
+            let left = Left::File {
                 sha256: file.sha256,
                 is_executable: file.is_executable,
             };
@@ -397,21 +397,15 @@ impl SealedCommandRun {
             add(format!("artifacts/{}", file.path), file);
         }
         let input = run.document(RUN_INPUT);
-        let patterns = input.and_then(|input| {
-            let texts = texts_of(input.root().get("keep"));
-            Keep::parse(&texts.into_iter().collect::<Vec<_>>()).ok()?
-        });
-        let names = texts_of(member("not_kept"));
-        // At that many names the list was cut off, so missing ones cannot be detected.
-        let has_all_unkept_names = names.len() < MOST_LEFT_OUT;
-        snapshot.not_kept = names;
+        let patterns = texts_of(input.as_ref().and_then(|input| input.root().get("keep")));
+        let keep = Keep::parse(&patterns.into_iter().collect::<Vec<_>>());
+        snapshot.not_kept = texts_of(member("not_kept"));
         Self {
             files,
             snapshot,
             stored,
             left_bytes,
-            keep: patterns,
-            has_all_unkept_names,
+            keep,
             withheld_results,
         }
     }
@@ -422,7 +416,7 @@ impl SealedCommandRun {
         let is_other = |(place, stored): &(&String, &String)| {
             let actual = facts.file(stored).and_then(FileFact::sha256);
             let listed = self.snapshot.files.get(*place);
-            actual.is_some() && actual != listed.map(|left| left.sha256)
+            actual.is_some() && actual != listed.and_then(|left| left.sha256())
         };
         let others = self.stored.iter().filter(is_other);
         let tell = |(_, stored): (&String, &String)| {
@@ -446,12 +440,16 @@ impl SealedCommandRun {
         unlisted.map(str::to_owned).collect()
     }
 
-    /// How many bytes a run may write to leave what the sealed one left, with room for what lies there only
-    /// while it runs. Only stored files count, whose sizes were verified.
-    fn room(&self) -> u64 {
-        const SLACK: u64 = 64 << 20;
-        let left = self.left_bytes;
-        left.saturating_add(left / 8).saturating_add(SLACK)
+    /// Refuses to run what cannot give the sealed results within the limits. They are the caller's: what a bundle holds
+    /// never raises one. Only stored files count, whose sizes were verified.
+    fn check_room(&self, limits: &Limits) -> Result<(), RecordError> {
+        match self.left_bytes > limits.work_bytes {
+            true => Err(RecordError::Room {
+                needed: self.left_bytes,
+                allowed: limits.work_bytes,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// A run that ended otherwise than the sealed one because of a limit says nothing about that one.
@@ -507,8 +505,11 @@ impl SealedCommandRun {
         run: &VerifiedRun<'_>,
         again: &CommandRun,
         command: &Command,
+        hidden: &HiddenSecrets<'_>,
     ) -> Result<Comparison, RecordError> {
-        let mut now = match Snapshot::of_run(again, self.keep.as_ref()) {
+        // Without its patterns it was not run.
+        let keep = self.keep.as_ref().ok().and_then(Option::as_ref);
+        let mut now = match Snapshot::of_run(again, keep) {
             Ok(now) => now,
             Err(RecordError::Left { path, reason }) => {
                 return Ok(Comparison {
@@ -524,12 +525,15 @@ impl SealedCommandRun {
             }
             Err(error) => return Err(error),
         };
-        if !self.has_all_unkept_names {
-            now.not_kept.clone_from(&self.snapshot.not_kept);
-        }
         self.leave_out_withheld(&mut now);
-        let read = |place: &str| (self.read_sealed(run, place), read_left(again, place));
-        let mut divergences = compare_snapshots(&self.snapshot, &now, read);
+        let describe = |place: &str| {
+            hidden.describe(
+                place,
+                &self.read_sealed(run, place)?,
+                &read_left(again, place)?,
+            )
+        };
+        let mut divergences = compare_snapshots(&self.snapshot, &now, describe);
         if let Some(first) = divergences.iter_mut().find(|it| it.path == RUN_OUTPUT) {
             first.difference = describe_failure(again.recorded.outcome.ending, command);
         }

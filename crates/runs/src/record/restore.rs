@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
@@ -17,9 +17,10 @@ use runseal_core::formats::run_bundle::recorded::{
 };
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_sandbox::Mount;
+use runseal_sandbox::{CancelToken, Mount};
 
 use crate::run::verify::VerifiedRun;
+use runseal_fs::input::open_regular;
 use runseal_fs::private::PrivateFolder;
 use runseal_fs::stream::{BUFFER, digest_through};
 
@@ -45,6 +46,9 @@ pub enum RestoreError {
     /// Files that are neither in the bundle nor given.
     #[error("{} not in the bundle", list(.0))]
     Missing(Vec<ListedFile>),
+    /// The user interrupted it.
+    #[error("interrupted")]
+    Cancelled,
     /// Something could not be read.
     #[error(transparent)]
     Read(#[from] SourceError),
@@ -66,28 +70,40 @@ fn list(files: &[ListedFile]) -> String {
 
 /// Unpacks the files of the recorded command in `run`; what is not in the bundle is taken from
 /// `given`, by its hash.
-pub(crate) fn restore(run: &VerifiedRun<'_>, given: &[PathBuf]) -> Result<Restored, RestoreError> {
+pub(crate) fn restore(
+    run: &VerifiedRun<'_>,
+    given: &[PathBuf],
+    cancel: Option<&CancelToken>,
+) -> Result<Restored, RestoreError> {
     let private = PrivateFolder::create("replay").map_err(RestoreError::Write)?;
     let root = private.path().canonicalize().map_err(RestoreError::Write)?;
+    let input = run.document(RUN_INPUT);
+    let input = input.as_ref().map(|input| input.root());
+    let input = input.ok_or_else(|| malformed("there is no input"))?;
+    let lists = INPUT_LISTS
+        .iter()
+        .map(|name| parse_listed_files(input, name));
+    let listed: Vec<ListedFile> = lists.flatten().collect();
+    let absent = listed.iter().filter(|file| file.stored.is_none());
+    let search = GivenFiles {
+        sizes: absent.map(|file| file.bytes).collect(),
+        cancel,
+        found: BTreeMap::new(),
+    };
     let mut unpacking = Unpacking {
         source: run.source(),
         folder: root.join("folder"),
         inputs: root.join("inputs"),
-        given: find_given(given)?,
+        given: search.search(given)?,
         buffer: vec![0; BUFFER],
         missing: Vec::new(),
     };
     for folder in [&unpacking.folder, &unpacking.inputs] {
         fs::create_dir(folder).map_err(RestoreError::Write)?;
     }
-    let input = run.document(RUN_INPUT);
-    let input = input.as_ref().map(|input| input.root());
-    let input = input.ok_or_else(|| malformed("there is no input"))?;
     let mut inputs = Vec::new();
-    for name in INPUT_LISTS {
-        for file in parse_listed_files(input, name) {
-            inputs.extend(unpacking.unpack(&file)?);
-        }
+    for file in &listed {
+        inputs.extend(unpacking.unpack(file)?);
     }
     if !unpacking.missing.is_empty() {
         return Err(RestoreError::Missing(unpacking.missing));
@@ -157,28 +173,68 @@ fn safe(path: &str) -> Result<SafePath, RestoreError> {
     SafePath::parse(path).map_err(|fault| malformed(format!("`{}`: {fault}", path.escape_debug())))
 }
 
-/// The given files for those that are not in the bundle, by digest.
-fn find_given(given: &[PathBuf]) -> Result<BTreeMap<Digest, PathBuf>, RestoreError> {
-    let mut found = BTreeMap::new();
-    let mut waiting = given.to_vec();
-    let mut buffer = vec![0; BUFFER];
-    while let Some(path) = waiting.pop() {
-        let fail = |source| SourceError::Io {
-            path: path.display().to_string(),
-            source,
-        };
-        let metadata = fs::metadata(&path).map_err(fail)?;
-        if metadata.is_dir() {
-            for entry in fs::read_dir(&path).map_err(fail)? {
-                waiting.push(entry.map_err(fail)?.path());
+/// The given files for those that are not in the bundle.
+struct GivenFiles<'a> {
+    /// The sizes of those that are not in the bundle; a file of another size is not opened.
+    sizes: BTreeSet<u64>,
+    cancel: Option<&'a CancelToken>,
+    found: BTreeMap<Digest, PathBuf>,
+}
+
+impl GivenFiles<'_> {
+    /// Searches what was given: files, and folders with all that is below them. Only what was named itself may be a
+    /// link: others may have put links into a folder.
+    fn search(mut self, given: &[PathBuf]) -> Result<BTreeMap<Digest, PathBuf>, RestoreError> {
+        let mut waiting = Vec::new();
+        for path in given {
+            waiting.push(path.canonicalize().map_err(failed_at(path))?);
+        }
+        while let Some(path) = waiting.pop() {
+            if self.cancel.is_some_and(CancelToken::is_cancelled) {
+                return Err(RestoreError::Cancelled);
             }
-        } else if metadata.is_file() {
-            let mut file = File::open(&path).map_err(fail)?;
-            let digest = digest_through(&mut file, metadata.len(), &mut buffer, |_| Ok(()));
-            found.insert(digest.map_err(fail)?.0, path);
+            let metadata = fs::symlink_metadata(&path).map_err(failed_at(&path))?;
+            if metadata.is_dir() {
+                for entry in fs::read_dir(&path).map_err(failed_at(&path))? {
+                    waiting.push(entry.map_err(failed_at(&path))?.path());
+                }
+            } else if metadata.is_file() && self.sizes.contains(&metadata.len()) {
+                self.add(path, metadata.len())?;
+            }
+        }
+        Ok(self.found)
+    }
+
+    fn add(&mut self, path: PathBuf, bytes: u64) -> Result<(), RestoreError> {
+        // The kernel's own files have no size either, and reading one may take for ever.
+        if bytes == 0 {
+            self.found.insert(Digest::of(b""), path);
+            return Ok(());
+        }
+        let (file, _) = open_regular(&path)?;
+        let is_over = || self.cancel.is_some_and(CancelToken::is_cancelled);
+        let go_on = |_: &[u8]| match is_over() {
+            true => Err(io::Error::other("cancelled")),
+            false => Ok(()),
+        };
+        let mut buffer = vec![0; BUFFER];
+        match digest_through(&mut file.take(bytes), bytes, &mut buffer, go_on) {
+            Ok((digest, _)) => {
+                self.found.insert(digest, path);
+                Ok(())
+            }
+            Err(_) if is_over() => Err(RestoreError::Cancelled),
+            Err(source) => Err(failed_at(&path)(source).into()),
         }
     }
-    Ok(found)
+}
+
+fn failed_at(path: &Path) -> impl Fn(io::Error) -> SourceError {
+    let path = path.display().to_string();
+    move |source| SourceError::Io {
+        path: path.clone(),
+        source,
+    }
 }
 
 struct Unpacking<'a> {
@@ -207,10 +263,11 @@ impl Unpacking<'_> {
                 (host, Some(mount))
             }
         };
-        let mut reader: Box<dyn io::Read + Send + '_> = match &file.stored {
+        let mut reader: Box<dyn Read + Send + '_> = match &file.stored {
             Some(stored) => self.source.open(&safe(stored)?)?,
             None => match self.given.get(&file.sha256) {
-                Some(path) => Box::new(File::open(path).map_err(RestoreError::Write)?),
+                Some(_) if file.bytes == 0 => Box::new(io::empty()),
+                Some(path) => Box::new(open_regular(path)?.0.take(file.bytes)),
                 None => {
                     self.missing.push(file.clone());
                     return Ok(None);

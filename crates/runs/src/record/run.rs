@@ -66,6 +66,12 @@ pub struct Command {
     pub limits: Limits,
 }
 
+impl Command {
+    fn is_of_bundle(&self) -> bool {
+        matches!(self.choice, Choice::Bundle { .. })
+    }
+}
+
 /// Why a command was not run, or its run does not count.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
@@ -79,6 +85,14 @@ pub enum RunError {
     #[error("`{}` cannot be shown to the command: {reason}", .path.display())]
     Place {
         /// The folder or input, as an absolute path of the host.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// An input of a bundle cannot be where it was recorded.
+    #[error("the input `{}` cannot be shown to the command: {reason}", .path.display())]
+    Input {
+        /// Where it was recorded.
         path: PathBuf,
         /// Why not.
         reason: String,
@@ -194,7 +208,12 @@ pub fn run_command(
     for input in shown_inputs(command)? {
         match input.host == input.inside {
             true => spec.show.push(input.host),
-            false => spec.show_at.push(input),
+            false => {
+                if command.is_of_bundle() {
+                    check_covers(&input, command, &spec.show, sandbox.isolation())?;
+                }
+                spec.show_at.push(input);
+            }
         }
     }
     let fixed_time = fix_time(command.fixed_time);
@@ -275,6 +294,40 @@ pub(crate) fn shown_as_given(input: &Mount, command: &Command) -> Option<PathBuf
     (is_elsewhere && check_own_place(&given).is_ok()).then_some(given)
 }
 
+/// Refuses an input in whose place the command would read what is there anyway: below its folder, or in something
+/// of the host that is `shown` to it. Over a file of the host it can be mounted, where there are mounts.
+fn check_covers(
+    input: &Mount,
+    command: &Command,
+    shown: &[PathBuf],
+    isolation: Isolation,
+) -> Result<(), RunError> {
+    let place = &input.inside;
+    let refuse = |reason: &str| {
+        Err(RunError::Input {
+            path: place.clone(),
+            reason: reason.to_owned(),
+        })
+    };
+    if place.starts_with(&command.appears_at) || command.appears_at.starts_with(place) {
+        return refuse("it lies in the command's own folder, or above it");
+    }
+    if shown
+        .iter()
+        .any(|shown| shown.starts_with(place) && shown != place)
+    {
+        return refuse("a folder that is shown to the command lies below it");
+    }
+    let is_covered = shown.iter().any(|shown| place.starts_with(shown));
+    let is_file = || place.is_file() && place.canonicalize().is_ok_and(|real| real == *place);
+    if is_covered && !(isolation == Isolation::Full && is_file()) {
+        return refuse(
+            "it lies in a folder of yours that the command sees as it is; take that folder off your PATH",
+        );
+    }
+    Ok(())
+}
+
 /// The inputs that are not below the folder.
 fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
     let mut shown = Vec::new();
@@ -296,7 +349,12 @@ fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
             true => real.clone(),
             false => input.inside.clone(),
         };
-        check_place(&inside)?;
+        check_place(&inside).map_err(|error| match error {
+            RunError::Place { path, reason } if command.is_of_bundle() => {
+                RunError::Input { path, reason }
+            }
+            other => other,
+        })?;
         shown.push(Mount { host: real, inside });
     }
     Ok(shown)

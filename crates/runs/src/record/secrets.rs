@@ -7,10 +7,13 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use aho_corasick::AhoCorasick;
+use base64ct::{Base64, Base64Url, Encoding};
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
 use runseal_core::source::SourceError;
 
+use super::difference::describe_difference;
 use super::error::{RecordError, work_error};
+use crate::run::replay::Divergence;
 use runseal_fs::staged_files::{UnreadableFile, visit_files};
 use runseal_fs::stream::BUFFER;
 
@@ -61,11 +64,17 @@ struct SecretTexts<'s> {
 impl<'s> SecretTexts<'s> {
     /// The texts of all secrets that can be told from chance; `None` if there are none.
     fn of(secrets: &'s BTreeMap<String, String>) -> Result<Option<Self>, RecordError> {
+        let secrets = secrets.iter().filter(|(_, value)| can_be_found(value));
+        Self::spelled(secrets, |value| Ok(plain_and_json(value)?.into()))
+    }
+
+    fn spelled(
+        secrets: impl Iterator<Item = (&'s String, &'s String)>,
+        spell: impl Fn(&str) -> Result<BTreeSet<Vec<u8>>, RecordError>,
+    ) -> Result<Option<Self>, RecordError> {
         let (mut texts, mut names) = (Vec::new(), Vec::new());
-        for (name, value) in secrets.iter().filter(|(_, value)| can_be_found(value)) {
-            let mut spellings = BTreeSet::from([value.as_bytes().to_vec()]);
-            let json = canonical_bytes(&Value::from(value.as_str()), Dialect::Jcs)?;
-            spellings.extend(json.get(1..json.len() - 1).map(<[u8]>::to_vec));
+        for (name, value) in secrets {
+            let spellings = spell(value)?;
             names.extend(spellings.iter().map(|_| name.as_str()));
             texts.extend(spellings);
         }
@@ -99,6 +108,108 @@ impl<'s> SecretTexts<'s> {
             buffer.copy_within(end - kept..end, 0);
         }
     }
+}
+
+/// A text as it is, and as JSON writes it.
+fn plain_and_json(text: &str) -> Result<[Vec<u8>; 2], RecordError> {
+    let json = canonical_bytes(&Value::from(text), Dialect::Jcs)?;
+    let inner = json.get(1..json.len() - 1).unwrap_or_default();
+    Ok([text.as_bytes().to_vec(), inner.to_vec()])
+}
+
+/// Keeps secrets out of what is shown of a run.
+///
+/// A secret counts as found by its whole value or by one of its lines, as it is, as JSON writes it, in hex, in base64 or
+/// percent-encoded, however white space breaks it up. Where one is found, nothing of the text is shown: what else of it is
+/// secret cannot be told.
+pub(crate) struct HiddenSecrets<'s>(Option<SecretTexts<'s>>);
+
+impl<'s> HiddenSecrets<'s> {
+    pub(crate) fn of(secrets: &'s BTreeMap<String, String>) -> Result<Self, RecordError> {
+        let secrets = secrets
+            .iter()
+            .filter(|(_, value)| !squeeze(value).is_empty());
+        SecretTexts::spelled(secrets, every_spelling).map(Self)
+    }
+
+    /// The variable whose value stands in `bytes`, if one does.
+    fn find(&self, bytes: &[u8]) -> Option<&'s str> {
+        let texts = self.0.as_ref()?;
+        let hit = texts.matcher.find(&squeeze(bytes))?;
+        texts.names.get(hit.pattern().as_usize()).copied()
+    }
+
+    /// Says where two versions of the file at `place` differ, as [`describe_difference`] does.
+    pub(crate) fn describe(&self, place: &str, before: &[u8], now: &[u8]) -> Option<String> {
+        match self.find(before).or_else(|| self.find(now)) {
+            Some(name) => Some(format!("[secret {name}] is in it, so it is not shown")),
+            None => describe_difference(place, before, now),
+        }
+    }
+
+    /// Replaces a text with a secret in it.
+    pub(crate) fn hide(&self, text: &mut String) {
+        if let Some(name) = self.find(text.as_bytes()) {
+            *text = format!("[secret {name}]");
+        }
+    }
+
+    /// Replaces the texts of places that differ if a secret is in them.
+    pub(crate) fn hide_in(&self, divergences: &mut [Divergence]) {
+        for found in divergences {
+            let texts = [&mut found.path, &mut found.sealed, &mut found.now];
+            let optional = found.pointer.iter_mut().chain(&mut found.difference);
+            texts
+                .into_iter()
+                .chain(optional)
+                .for_each(|it| self.hide(it));
+        }
+    }
+}
+
+/// Without white space, which tools put into long texts wherever a line is full.
+fn squeeze(text: impl AsRef<[u8]>) -> Vec<u8> {
+    let kept = text
+        .as_ref()
+        .iter()
+        .filter(|byte| !byte.is_ascii_whitespace());
+    kept.copied().collect()
+}
+
+/// How a value or a line of it may be written, without white space.
+fn every_spelling(value: &str) -> Result<BTreeSet<Vec<u8>>, RecordError> {
+    let lines = value.lines().filter(|line| can_be_found(line.trim()));
+    let mut spellings = BTreeSet::new();
+    for text in lines.map(str::trim).chain([value, value.trim()]) {
+        spellings.extend(plain_and_json(text)?.map(squeeze));
+        // Shorter ones would be found in any digest.
+        if !can_be_found(text) {
+            continue;
+        }
+        let bytes = text.as_bytes();
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+        for format in [|byte| format!("{byte:02x}"), |byte| format!("{byte:02X}")] {
+            spellings.insert(bytes.iter().map(format).collect::<String>().into_bytes());
+            let percent = bytes.iter().map(|byte| match is_plain(byte) {
+                true => char::from(*byte).to_string(),
+                false => format!("%{}", format(byte)),
+            });
+            spellings.insert(percent.collect::<String>().into_bytes());
+        }
+        // What lies before it in the encoded text shifts it by none, one or two bytes.
+        for (shift, skipped) in [(0, 0), (1, 2), (2, 3)] {
+            let shifted = [&[0; 2][..shift], bytes].concat();
+            let whole = &shifted[..shifted.len() - shifted.len() % 3];
+            for encoded in [
+                Base64::encode_string(whole),
+                Base64Url::encode_string(whole),
+            ] {
+                spellings.extend(encoded.get(skipped..).map(|it| it.as_bytes().to_vec()));
+            }
+        }
+    }
+    spellings.retain(|spelling| !spelling.is_empty());
+    Ok(spellings)
 }
 
 /// Words in the names of variables whose values usually are secrets.
@@ -301,6 +412,37 @@ mod tests {
         }
         let secrets = variables(&[("KEY", "a secret value")]);
         check_secrets(&secrets, bundle.path()).unwrap();
+    }
+
+    #[test]
+    fn hidden_secret_is_found_by_value_or_line_in_every_spelling_and_nothing_else_is() {
+        let secrets = variables(&[
+            ("KEY", "first line/+\r\nsecond \"line\"\n}\n"),
+            ("PIN", "42"),
+        ]);
+        let hidden = HiddenSecrets::of(&secrets).unwrap();
+        for text in [
+            "x first line/+ y",
+            "+second \"line\"",
+            r#"{"a":"second \"line\""}"#,
+            "66697273 74206c69\n6e652f2b",
+            "66697273 74206C69 6E652F2B",
+            "first%20line%2F%2B",
+            "Zmlyc3QgbGlu\nZS8r",
+            "eGZpcnN0IGxpbmUvKw==",
+            "eHhmaXJzdCBsaW5lLys=",
+            "the pin is 42",
+        ] {
+            let told = hidden.describe("a.txt", b"other", text.as_bytes()).unwrap();
+            assert!(told.starts_with("[secret "), "{text}: {told}");
+            let mut shown = text.to_owned();
+            hidden.hide(&mut shown);
+            assert!(shown.starts_with("[secret "), "{text}: {shown}");
+        }
+        for text in ["}", "first", "34 32", "NDI="] {
+            let told = hidden.describe("a.txt", b"other", text.as_bytes()).unwrap();
+            assert!(told.contains(text), "{text}: {told}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The results of a command's run, in a form that can be compared with another run.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -8,21 +9,48 @@ use std::path::Path;
 use runseal_core::digest::Digest;
 use runseal_sandbox::{Changed, Ending, FolderLayer};
 
-use super::difference::{LARGEST_COMPARED, describe_difference};
+use super::difference::LARGEST_COMPARED;
 use super::keep::Keep;
 use super::run::CommandRun;
-use super::seal::{RecordError, output_path};
+use super::seal::{MOST_LEFT_OUT, RecordError, output_path};
 use crate::run::replay::Divergence;
 use runseal_fs::stream::{BUFFER, digest_through};
 
 /// The names of standard output and error among the files.
 pub(crate) const STREAMS: [&str; 2] = ["logs/stdout.txt", "logs/stderr.txt"];
 
-/// A file that a run left.
+/// What a run left at a place. A bundle holds files only, so that nothing else is ever equal to what was sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LeftFile {
-    pub(crate) sha256: Digest,
-    pub(crate) is_executable: bool,
+pub(crate) enum Left {
+    File {
+        sha256: Digest,
+        is_executable: bool,
+    },
+    /// What no bundle can hold; says what it is.
+    NoFile(&'static str),
+}
+
+impl Left {
+    /// The digest of a file.
+    pub(crate) fn sha256(self) -> Option<Digest> {
+        match self {
+            Self::File { sha256, .. } => Some(sha256),
+            Self::NoFile(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File {
+                sha256,
+                is_executable: true,
+            } => write!(f, "{sha256} (executable)"),
+            Self::File { sha256, .. } => write!(f, "{sha256}"),
+            Self::NoFile(what) => f.write_str(what),
+        }
+    }
 }
 
 /// The results of a run.
@@ -30,10 +58,10 @@ pub(crate) struct LeftFile {
 pub(crate) struct Snapshot {
     pub(crate) ending: Ending,
     /// The files, by their places in a bundle: `artifacts/…` and the two logs.
-    pub(crate) files: BTreeMap<String, LeftFile>,
+    pub(crate) files: BTreeMap<String, Left>,
     pub(crate) deleted: BTreeSet<String>,
     pub(crate) folders: BTreeSet<String>,
-    /// Files that were left but are not kept.
+    /// Files that were left but are not kept, by name; the first [`MOST_LEFT_OUT`] of them.
     pub(crate) not_kept: BTreeSet<String>,
 }
 
@@ -41,7 +69,7 @@ impl Snapshot {
     /// Reads what `run` left.
     pub(crate) fn of_run(run: &CommandRun, keep: Option<&Keep>) -> Result<Self, RecordError> {
         let outcome = &run.recorded.outcome;
-        let log = |bytes: &[u8]| LeftFile {
+        let log = |bytes: &[u8]| Left::File {
             sha256: Digest::of(bytes),
             is_executable: false,
         };
@@ -67,9 +95,12 @@ impl Snapshot {
         for (at, change) in changes.iter().enumerate() {
             let is_kept = keep.is_none_or(|keep| keep.keeps(Path::new(&change.path)));
             if !is_kept && change.now != Changed::Deleted {
-                if !matches!(change.now, Changed::Folder { .. }) {
-                    let path = change.path.to_string_lossy().into_owned();
-                    self.not_kept.insert(path);
+                // Changes come by name, so that this is where the list of a bundle ends too.
+                if !matches!(change.now, Changed::Folder { .. })
+                    && self.not_kept.len() < MOST_LEFT_OUT
+                    && let Some(path) = change.path.to_str()
+                {
+                    self.not_kept.insert(path.to_owned());
                 }
                 continue;
             }
@@ -79,7 +110,7 @@ impl Snapshot {
                     let mut file = layer.open(&change.path)?;
                     let digest = digest_through(&mut file, bytes, &mut buffer, |_| Ok(()));
                     let (sha256, _) = digest.map_err(super::error::work_error)?;
-                    let left = LeftFile {
+                    let left = Left::File {
                         sha256,
                         is_executable: mode & 0o111 != 0,
                     };
@@ -96,17 +127,18 @@ impl Snapshot {
                         self.folders.insert(path);
                     }
                 }
-                // What cannot be sealed differs from everything that was sealed.
-                Changed::Link { .. } | Changed::Pipe | Changed::Socket | Changed::Device => {
-                    let left = LeftFile {
-                        sha256: Digest::of(b"no file"),
-                        is_executable: false,
-                    };
-                    self.files.insert(format!("artifacts/{path}"), left);
-                }
+                Changed::Link { .. } => self.add_no_file(&path, "a symbolic link"),
+                Changed::Pipe => self.add_no_file(&path, "a named pipe"),
+                Changed::Socket => self.add_no_file(&path, "a socket"),
+                Changed::Device => self.add_no_file(&path, "a device"),
             }
         }
         Ok(())
+    }
+
+    fn add_no_file(&mut self, path: &str, what: &'static str) {
+        let place = format!("artifacts/{path}");
+        self.files.insert(place, Left::NoFile(what));
     }
 }
 
@@ -136,11 +168,11 @@ pub(crate) fn read_some(file: File) -> Option<Vec<u8>> {
 /// The most places that are listed.
 const MOST_DIVERGENCES: usize = 1000;
 
-/// Where the results of two runs differ. `read` returns the bytes at a place, before and now.
+/// Where the results of two runs differ. `describe` says how the files at a place do.
 pub(crate) fn compare_snapshots(
     before: &Snapshot,
     now: &Snapshot,
-    read: impl Fn(&str) -> (Option<Vec<u8>>, Option<Vec<u8>>),
+    describe: impl Fn(&str) -> Option<String>,
 ) -> Vec<Divergence> {
     let mut divergences = Vec::new();
     let (mut more, mut described) = (0_usize, 0);
@@ -171,19 +203,13 @@ pub(crate) fn compare_snapshots(
         if old == new {
             continue;
         }
-        let show = |file: Option<&LeftFile>| match file {
-            None => "nothing".to_owned(),
-            Some(file) if file.is_executable => format!("{} (executable)", file.sha256),
-            Some(file) => file.sha256.to_string(),
-        };
-        let difference = match (old, new) {
+        let show = |left: Option<&Left>| left.map_or("nothing".to_owned(), Left::to_string);
+        let digest = |left: Option<&Left>| left.and_then(|left| left.sha256());
+        let difference = match (digest(old), digest(new)) {
             // What is not listed any more need not be described.
-            (Some(old), Some(new)) if old.sha256 != new.sha256 && described < MOST_DIVERGENCES => {
+            (Some(old), Some(new)) if old != new && described < MOST_DIVERGENCES => {
                 described += 1;
-                match read(place) {
-                    (Some(a), Some(b)) => describe_difference(place, &a, &b),
-                    _ => None,
-                }
+                describe(place)
             }
             _ => None,
         };

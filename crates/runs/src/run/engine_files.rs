@@ -6,16 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::layout::{CONTRACTS, ENGINE_FOLDER, RUN_ENVIRONMENT};
 use runseal_core::formats::run_bundle::recorded::{CaptureGap, ENGINE_LIST, parse_listed_files};
 use runseal_core::path::SafePath;
 use runseal_core::source::SourceError;
 use runseal_core::verify::Finding;
-use runseal_sandbox::{
-    INSIDE_WORK, Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind,
-};
+use runseal_sandbox::{INSIDE_WORK, Isolation, NEVER_SEEN, Observation, ObservedFile};
 
 use super::command::{INSIDE_ENGINE, command_files};
 use super::contracts::Engine;
@@ -29,6 +27,7 @@ use crate::record::documents::FileEntry;
 use crate::record::environment::{
     Circumstances, PackageReader, list_machine, make_environment, modified_ns,
 };
+use crate::record::machine::is_original;
 use runseal_fs::atomic::{Readers, create_new};
 use runseal_fs::input::open_regular;
 
@@ -58,7 +57,7 @@ pub(super) fn seal_what_was_read(
             .map(|path| (path, None))
             .collect();
     let (mut machine, mut not_shown) = (Vec::new(), Vec::new());
-    for file in observation.files.iter().filter(|file| is_input(file)) {
+    for file in observation.files.iter().filter(|file| is_original(file)) {
         let below = file
             .path
             .strip_prefix(INSIDE_ENGINE)
@@ -76,7 +75,9 @@ pub(super) fn seal_what_was_read(
                 });
             }
             None if is_given(&file.path) || !is_of_the_machine(&file.path) => {}
-            None if is_shown(&file.path, isolation, &ran.shown) => machine.push(file.clone()),
+            None if is_machine_file(&file.path, isolation, &ran.shown) => {
+                machine.push(file.clone())
+            }
             None => not_shown.push(file.path.display().to_string()),
         }
     }
@@ -104,9 +105,10 @@ pub(super) fn seal_what_was_read(
     Ok(())
 }
 
-fn is_input(file: &ObservedFile) -> bool {
-    let is_read = file.is_read || file.is_executed;
-    is_read && file.needs_original && file.kind == ObservedKind::File
+/// Whether a file that an engine used belongs to the machine and is listed as such.
+pub(crate) fn is_machine_file(path: &Path, isolation: Isolation, shown: &[PathBuf]) -> bool {
+    let is_engines = path.starts_with(INSIDE_ENGINE) || is_given(path);
+    !is_engines && is_of_the_machine(path) && is_shown(path, isolation, shown)
 }
 
 /// Whether a path belongs to what the run gave the engine, which is sealed anyway.

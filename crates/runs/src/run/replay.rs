@@ -4,18 +4,19 @@
 mod compare;
 mod rules;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Value;
 use runseal_core::formats::run_bundle::layout::RUN_INPUT;
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::source::{Source, SourceError};
 use runseal_core::verify::{Level, Report};
-use runseal_sandbox::{CancelToken, Isolation, Limits, Sandbox};
+use runseal_sandbox::{CancelToken, Isolation, Limits, Observation, Sandbox};
 
 use self::compare::{SealedRun, compare, failed};
 use self::rules::{check_engine, rules_of_report};
 use super::contracts::Engine;
+use super::engine_files::is_machine_file;
 use super::execute::{EngineInputs, ExecuteError, execute};
 use super::seal::SealError;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
@@ -119,7 +120,7 @@ pub struct Replay {
     pub fork: Option<Fork>,
     /// Whether it is one of a redacted copy, of which not all can be checked.
     pub is_redacted: bool,
-    /// Which of the run's results the copy withholds.
+    /// Which of the run's results were not compared: a copy withholds them, or the bundle's list of them was cut off.
     pub not_compared: Vec<String>,
     /// The files of the bundle that are neither given to the command nor compared.
     pub unused_files: Vec<String>,
@@ -174,6 +175,32 @@ impl Replay {
         }
         self.rules[0].extend(missing);
         self.not_compared = run.withholding().not_compared();
+    }
+
+    /// Says that there is nothing to compare the machine with, which is a fault if it has to be the same.
+    pub(crate) fn add_no_environment(&mut self, what: &str, is_demanded: bool) {
+        match is_demanded {
+            true => self.rules[5].push(what.to_owned()),
+            false => self.notes.push(what.to_owned()),
+        }
+    }
+
+    /// Demands that every file of the machine that a run used was compared: a list that leaves one out says nothing of
+    /// it. `is_used` tells such files from those that the run was given.
+    pub(crate) fn demand_listed(
+        &mut self,
+        observation: Option<&Observation>,
+        is_used: impl Fn(&Path) -> bool,
+    ) {
+        let faults = match (&self.environment, observation) {
+            (Some(check), Some(seen)) => check.find_unlisted(seen, is_used),
+            _ => vec!["it was not observed which files of the machine were used now".to_owned()],
+        };
+        for fault in faults {
+            if !self.rules[5].contains(&fault) {
+                self.rules[5].push(fault);
+            }
+        }
     }
 
     /// The verdict for people, including on what other environment it was reproduced.
@@ -263,7 +290,7 @@ pub(crate) fn replay_engine(
     sandbox: impl FnOnce() -> Result<Sandbox, SealError>,
     mut replay: Replay,
 ) -> Result<Replay, SealError> {
-    check_engine(run, engine, options.cancel, &mut replay)?;
+    check_engine(run, engine, options, &mut replay)?;
     if options.same_environment
         && let Some(check) = &replay.environment
     {
@@ -295,6 +322,11 @@ pub(crate) fn replay_engine(
         let comparison = match execute(&sandbox, engine, given, options.policy) {
             Ok(ran) => {
                 let comparison = compare(&sealed, engine, &ran)?;
+                if options.same_environment {
+                    let isolation = sandbox.isolation();
+                    let is_used = |path: &Path| is_machine_file(path, isolation, &ran.shown);
+                    replay.demand_listed(ran.observation.as_ref(), is_used);
+                }
                 if !comparison.divergences.is_empty() && replay.reasons.is_empty() {
                     let before = Before {
                         gaps: replay.gaps.iter().collect(),

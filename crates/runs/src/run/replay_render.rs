@@ -97,7 +97,7 @@ pub fn render_json(replay: &Replay) -> Value {
     if replay.has_failed {
         printed.insert("failed_run", true);
     }
-    if replay.is_redacted {
+    if replay.is_redacted || !replay.not_compared.is_empty() {
         let places = replay.not_compared.iter().map(String::as_str);
         printed.insert("not_compared", Value::array(places));
     }

@@ -8,9 +8,10 @@
 //! For a caller who is root the command has another uid, so both views are id-mapped: what the
 //! folder's owner owns looks like the command's own.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -154,22 +155,28 @@ impl OwnPlaces {
         Ok(())
     }
 
-    /// What is shown twice, or lies in something that is shown, needs no mount of its own.
+    /// What is shown twice, or lies in something that is shown, needs no mount of its own. Anything else that lies there
+    /// is mounted over what is there, or the run fails: it never gives way to a file of the host.
     fn drop_inner(&mut self) {
         // The places are in order, so whatever holds the next one is on top of this stack.
-        let mut above: Vec<PathBuf> = Vec::new();
+        let mut above: Vec<(PathBuf, PathBuf)> = Vec::new();
         self.places.retain(|place| {
             while above
                 .last()
-                .is_some_and(|outer| !place.inside.starts_with(outer))
+                .is_some_and(|(outer, _)| !place.inside.starts_with(outer))
             {
                 above.pop();
             }
-            if above.is_empty() || place.is_layered {
-                above.push(place.inside.clone());
-                return true;
+            let host = Path::new(OsStr::from_bytes(place.host.to_bytes()));
+            let is_there = above.last().is_some_and(|(outer, outer_host)| {
+                let below = place.inside.strip_prefix(outer).unwrap_or(&place.inside);
+                fs::canonicalize(outer_host.join(below)).is_ok_and(|real| real == host)
+            });
+            if is_there && !place.is_layered {
+                return false;
             }
-            false
+            above.push((place.inside.clone(), host.to_owned()));
+            true
         });
     }
 

@@ -256,6 +256,12 @@ impl Reading<'_> {
         }
         let bytes = before.len();
         let is_sealed = self.reference_above.is_none_or(|most| bytes <= most);
+        if is_sealed && is_mostly_holes(&before) {
+            return Err(RecordError::Sparse {
+                path: file.path.clone(),
+                bytes,
+            });
+        }
         let stored = match is_sealed {
             true => storing.put_user_file(&handle, bytes, to)?,
             false => storing.digest_user_file(&handle, bytes, to)?,
@@ -313,6 +319,13 @@ impl Reading<'_> {
         let stored = storing.put_known(to, content, read.sha256)?;
         Ok(Some(entry_of(file.path.clone(), stored, now.mode())))
     }
+}
+
+/// Whether a large file is one of few bytes on disk. Nobody paid for the rest, and a bundle would hold all of it.
+fn is_mostly_holes(metadata: &fs::Metadata) -> bool {
+    const LARGE: u64 = 64 << 20;
+    // Also where the file system packs what it stores, a file that is worth sealing has more.
+    metadata.len() > LARGE && metadata.blocks().saturating_mul(512) < metadata.len() / 64
 }
 
 /// A file that was left, on its way into the bundle.

@@ -11,9 +11,9 @@ use runseal_core::formats::run_bundle::recorded::{ENGINE_LIST, parse_listed_file
 use runseal_core::path::SafePath;
 use runseal_core::source::Source;
 use runseal_core::verify::Report;
-use runseal_sandbox::{CancelToken, SandboxError};
+use runseal_sandbox::SandboxError;
 
-use super::Replay;
+use super::{Replay, ReplayOptions};
 use crate::record::machine::compare_machine;
 use crate::run::command::{compute_executable, find_bare_program, permits_version};
 use crate::run::contracts::Engine;
@@ -46,7 +46,7 @@ pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
 pub(super) fn check_engine(
     run: &VerifiedRun<'_>,
     engine: &Engine,
-    cancel: Option<&CancelToken>,
+    options: ReplayOptions<'_>,
     replay: &mut Replay,
 ) -> Result<(), SealError> {
     let environment = run.document(RUN_ENVIRONMENT);
@@ -54,15 +54,15 @@ pub(super) fn check_engine(
     match environment {
         Some(environment) => {
             // An engine sees the system's folders and nothing else of the host.
-            let check = compare_machine(environment, &World::of_system(), cancel)
+            let check = compare_machine(environment, &World::of_system(), options.cancel)
                 .map_err(|_| SealError::Sandbox(SandboxError::Cancelled))?;
             replay.notes.extend(check.describe_not_looked_at());
             replay.environment = Some(check);
         }
-        None => replay.notes.push(
+        None => replay.add_no_environment(
             "there is no RUN_ENVIRONMENT.json: what the engine read, its interpreter and libraries \
-             cannot be compared"
-                .to_owned(),
+             cannot be compared",
+            options.same_environment,
         ),
     }
     let rules = &mut replay.rules;
