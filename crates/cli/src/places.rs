@@ -44,9 +44,10 @@ pub fn check_readable(_: &Path) -> Result<(), CliError> {
 /// When there is nothing of this name outside of archives.
 pub fn check_outside_archive(path: &Path) -> Result<(), CliError> {
     let shown = path.display().to_string();
-    match shown.contains("!/") && !path.exists() {
-        true => Err(SourceError::NotFound { path: shown }.into()),
-        false => Ok(()),
+    if shown.contains("!/") && !path.exists() {
+        Err(SourceError::NotFound { path: shown }.into())
+    } else {
+        Ok(())
     }
 }
 
@@ -70,21 +71,20 @@ impl Outgoing {
     /// # Errors
     /// When `target` is elsewhere and no address of a place that answers, or there is no room here.
     pub fn begin(target: &Path) -> Result<Self, CliError> {
-        let folder = match is_elsewhere(target) {
-            false => None,
-            true => {
-                check_target(target)?;
-                let folder = PrivateFolder::create("outgoing");
-                Some(folder.map_err(|error| {
-                    CliError::new(
-                        runseal_core::verify::Outcome::Unreadable,
-                        "WRITE",
-                        error.to_string(),
-                    )
-                    .at("the folder for temporary files")
-                    .hint("TMPDIR names another one")
-                })?)
-            }
+        let folder = if is_elsewhere(target) {
+            check_target(target)?;
+            let folder = PrivateFolder::create("outgoing");
+            Some(folder.map_err(|error| {
+                CliError::new(
+                    runseal_core::verify::Outcome::Unreadable,
+                    "WRITE",
+                    error.to_string(),
+                )
+                .at("the folder for temporary files")
+                .hint("TMPDIR names another one")
+            })?)
+        } else {
+            None
         };
         Ok(Self {
             target: target.to_owned(),
@@ -115,9 +115,10 @@ impl Outgoing {
         if self.here.is_none() {
             return Ok(made.to_owned());
         }
-        let target = match made == self.place() {
-            true => self.target.clone(),
-            false => self.target.join(made.file_name().unwrap_or_default()),
+        let target = if made == self.place() {
+            self.target.clone()
+        } else {
+            self.target.join(made.file_name().unwrap_or_default())
         };
         put(made, &target).map_err(|error| {
             let kept = self.cleaning.take().map(PrivateFolder::keep);

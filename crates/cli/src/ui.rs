@@ -17,9 +17,10 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
 
 /// Writes text for people to standard output, with everything hidden in it written out.
 pub fn print_text(text: &str) -> Result<(), CliError> {
-    let shown = match screen().has_colour {
-        true => reveal_but_colours(text),
-        false => reveal(text),
+    let shown = if screen().has_colour {
+        reveal_but_colours(text)
+    } else {
+        reveal(text)
     };
     print_bytes(shown.as_bytes())
 }
@@ -27,9 +28,10 @@ pub fn print_text(text: &str) -> Result<(), CliError> {
 /// Writes a line of text to standard output: as it is, on a terminal with hidden characters written out.
 pub fn print_line(text: &str) -> Result<(), CliError> {
     let line = format!("{text}\n");
-    match io::stdout().is_terminal() {
-        true => print_text(&line),
-        false => print_bytes(line.as_bytes()),
+    if io::stdout().is_terminal() {
+        print_text(&line)
+    } else {
+        print_bytes(line.as_bytes())
     }
 }
 
@@ -62,9 +64,10 @@ fn terminal_width() -> usize {
 /// Prints an answer for which no format was asked: as indented JSON on a terminal, else as one
 /// canonical line.
 pub fn print_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
-    match io::stdout().is_terminal() {
-        true => print_laid_out(value, dialect),
-        false => print_asked_json(value, dialect),
+    if io::stdout().is_terminal() {
+        print_laid_out(value, dialect)
+    } else {
+        print_asked_json(value, dialect)
     }
 }
 

@@ -90,7 +90,7 @@ fn pack_holds_what_commands_printed_and_left_by_its_hash() {
     let reported = bench.run(&["report", "p", "-o", "page.html"]);
     assert_eq!(reported.code, Some(0), "{reported:?}");
     let page = bench.read("page.html");
-    for shown in ["complained", "and more", "2 bytes that are no text"] {
+    for shown in ["complained", "and more", "2 bytes that are not text"] {
         assert!(page.contains(shown), "the page does not show {shown}");
     }
 

@@ -138,23 +138,22 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let hint = "--format pem, openssh or minisign do";
         return Err(CliError::usage("this format holds no encrypted keys", hint));
     }
-    let passphrase = match is_encrypted {
-        false => None,
-        true => {
-            let shown = args.output.display().to_string();
-            let read = args.passphrase.read(&shown);
-            let read = read.map_err(|fault| {
-                CliError::new(Outcome::Unreadable, "PASSPHRASE", fault)
-                    .hint("--passphrase-file or --passphrase-fd give it without a terminal")
-            })?;
-            if read.is_empty() {
-                return Err(CliError::usage(
-                    "the passphrase is empty",
-                    "leave --encrypt out",
-                ));
-            }
-            Some(read)
+    let passphrase = if is_encrypted {
+        let shown = args.output.display().to_string();
+        let read = args.passphrase.read(&shown);
+        let read = read.map_err(|fault| {
+            CliError::new(Outcome::Unreadable, "PASSPHRASE", fault)
+                .hint("--passphrase-file or --passphrase-fd give it without a terminal")
+        })?;
+        if read.is_empty() {
+            return Err(CliError::usage(
+                "the passphrase is empty",
+                "leave --encrypt out",
+            ));
         }
+        Some(read)
+    } else {
+        None
     };
     let key = generate(args.kind)?;
     let (private, public) = encode(

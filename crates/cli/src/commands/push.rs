@@ -96,17 +96,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Err(SourceError::NotFound { path }.into());
     }
     if is_object_address(&args.reference) {
-        return match args.image || !args.report.is_empty() || args.move_tag.is_some() {
-            true => Err(CliError::usage(
+        return if args.image || !args.report.is_empty() || args.move_tag.is_some() {
+            Err(CliError::usage(
                 "images, reports and tags go to registries",
                 "object storage takes evidence alone; name a registry or layout",
-            )),
-            false => push_run(
+            ))
+        } else {
+            push_run(
                 &args.path,
                 &args.reference,
                 args.level.level(),
                 &args.retention,
-            ),
+            )
         };
     }
     args.retention.refuse_elsewhere()?;
@@ -115,15 +116,16 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         move_tag: args.move_tag,
         ..args.access.access()
     };
-    let pushed = match args.image {
-        true => Image::of_program(&args.path).and_then(|image| image.push(&reference, &access)),
-        false => push(
+    let pushed = if args.image {
+        Image::of_program(&args.path).and_then(|image| image.push(&reference, &access))
+    } else {
+        push(
             &args.path,
             &reference,
             args.level.level(),
             &args.report,
             &access,
-        ),
+        )
     };
     let pushed = pushed.map_err(|error| match &error {
         OciError::NotValid { why, .. } => not_pushed(why, &args.path),

@@ -364,9 +364,10 @@ impl Args {
                 ));
             }
         }
-        Ok(match has_failed {
-            true => Outcome::Invalid,
-            false => Outcome::Valid,
+        Ok(if has_failed {
+            Outcome::Invalid
+        } else {
+            Outcome::Valid
         })
     }
 }

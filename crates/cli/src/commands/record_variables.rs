@@ -67,12 +67,13 @@ fn is_variable_name(name: &str) -> bool {
 }
 
 fn check_variable_name(name: &str) -> Result<(), CliError> {
-    match is_variable_name(name) {
-        true => Ok(()),
-        false => Err(CliError::usage(
+    if is_variable_name(name) {
+        Ok(())
+    } else {
+        Err(CliError::usage(
             format!("`{}` is no name of a variable", name.escape_debug()),
             "use letters, digits and `_`, with no digit first",
-        )),
+        ))
     }
 }
 

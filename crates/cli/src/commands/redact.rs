@@ -249,9 +249,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     check_outside_archive(&args.bundle)?;
     let here = bring_here(&args.bundle)?;
     let bundle = here.as_ref().map_or(&args.bundle, |(_, bundle)| bundle);
-    let drops = match args.disclose.is_empty() {
-        true => drops(args)?,
-        false => Vec::new(),
+    let drops = if args.disclose.is_empty() {
+        drops(args)?
+    } else {
+        Vec::new()
     };
     if let Err(error) = bundle.metadata() {
         let path = shown.clone();
@@ -395,12 +396,11 @@ fn check_free(path: &Path) -> Result<(), CliError> {
 /// Where the signatures of a copy go; fails where there are some already, which may be another's.
 pub fn free_beside(out: &Path) -> Result<PathBuf, CliError> {
     let to = path_beside(out, SignatureForm::Dsse);
-    match files_for([to.as_path()]).is_there(&to) {
-        false => Ok(to),
-        true => {
-            let taken = StagingError::Exists(to.clone()).into();
-            Err(redact_error(taken, &out.display().to_string()))
-        }
+    if files_for([to.as_path()]).is_there(&to) {
+        let taken = StagingError::Exists(to.clone()).into();
+        Err(redact_error(taken, &out.display().to_string()))
+    } else {
+        Ok(to)
     }
 }
 
@@ -435,8 +435,9 @@ fn signatures_for(
             );
         }
     }
-    match kept.is_empty() {
-        true => Ok(None),
-        false => Ok(Some((free_beside(out)?, kept))),
+    if kept.is_empty() {
+        Ok(None)
+    } else {
+        Ok(Some((free_beside(out)?, kept)))
     }
 }

@@ -86,9 +86,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if args.recursive {
         return write_site(path, &args.output, level, &trust);
     }
-    let mut whole = match args.embed {
-        true => Some(WholeFiles::read(path)?),
-        false => None,
+    let mut whole = if args.embed {
+        Some(WholeFiles::read(path)?)
+    } else {
+        None
     };
     // Judge the very bytes that the page carries.
     let carried = whole.as_ref().and_then(WholeFiles::carried);

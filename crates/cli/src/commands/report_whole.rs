@@ -88,9 +88,10 @@ impl WholeFiles {
         }
         let mut files = MemoryFiles::default();
         for (path, bytes) in &list {
-            let added = match path.ends_with('/') {
-                true => files.add_folder(path),
-                false => files.add_file(path, Cow::Owned(bytes.clone())),
+            let added = if path.ends_with('/') {
+                files.add_folder(path)
+            } else {
+                files.add_file(path, Cow::Owned(bytes.clone()))
             };
             added.map_err(|error| refusal(&shown, &error.to_string()))?;
         }
@@ -214,9 +215,10 @@ fn read_document(
     list.push((name.to_owned(), bytes));
     let bodies = bodies_folder(name);
     let folder = file.with_file_name(&bodies);
-    match folder.is_dir() {
-        true => read_folder(&folder, &bodies, list, room),
-        false => Ok(()),
+    if folder.is_dir() {
+        read_folder(&folder, &bodies, list, room)
+    } else {
+        Ok(())
     }
 }
 

@@ -137,9 +137,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let ledger = ledger.filter(|_| options.redactable.is_none());
         append_target(log, pack, ledger)?;
     }
-    let on_terminal = match std::io::stdout().is_terminal() {
-        true => FormatArg::Human,
-        false => FormatArg::Json,
+    let on_terminal = if std::io::stdout().is_terminal() {
+        FormatArg::Human
+    } else {
+        FormatArg::Json
     };
     match args.format.unwrap_or(on_terminal) {
         FormatArg::Human => ui::print_text(&render_human(&finished, &options))?,

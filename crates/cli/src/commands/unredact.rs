@@ -82,15 +82,15 @@ fn signatures_for(args: &Args) -> Result<Option<(PathBuf, Vec<u8>)>, CliError> {
     };
     let mut kept = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        match names_list(line) {
-            false => kept.extend_from_slice(line),
-            true => ui::tell(
-                "warning: a signature is over what the old copy withholds; it was left behind",
-            ),
+        if names_list(line) {
+            ui::tell("warning: a signature is over what the old copy withholds; it was left behind")
+        } else {
+            kept.extend_from_slice(line)
         }
     }
-    match kept.is_empty() {
-        true => Ok(None),
-        false => Ok(Some((free_beside(&args.output)?, kept))),
+    if kept.is_empty() {
+        Ok(None)
+    } else {
+        Ok(Some((free_beside(&args.output)?, kept)))
     }
 }

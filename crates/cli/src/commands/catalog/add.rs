@@ -55,12 +55,13 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// Refuses standard input: the catalogue could not say where it came from.
     pub fn check(&self) -> Result<(), CliError> {
-        match self.paths.iter().any(|path| path == Path::new("-")) {
-            true => Err(CliError::usage(
+        if self.paths.iter().any(|path| path == Path::new("-")) {
+            Err(CliError::usage(
                 "standard input has no place that a catalogue could remember",
                 "save it to a file and name that",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -96,9 +97,10 @@ pub fn parse_tags(tags: &[String]) -> Result<BTreeSet<String>, CliError> {
 /// Reports what was refused on standard error, and returns the summary to print.
 pub fn tell_report(report: &AddReport) -> Value {
     for refused in &report.refused {
-        let code = match refused.is_readable {
-            true => refused.rule.unwrap_or("NOT_ADDED"),
-            false => "UNREADABLE",
+        let code = if refused.is_readable {
+            refused.rule.unwrap_or("NOT_ADDED")
+        } else {
+            "UNREADABLE"
         };
         let error = CliError::new(report.outcome(), code, refused.reason.clone());
         ui::tell_error(&error.at(refused.place.clone()));

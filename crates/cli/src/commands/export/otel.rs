@@ -27,9 +27,10 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let path = match args.path.is_dir() {
-        true => args.path.join("model_io.json"),
-        false => args.path.clone(),
+    let path = if args.path.is_dir() {
+        args.path.join("model_io.json")
+    } else {
+        args.path.clone()
     };
     let recording = Recording::load(&path).map_err(net_error)?;
     let spans = export_spans(&recording);

@@ -71,12 +71,13 @@ fn check_output(output: &Path) -> Result<(), CliError> {
     let ending = output.extension().unwrap_or_default().to_string_lossy();
     let is_archive = ARCHIVES.contains(&ending.to_lowercase().as_str())
         || (ending != "zip" && ending.eq_ignore_ascii_case("zip"));
-    match is_archive {
-        false => Ok(()),
-        true => Err(CliError::usage(
+    if is_archive {
+        Err(CliError::usage(
             format!("a crate is a folder or a .zip, not a .{ending}"),
             "end the name with .zip, or name a folder and pack it yourself",
-        )),
+        ))
+    } else {
+        Ok(())
     }
 }
 

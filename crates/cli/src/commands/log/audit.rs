@@ -142,8 +142,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     for fault in &faults {
         ui::tell_line(fault);
     }
-    Ok(match is_ok {
-        true => Outcome::Valid,
-        false => Outcome::Invalid,
+    Ok(if is_ok {
+        Outcome::Valid
+    } else {
+        Outcome::Invalid
     })
 }

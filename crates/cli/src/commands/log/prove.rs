@@ -66,11 +66,10 @@ fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliE
     })?;
     let fail = |error| args.log.error(&error);
     if old.size > new.size || !log.agrees_with(&old).map_err(fail)? {
-        let message = match old.size > new.size {
-            true => {
-                "the checkpoint is from the log's future: the log was rolled back, or is another"
-            }
-            false => "the log is not a continuation of the checkpoint",
+        let message = if old.size > new.size {
+            "the checkpoint is from the log's future: the log was rolled back, or is another"
+        } else {
+            "the log is not a continuation of the checkpoint"
         };
         return Err(CliError::new(Outcome::Invalid, "LOG_FORKED", message)
             .at(since.display().to_string())
@@ -111,9 +110,10 @@ fn newest(args: &Args, log: &dyn Log) -> Result<(SignedNote, Checkpoint), CliErr
         .at(args.log.to_string())
         .hint("`runseal log checkpoint LOG --key FILE` signs one"));
     };
-    match log.agrees_with(&checkpoint).map_err(fail)? {
-        true => Ok((note, checkpoint)),
-        false => Err(fail(LogError::Forked(checkpoint.size))),
+    if log.agrees_with(&checkpoint).map_err(fail)? {
+        Ok((note, checkpoint))
+    } else {
+        Err(fail(LogError::Forked(checkpoint.size)))
     }
 }
 
@@ -157,9 +157,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     match args.output.clone().or(beside) {
         Some(path) if path.as_os_str() != "-" => {
             refuse_inside(&path)?;
-            match is_named {
-                true => write_bytes(&path, text.as_bytes())?,
-                false => write_derived(&path, text.as_bytes(), Readers::AsUmask)?,
+            if is_named {
+                write_bytes(&path, text.as_bytes())?
+            } else {
+                write_derived(&path, text.as_bytes(), Readers::AsUmask)?
             }
             ui::print_line(&path.display().to_string())?;
         }

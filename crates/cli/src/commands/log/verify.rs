@@ -86,9 +86,10 @@ impl Proof {
 
 fn read_proof(path: &Path) -> Result<Proof, CliError> {
     let text = String::from_utf8(read_file(path, 1 << 20)?).unwrap_or_default();
-    let parsed = match InclusionProof::is_one(&text) {
-        true => InclusionProof::parse(&text).map(Proof::Inclusion),
-        false => ConsistencyProof::parse(&text).map(Proof::Consistency),
+    let parsed = if InclusionProof::is_one(&text) {
+        InclusionProof::parse(&text).map(Proof::Inclusion)
+    } else {
+        ConsistencyProof::parse(&text).map(Proof::Consistency)
     };
     parsed.map_err(|error| {
         CliError::new(Outcome::Unreadable, "PROOF", error.to_string())

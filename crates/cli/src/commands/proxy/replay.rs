@@ -107,9 +107,10 @@ pub fn tell_replayed(replayed: u64, unused: u64, misses: &[String]) -> Outcome {
     for miss in misses {
         ui::tell(&format!("MISS: {miss}"));
     }
-    match misses.is_empty() {
-        true => Outcome::Valid,
-        false => Outcome::Invalid,
+    if misses.is_empty() {
+        Outcome::Valid
+    } else {
+        Outcome::Invalid
     }
 }
 

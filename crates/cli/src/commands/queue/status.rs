@@ -125,9 +125,10 @@ fn render_text(status: &QueueStatus) -> String {
         .iter()
         .map(|(name, count)| format!("{count} {}", one_line(name)))
         .collect();
-    let outcomes = match outcomes.is_empty() {
-        true => "none yet".to_owned(),
-        false => outcomes.join(", "),
+    let outcomes = if outcomes.is_empty() {
+        "none yet".to_owned()
+    } else {
+        outcomes.join(", ")
     };
     let _ = writeln!(text, "results   {outcomes}");
     let _ = writeln!(

@@ -156,9 +156,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let lines_before = text.lines().count();
     text.push_str(&addition);
     Policy::parse(&text).map_err(|error| {
-        let place = match error.line > lines_before {
-            true => "what would be added".to_owned(),
-            false => format!("{shown}:{}", error.line),
+        let place = if error.line > lines_before {
+            "what would be added".to_owned()
+        } else {
+            format!("{shown}:{}", error.line)
         };
         CliError::new(Outcome::Unreadable, "POLICY", error.fault)
             .at(place)

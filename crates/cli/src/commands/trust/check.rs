@@ -33,9 +33,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Err(error @ PolicyFileError::Source(_)) => return Err(policy_error(&error, &args.policy)),
         Err(error) => {
             let mut error = policy_error(&error, &args.policy);
-            error.outcome = match calls_itself_a_policy(&args.policy) {
-                true => Outcome::Invalid,
-                false => Outcome::Malformed,
+            error.outcome = if calls_itself_a_policy(&args.policy) {
+                Outcome::Invalid
+            } else {
+                Outcome::Malformed
             };
             return Err(error);
         }

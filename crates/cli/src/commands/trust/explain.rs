@@ -83,8 +83,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         ui::print_text(&text)?;
     }
-    Ok(match is_trusted {
-        true => Outcome::Valid,
-        false => Outcome::Invalid,
+    Ok(if is_trusted {
+        Outcome::Valid
+    } else {
+        Outcome::Invalid
     })
 }
