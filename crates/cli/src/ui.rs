@@ -25,7 +25,8 @@ pub fn print_text(text: &str) -> Result<(), CliError> {
     print_bytes(shown.as_bytes())
 }
 
-/// Writes a line of text to standard output: as it is, on a terminal with hidden characters written out.
+/// Writes a line of text to standard output: unchanged, or on a terminal with hidden characters written
+/// out.
 pub fn print_line(text: &str) -> Result<(), CliError> {
     let line = format!("{text}\n");
     if io::stdout().is_terminal() {
@@ -45,7 +46,7 @@ pub fn screen() -> Screen {
     }
 }
 
-/// Whether colours are shown: where a terminal has them, unless the variables that people set for all
+/// Whether colours are shown: on a terminal that has them, unless the variables that people set for all
 /// their programs say otherwise.
 fn wants_colour(is_terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -145,7 +146,8 @@ pub fn shows_progress() -> bool {
     !QUIET.load(Ordering::Relaxed) && io::stderr().is_terminal()
 }
 
-/// Writes lines for people to standard error, with hidden characters written out, under `--quiet` without hints; a failure to do so is ignored.
+/// Writes lines for people to standard error, with hidden characters written out; without hints under
+/// `--quiet`. A failure to write is ignored.
 pub fn tell(text: &str) {
     let text = reveal(text.trim_end_matches('\n'));
     let mut error = io::stderr().lock();
@@ -158,7 +160,7 @@ pub fn tell(text: &str) {
     }
 }
 
-/// Writes one line for people to standard error: a line break in what it repeats draws no line of its own.
+/// Writes one line for people to standard error: line breaks in it are escaped.
 pub fn tell_line(text: &str) {
     tell(&one_line(text));
 }

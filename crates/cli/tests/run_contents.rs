@@ -466,7 +466,7 @@ fn replay_of_a_pack_executes_it_again_and_compares() {
     );
     let changed = bench.run(&["replay", "p"]);
     assert_eq!(changed.code, Some(1), "{changed:?}");
-    let told = "p: NOT REPLAYABLE: the pack does not hold\n";
+    let told = "p: NOT REPLAYABLE: the pack is not valid\n";
     assert!(changed.stdout.starts_with(told), "{changed:?}");
     assert!(changed.stdout.contains("  EV7 "), "{changed:?}");
 }

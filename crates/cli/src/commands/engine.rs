@@ -72,16 +72,16 @@ struct RunArgs {
     sandbox: SandboxArgs,
 }
 
-/// What an engine may use at the most.
+/// The limits of an engine.
 #[derive(Debug, Clone, clap::Args)]
 pub struct PolicyArgs {
-    /// The seconds that an engine may run: a minute, and its manifest can only ask for less.
-    /// A recorded command that is replayed has an hour where nothing is said.
+    /// The seconds that an engine may run: a minute, and its manifest can only ask for less. A recorded
+    /// command that is replayed has an hour by default.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=604800))]
     timeout: Option<u32>,
     /// The bytes of artifacts that an engine may write: 1 GiB, and its manifest can only ask for less. With
-    /// more they are watched on disk instead of held back by the kernel. A recorded command that is
-    /// replayed may write as much as it left when it was sealed where nothing is said. Takes K, M, G.
+    /// more, they are watched on disk instead of limited by the kernel. By default, a recorded command that
+    /// is replayed may write as much as it left when it was sealed. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     artifact_bytes: Option<u64>,
 }

@@ -21,11 +21,11 @@ use crate::verdict::LevelArgs;
 
 /// Push evidence to a registry, a layout or object storage.
 ///
-/// Signatures that lie beside it go along.
+/// Signatures next to it are pushed too.
 ///
-/// It is verified first; what does not hold, or is not one thing, is not pushed. The same evidence has the same digest,
-/// whoever pushes it and whenever. What is there already is not sent again, and a push that was
-/// interrupted goes on where it stopped. A tag that names something else is not moved unless --move-tag
+/// It is verified first; what is not valid, or is not one thing, is not pushed. The same evidence has the
+/// same digest, whoever pushes it and whenever. What is there already is not sent again, and a push that was
+/// interrupted continues where it stopped. A tag that names something else is not moved unless --move-tag
 /// says what it names. Prints the digest and the reference that names exactly this.
 ///
 /// Exit 0: pushed. Exit 1: it does not verify, or what is there already is not what it should be. Exit 2: it could

@@ -71,7 +71,7 @@ fn check_variable_name(name: &str) -> Result<(), CliError> {
         Ok(())
     } else {
         Err(CliError::usage(
-            format!("`{}` is no name of a variable", name.escape_debug()),
+            format!("`{}` is not a variable name", name.escape_debug()),
             "use letters, digits and `_`, with no digit first",
         ))
     }
@@ -81,7 +81,7 @@ fn host_variable(name: &str) -> Result<String, CliError> {
     std::env::var(name).map_err(|error| {
         let reason = match error {
             std::env::VarError::NotPresent => "is not set",
-            std::env::VarError::NotUnicode(_) => "is no UTF-8",
+            std::env::VarError::NotUnicode(_) => "is not UTF-8",
         };
         CliError::usage(
             format!("the variable `{}` {reason}", name.escape_debug()),

@@ -64,8 +64,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// The signatures that hold for the new copy too, and where they go. A statement that names the list of
-/// what was withheld is about the old copy alone.
+/// The signatures that are valid for the new copy too, and where they go. A statement that names the list
+/// of
+/// what was withheld is about the old copy only.
 fn signatures_for(args: &Args) -> Result<Option<(PathBuf, Vec<u8>)>, CliError> {
     let from = path_beside(&args.copy, SignatureForm::Dsse);
     let limit = runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;

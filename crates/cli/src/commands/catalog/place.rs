@@ -19,8 +19,8 @@ const FILE: &str = "catalog.db";
 /// `--store`, as every command of the catalogue has it.
 #[derive(clap::Args)]
 pub struct CatalogArgs {
-    /// The catalogue: a file, or postgres://USER@HOST/DATABASE. Where not given, the server that
-    /// RUNSEAL_STORE names, else the nearest .runseal/catalog.db, here or in a folder above, that is yours or root's.
+    /// The catalogue: a file, or postgres://USER@HOST/DATABASE. By default the server that RUNSEAL_STORE
+    /// names, else the nearest .runseal/catalog.db, here or in a folder above, that is yours or root's.
     #[arg(long, value_name = "STORE")]
     store: Option<OsString>,
 }
@@ -120,7 +120,7 @@ pub fn catalog_error(error: &CatalogError) -> CliError {
     }
 }
 
-/// The digests that names stand for, each once and in order.
+/// The digests of these names, each once and in order.
 pub fn resolve_all(catalog: &dyn CatalogReader, names: &[String]) -> Result<Vec<Digest>, CliError> {
     let mut digests = Vec::new();
     for name in names {

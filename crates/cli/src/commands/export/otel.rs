@@ -18,9 +18,9 @@ use crate::output::put_json;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal export otel model_io.json -o spans.json")]
 pub struct Args {
-    /// The recording, or a folder that holds a model_io.json.
+    /// The recording, or a folder with a model_io.json.
     path: PathBuf,
-    /// The file to write; standard output where it is not given, or `-`.
+    /// The file to write; by default, or with `-`, standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

@@ -15,7 +15,7 @@ use crate::ui;
 
 /// Prove that what is at PATH is in the log (inclusion), or that the log only grew (--since).
 ///
-/// The proof leads to the log's newest signed checkpoint. That of a PATH is written beside it, as
+/// The proof leads to the log's newest signed checkpoint. The proof of a PATH is written next to it, as
 /// `<PATH>.tlog-proof`, and carries its entry; others are printed.
 ///
 /// Exit 0: proved. Exit 1: it is not in the log, or the log did not only grow. Exit 2: the log could not be
@@ -85,9 +85,9 @@ fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliE
     Ok(proof.to_text())
 }
 
-/// A proof that leads nowhere is the log's fault, and is not written.
+/// The error for a proof that leads nowhere, which is the log's fault. It is not written.
 fn damaged(args: &Args, error: &ProofError) -> CliError {
-    let message = format!("what the log holds gives no proof: {error}");
+    let message = format!("the log's content gives no proof: {error}");
     CliError::new(Outcome::Unreadable, "LOG_DAMAGED", message)
         .at(args.log.to_string())
         .hint("nothing was written; `runseal log audit` says what is wrong")
@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             let (note, checkpoint) = newest(args, &*log)?;
             if index >= checkpoint.size {
                 let message = format!(
-                    "entry {index} is behind the newest signed checkpoint of {} entries",
+                    "entry {index} is beyond the newest signed checkpoint of {} entries",
                     checkpoint.size
                 );
                 return Err(CliError::new(Outcome::Unreadable, "CHECKPOINT", message)

@@ -24,7 +24,7 @@ pub struct Args {
     /// The recording to answer from.
     #[arg(long, value_name = "FILE")]
     recording: PathBuf,
-    /// Over HTTP: the address to listen on; port 0 takes one that is free.
+    /// Over HTTP: the address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// Messages must come in the recorded order.

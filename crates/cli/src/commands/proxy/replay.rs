@@ -42,11 +42,11 @@ pub struct MatchArgs {
     /// Requests must come in the recorded order.
     #[arg(long)]
     strict_order: bool,
-    /// What is done with a request that was not recorded.
+    /// What to do with a request that was not recorded.
     #[arg(long, value_enum, default_value_t = Missing::Fail)]
     on_miss: Missing,
-    /// Answer from the recording before interaction N and ask the upstream from there on; what
-    /// comes of it is a recording of its own, sealed with the digest of this one.
+    /// Answer from the recording before interaction N and ask the upstream from there on; the result is a new
+    /// recording, sealed with the digest of this one.
     #[arg(long, value_name = "N", requires = "out")]
     fork_at: Option<usize>,
     /// Where the fork, or the recording with what was missing, goes.

@@ -139,7 +139,7 @@ fn render_text(status: &QueueStatus) -> String {
     let left = match status.seconds_left() {
         _ if status.open() == 0 => "nothing is open".to_owned(),
         Some(seconds) => format!("about {}", duration(seconds)),
-        None => "cannot be told: nothing has ended lately".to_owned(),
+        None => "unknown: nothing has ended lately".to_owned(),
     };
     let _ = writeln!(text, "time left {left}");
     if let Some(age) = status.oldest_lease {
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_is_told_in_words_and_numbers() {
+    fn status_is_shown_in_words_and_numbers() {
         let mut status = QueueStatus {
             recent: 30,
             recent_seconds: 10.0,

@@ -18,7 +18,7 @@ pub struct Signer {
 enum Signature {
     /// There is no signature.
     Missing,
-    /// The signature does not verify; the rules say why.
+    /// The signature does not verify, for this reason.
     Broken(String),
     /// The signature verifies. `distrust` says why the policy does not trust its key, if it does
     /// not.

@@ -98,7 +98,8 @@ fn read_policy(path: &Path) -> Result<TrustPolicy, CliError> {
     let bytes = input.read(options.limits.max_bytes)?;
     let document = parse_document(&bytes, &options).map_err(|error| {
         let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-        if is_toml { CliError::new(
+        if is_toml {
+            CliError::new(
                 Outcome::Unreadable,
                 "POLICY",
                 "this is a TOML policy, as `runseal trust` makes and `runseal verify --trust` takes; \
@@ -106,7 +107,10 @@ fn read_policy(path: &Path) -> Result<TrustPolicy, CliError> {
                     .to_owned(),
             )
             .at(input.shown())
-            .hint("docs/job-bundles.md shows a policy and what each field means") } else { CliError::json(&error, &input.shown()) }
+            .hint("docs/job-bundles.md shows a policy and what each field means")
+        } else {
+            CliError::json(&error, &input.shown())
+        }
     })?;
     TrustPolicy::parse(document.root()).map_err(|error| {
         CliError::new(Outcome::Unreadable, "POLICY", error.message)

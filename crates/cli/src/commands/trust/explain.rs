@@ -25,7 +25,7 @@ pub struct Args {
     /// What to ask the policy about.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// The time at which it is asked, in UTC; now where not given.
+    /// The time at which it is asked, in UTC; by default now.
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
     #[command(flatten)]
