@@ -14,12 +14,12 @@ pub enum Position {
     Path,
     /// In an archive that it represents: at the top, or in the only folder there.
     ArchiveTop {
-        /// Whether signatures are beside it in the archive.
+        /// Whether signatures are next to it in the archive.
         has_signatures: bool,
     },
     /// Deeper in an archive.
     Inside {
-        /// Whether signatures are beside it in the archive.
+        /// Whether signatures are next to it in the archive.
         has_signatures: bool,
     },
 }

@@ -14,7 +14,7 @@ use crate::output::put_json;
 use crate::ui;
 use crate::verdict::{self, StrictArgs};
 
-/// Work with proposals, the plans that context bundles give.
+/// Work with proposals, the plans made from context bundles.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

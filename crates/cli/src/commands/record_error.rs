@@ -132,7 +132,7 @@ pub fn record_error(
         RecordError::Models(_) => CliError::new(Outcome::Invalid, "MODELS", message)
             .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
         RecordError::ModelReplay(_) => CliError::new(Outcome::Invalid, "MODELS", message)
-            .hint("model_io.json in the bundle holds the calls; --fork-at names one of them"),
+            .hint("model_io.json in the bundle has the calls; --fork-at names one of them"),
         RecordError::Rejected(findings) => return print_rejected(&findings),
     })
 }

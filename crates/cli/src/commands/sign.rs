@@ -186,7 +186,7 @@ fn check_args(args: &Args) -> Result<(), CliError> {
     }
     if args.paths.iter().any(|path| path == Path::new("-")) {
         return Err(CliError::usage(
-            "standard input has no name to sign beside",
+            "standard input has no name to put a signature next to",
             "name a file or folder",
         ));
     }

@@ -175,7 +175,7 @@ fn last_messages<'a>(messages: List<'a>, said: impl Fn(Node<'a>) -> Turn<'a>) ->
     let mut turns = Vec::new();
     if left_out > 0 {
         let note = format!("{} not shown", counted(left_out, "earlier message"));
-        turns.push(turn("client", Words::Missing(told)));
+        turns.push(turn("client", Words::Missing(note)));
     }
     turns.extend(messages.iter().skip(left_out).map(said));
     turns

@@ -65,14 +65,14 @@ pub(super) fn section(check: &SelfCheck<'_>, level: Level, said: Option<Said>) -
             data-level=(level_name(level)) data-trust=[has_policy] {
             h2 { @if is_intact.is_some() { "Check again here" } @else { "Check something" } }
             p { "The verifier is part of this page, as WebAssembly that imports nothing: no network, no clock. It is the \
-                 same code as " code { "runseal verify" } " and says the same. A page that somebody else made could show \
+                 same code as " code { "runseal verify" } " and says the same. A page that someone else made could show \
                  anything, its own check included"
                 @if is_intact.is_some() {
                     ": what matters is checked with a " code { "verify.html" } " of your own ("
                     code { "runseal report --verifier-only" } ") or on the command line."
                 } @else {
                     ": use one that you made yourself (" code { "runseal report --verifier-only" }
-                    ") or got from somebody you trust."
+                    ") or got from someone you trust."
                 }
             }
             p { "A signature is next to what it signs, as " code { "run.intoto.jsonl" } " next to " code { "run" }

@@ -293,7 +293,7 @@ pub fn judge_trust(
 pub struct OuterFiles {
     /// The digest of the archive that was asked for last; it is not read again for each of its units.
     last: Mutex<Option<(PathBuf, (String, Digest))>>,
-    /// The signatures beside the archive that was asked for last.
+    /// The signatures next to the archive that was asked for last.
     beside: Mutex<Option<(PathBuf, Arc<Vec<Found>>)>>,
     budgets: Mutex<BTreeMap<PathBuf, Budget>>,
 }

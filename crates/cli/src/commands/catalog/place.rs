@@ -25,7 +25,7 @@ pub struct CatalogArgs {
     store: Option<OsString>,
 }
 
-/// Omits the address, which may hold a password.
+/// Omits the address, which may contain a password.
 impl fmt::Debug for CatalogArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CatalogArgs")

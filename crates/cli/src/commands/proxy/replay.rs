@@ -14,9 +14,9 @@ use crate::ui;
 
 /// Answer requests from a recording, without the API.
 ///
-/// Requests are matched by method, path and body; the same one asked several times gets its answers
-/// in the recorded order. Exit 0: every request had its answer. Exit 1: one had none, and the client was
-/// told the nearest recording and the first difference; or the recording cannot be used.
+/// Requests are matched by method, path and body; the same one asked several times gets its answers in the
+/// recorded order. Exit 0: every request had its answer. Exit 1: one had none, and the client got the nearest
+/// recording and the first difference; or the recording cannot be used.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal proxy replay --recording model_io.json --listen 127.0.0.1:4100\n  runseal proxy replay --recording model_io.json --fork-at 3 --upstream https://api.openai.com --out fork.json"

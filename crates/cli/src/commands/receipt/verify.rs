@@ -16,8 +16,7 @@ use crate::verdict::StrictArgs;
 
 /// Verify a receipt or a chain of receipts.
 ///
-/// A file holds one receipt or a list of them in order; separate files are put in order by
-/// their parent links.
+/// A file has one receipt or a list of them in order; separate files are put in order by their parent links.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal receipt verify first.json second.json --trust policy.json --strict-trust"
