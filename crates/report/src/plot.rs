@@ -19,7 +19,7 @@ const SIDE: usize = 20;
 const TITLE: usize = 36;
 /// The most panels; further numbers are only in the table.
 pub const MOST_PANELS: usize = 60;
-/// The most runs whose names are shown.
+/// The names of runs are shown if there are at most this many.
 const NAMED: usize = 5;
 
 /// One number, as each run has it.

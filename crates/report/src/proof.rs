@@ -61,16 +61,16 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
         _ => {}
     }
     // Caveats that are true of every unit of a format are in the format's own words.
-    let is_told = |caveat: &&String| {
-        let mut told = proves.does_not.iter();
+    let is_in_format = |caveat: &&String| {
+        let mut known = proves.does_not.iter();
         let end = caveat.rsplit(": ").next().unwrap_or_default();
-        told.any(|told| told.contains(end))
+        known.any(|known| known.contains(end))
     };
     let caveats = exhibit
         .identity
         .caveats
         .iter()
-        .filter(|caveat| !is_told(caveat));
+        .filter(|caveat| !is_in_format(caveat));
     does_not.extend(caveats.map(|caveat| format!("All that its format can: {caveat}.")));
     // The signatures already say who made it.
     let of_format = proves.does_not.iter();

@@ -79,13 +79,13 @@ pub fn push_run(
     let place = S3Place::open(reference).map_err(|error| storage_error(&error, reference))?;
     verify_first(path, level)?;
     let pushed = place.put_run(path, &options).map_err(|error| {
-        let told = storage_error(&error, reference);
+        let reported = storage_error(&error, reference);
         match (&error, &options.retention) {
             // Servers answer this in many ways, some of them general, but never as their own failure.
-            (RemoteError::Refused { status: 400..=499 | 501, .. }, Some(_)) => told.hint(
+            (RemoteError::Refused { status: 400..=499 | 501, .. }, Some(_)) => reported.hint(
                 "locks need a bucket that was made for them; leave --retain-until out, or name such a bucket",
             ),
-            _ => told,
+            _ => reported,
         }
     })?;
     let there = pushed.bytes.saturating_sub(pushed.sent);

@@ -45,11 +45,11 @@ pub fn render_inspection_human(exhibit: &Exhibit<'_>, screen: Screen) -> String 
         write_block(&mut text, block, &faults, screen);
     }
     // What no recording sees is one line there; everything that this one lacks is listed.
-    let told = &exhibit.identity.not_captured;
-    let gaps = if told.is_empty() {
+    let short = &exhibit.identity.not_captured;
+    let gaps = if short.is_empty() {
         &description.gaps
     } else {
-        told
+        short
     };
     if !gaps.is_empty() {
         let _ = writeln!(text, "Not captured ({})", gaps.len());

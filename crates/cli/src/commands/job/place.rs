@@ -231,10 +231,10 @@ impl StoreArgs {
 
 /// An error of the store in a file, which not every error names.
 fn file_error(error: &StoreError, path: &Path) -> CliError {
-    let told = store_error(error);
+    let reported = store_error(error);
     match error {
-        StoreError::Sql(_) | StoreError::Newer { .. } => told.at(path.display().to_string()),
-        _ => told,
+        StoreError::Sql(_) | StoreError::Newer { .. } => reported.at(path.display().to_string()),
+        _ => reported,
     }
 }
 
