@@ -12,7 +12,7 @@ fn clock_error(error: ClockError) -> CliError {
     CliError::usage(error.to_string(), HINT)
 }
 
-/// The seconds since 1970 that SOURCE_DATE_EPOCH fixes, where it is set.
+/// The seconds since 1970 that SOURCE_DATE_EPOCH fixes, if it is set.
 pub fn fixed_seconds() -> Result<Option<i64>, CliError> {
     clock::fixed_seconds().map_err(clock_error)
 }

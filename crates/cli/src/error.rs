@@ -32,7 +32,7 @@ impl CliError {
             .hint("this is a fault of runseal: please report it with the input")
     }
 
-    /// An error with a code and message of the command's own.
+    /// An error with its own code and message.
     pub fn new(outcome: Outcome, code: &'static str, message: impl Into<String>) -> Self {
         Self {
             outcome,
@@ -43,13 +43,13 @@ impl CliError {
         }
     }
 
-    /// The same error with a place.
+    /// Adds a place.
     pub fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
         self
     }
 
-    /// The same error with advice on how to go on.
+    /// Adds advice on what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
@@ -152,7 +152,7 @@ impl From<&WriteError> for CliError {
 
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A name with a line break could draw a line of its own, and a verdict on it.
+        // A name with a line break could draw another line, with a verdict on it.
         write!(f, "{}: {}", self.code, one_line(&self.message))?;
         if let Some(place) = &self.place {
             write!(f, ": {}", one_line(place))?;

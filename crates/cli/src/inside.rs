@@ -1,4 +1,4 @@
-//! Whether something would be written into a sealed bundle, whose seal no longer holds then.
+//! Refuses to write into a sealed bundle, which would break its seal, or over a file that is read.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +13,7 @@ use crate::places::is_elsewhere;
 /// Refuses to write the file or folder `output` into a bundle.
 ///
 /// # Errors
-/// When a folder above it is one.
+/// If a folder above it is a bundle.
 pub fn refuse_inside(output: &Path) -> Result<(), CliError> {
     match output.parent() {
         Some(folder) if output != Path::new("-") => refuse_in(folder, output),
@@ -21,10 +21,10 @@ pub fn refuse_inside(output: &Path) -> Result<(), CliError> {
     }
 }
 
-/// Refuses to write `output` into `folder`, where that is a bundle or lies in one.
+/// Refuses to write `output` into `folder`, if that is a bundle or is in one.
 ///
 /// # Errors
-/// When it is or does.
+/// If it is.
 pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
     if is_elsewhere(output) {
         return Ok(());
@@ -34,7 +34,7 @@ pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
         above if above.as_os_str().is_empty() => Path::new("."),
         above => above,
     });
-    // What cannot be found is told by whoever tries to write there.
+    // If nothing is found, the attempt to write there reports it.
     let found = above
         .into_iter()
         .find_map(|above| fs::canonicalize(above).ok());
@@ -44,7 +44,7 @@ pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
         None => Ok(()),
         Some(bundle) => {
             let message = format!(
-                "`{}` is a sealed bundle, and would not hold with another file in it",
+                "`{}` is a sealed bundle, which another file in it would break",
                 bundle.display()
             );
             Err(CliError::new(Outcome::Unreadable, "INSIDE", message)
@@ -57,7 +57,7 @@ pub fn refuse_in(folder: &Path, output: &Path) -> Result<(), CliError> {
 /// Refuses to write over something that is read: the page of a document is no longer evidence.
 ///
 /// # Errors
-/// When `output` is one of the files in `read`, by whatever name.
+/// If `output` is one of the files in `read`, under any name.
 pub fn refuse_over<'a>(
     output: &Path,
     read: impl IntoIterator<Item = &'a Path>,
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outputs_inside_bundles_are_refused_however_they_are_named() {
+    fn outputs_inside_bundles_are_refused_under_any_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         for name in [

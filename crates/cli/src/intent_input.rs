@@ -45,7 +45,7 @@ pub fn read_answers(path: &Path) -> Result<Answers, CliError> {
             _ => None,
         };
         let (Some(key), Some(text)) = (key.as_str(), text) else {
-            let message = format!("the answer to `{}` is no text", key.to_lossy());
+            let message = format!("the answer to `{}` is not a string", key.to_lossy());
             return Err(bad_answers(&input.shown(), &message));
         };
         let id = QuestionId::parse(&key)

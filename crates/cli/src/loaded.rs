@@ -1,4 +1,4 @@
-//! Loads one thing to show it, for `inspect`, `report` and `diff`.
+//! Loads one unit to show it, for `inspect`, `report` and `diff`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::places::files_for;
 use crate::signing::OpenTrust;
 
-/// Loads what is at `path`.
+/// Loads the unit at `path`.
 pub fn load_path(path: &Path, level: Level) -> Result<Judged, CliError> {
     let shown = path.display().to_string();
     load(files_for([path]), path, level).map_err(|error| load_error(error, &shown))
@@ -31,7 +31,7 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
         other @ LoadError::Holds { count: 1, .. } => {
             CliError::new(Outcome::Unreadable, "SEVERAL", other.to_string())
                 .at(shown)
-                .hint("name that")
+                .hint("name it")
         }
         other @ LoadError::Holds { .. } => {
             CliError::new(Outcome::Unreadable, "SEVERAL", other.to_string())
@@ -41,7 +41,7 @@ pub fn load_error(error: LoadError, shown: &str) -> CliError {
         other @ LoadError::Around { .. } => {
             CliError::new(Outcome::Unreadable, "NOT_ITSELF", other.to_string())
                 .at(shown)
-                .hint("name what is in it: signatures, log entries and exports are of one thing under its own name")
+                .hint("name what is in it: signatures, log entries and exports are about one thing, by its own name")
         }
         other @ LoadError::Unverified { .. } => {
             CliError::new(Outcome::Unreadable, "UNREADABLE", other.to_string()).at(shown)

@@ -8,7 +8,7 @@ use runseal_fs::atomic;
 use crate::error::CliError;
 use crate::ui;
 
-/// The file that an option names; `None` where the result goes to standard output, because nothing or `-` was given.
+/// The file that an option names; `None` for standard output, if nothing or `-` was given.
 pub fn file_named(output: Option<&Path>) -> Option<&Path> {
     output.filter(|path| *path != Path::new("-"))
 }

@@ -1,5 +1,5 @@
-//! Where a path that was typed leads: to this machine or elsewhere. Both are behind one set of
-//! files, so that commands need not tell them apart.
+//! Where a typed path leads: to this machine or elsewhere. Both are behind one set of files, so
+//! commands need not tell them apart.
 //!
 //! A path leads elsewhere only by its scheme. Nothing else opens a socket.
 
@@ -22,7 +22,7 @@ pub fn files_for<'a>(_: impl IntoIterator<Item = &'a Path>) -> &'static dyn File
 /// The files for one path, without any cache: for long-running programs, which must not judge an
 /// artifact or run as it was an hour ago.
 #[cfg(not(feature = "remote"))]
-pub fn files_anew(_: &Path) -> Box<dyn Files> {
+pub fn uncached_files(_: &Path) -> Box<dyn Files> {
     Box::new(LocalFiles)
 }
 
@@ -32,7 +32,7 @@ pub fn bring_here(_: &Path) -> Result<Option<(PrivateFolder, PathBuf)>, CliError
     Ok(None)
 }
 
-/// Fails where an address cannot be read now; without the `remote` feature there are none.
+/// Fails if an address cannot be read now; without the `remote` feature there are none.
 #[cfg(not(feature = "remote"))]
 pub fn check_readable(_: &Path) -> Result<(), CliError> {
     Ok(())
@@ -41,18 +41,19 @@ pub fn check_readable(_: &Path) -> Result<(), CliError> {
 /// Refuses a name inside an archive, for commands that need a folder.
 ///
 /// # Errors
-/// When there is nothing of this name outside of archives.
+/// If nothing has this name outside archives.
 pub fn check_outside_archive(path: &Path) -> Result<(), CliError> {
     let shown = path.display().to_string();
-    match shown.contains("!/") && !path.exists() {
-        true => Err(SourceError::NotFound { path: shown }.into()),
-        false => Ok(()),
+    if shown.contains("!/") && !path.exists() {
+        Err(SourceError::NotFound { path: shown }.into())
+    } else {
+        Ok(())
     }
 }
 
 #[cfg(feature = "remote")]
 pub use remote::{
-    artifact_error, bring_here, check_readable, files_anew, files_for, storage_error,
+    artifact_error, bring_here, check_readable, files_for, storage_error, uncached_files,
 };
 
 /// A bundle under construction. If its target is elsewhere, it is built in a temporary folder and
@@ -60,31 +61,30 @@ pub use remote::{
 pub struct Outgoing {
     target: PathBuf,
     here: Option<PathBuf>,
-    /// Takes the folder away in the end, unless what is in it is all there is.
+    /// Deletes the folder at the end, unless it has the only copy.
     cleaning: Cell<Option<PrivateFolder>>,
 }
 
 impl Outgoing {
-    /// Begins a bundle that is to be at `target` or below it.
+    /// Begins a bundle that is to be at or below `target`.
     ///
     /// # Errors
-    /// When `target` is elsewhere and no address of a place that answers, or there is no room here.
+    /// If `target` is elsewhere and is not an address that answers, or there is no room here.
     pub fn begin(target: &Path) -> Result<Self, CliError> {
-        let folder = match is_elsewhere(target) {
-            false => None,
-            true => {
-                check_target(target)?;
-                let folder = PrivateFolder::create("outgoing");
-                Some(folder.map_err(|error| {
-                    CliError::new(
-                        runseal_core::verify::Outcome::Unreadable,
-                        "WRITE",
-                        error.to_string(),
-                    )
-                    .at("the folder for temporary files")
-                    .hint("TMPDIR names another one")
-                })?)
-            }
+        let folder = if is_elsewhere(target) {
+            check_target(target)?;
+            let folder = PrivateFolder::create("outgoing");
+            Some(folder.map_err(|error| {
+                CliError::new(
+                    runseal_core::verify::Outcome::Unreadable,
+                    "WRITE",
+                    error.to_string(),
+                )
+                .at("the folder for temporary files")
+                .hint("TMPDIR names another one")
+            })?)
+        } else {
+            None
         };
         Ok(Self {
             target: target.to_owned(),
@@ -93,7 +93,7 @@ impl Outgoing {
         })
     }
 
-    /// The folder to build the bundle in, under a name of its own.
+    /// The folder in which to build the bundle, under its own name.
     pub fn folder(&self) -> &Path {
         self.here.as_deref().unwrap_or(&self.target)
     }
@@ -109,15 +109,16 @@ impl Outgoing {
     /// Puts the bundle at `made` into its final place, which is returned.
     ///
     /// # Errors
-    /// When it cannot be put there. Nothing can be seen there then, and what was made stays here: a
-    /// recording cannot be made a second time.
+    /// If it cannot be put there. Then nothing is visible there, and what was made stays here: a
+    /// recording cannot be made again.
     pub fn finish(&self, made: &Path) -> Result<PathBuf, CliError> {
         if self.here.is_none() {
             return Ok(made.to_owned());
         }
-        let target = match made == self.place() {
-            true => self.target.clone(),
-            false => self.target.join(made.file_name().unwrap_or_default()),
+        let target = if made == self.place() {
+            self.target.clone()
+        } else {
+            self.target.join(made.file_name().unwrap_or_default())
         };
         put(made, &target).map_err(|error| {
             let kept = self.cleaning.take().map(PrivateFolder::keep);
@@ -155,11 +156,11 @@ fn put(_: &Path, _: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Writes a file beside something that a command read, here or elsewhere. `earlier` is the file's
+/// Writes a file next to something that a command read, here or elsewhere. `earlier` is the file's
 /// content when it was read.
 ///
 /// # Errors
-/// When it cannot be written, or has been changed since.
+/// If it cannot be written, or has been changed since.
 pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result<(), CliError> {
     #[cfg(feature = "remote")]
     if remote::is_object(path) {
@@ -168,7 +169,7 @@ pub fn write_beside(path: &Path, bytes: &[u8], earlier: Option<&[u8]>) -> Result
     #[cfg(feature = "remote")]
     if runseal_remote::oci::files::has_scheme(path) {
         return Err(CliError::usage(
-            "nothing is written beside an artifact",
+            "nothing is written next to an artifact",
             "sign it where it is made, and push it again: the signature is attached",
         ));
     }
@@ -233,8 +234,8 @@ mod remote {
         PLACES.get_or_init(Places::default)
     }
 
-    /// Fails where an address cannot be read now: nobody answers there, access is refused, or nothing
-    /// is there. Paths on this machine, layouts of artifacts included, are not looked at.
+    /// Fails if an address cannot be read now: no answer, access refused, or nothing there. Paths on
+    /// this machine, including layouts of artifacts, are not checked.
     pub fn check_readable(path: &Path) -> Result<(), CliError> {
         let shown = path.display().to_string();
         if path
@@ -252,14 +253,14 @@ mod remote {
         }
         let objects = &shared_places().objects;
         let looked = objects.kind(path).and_then(|kind| match kind {
-            // Of a whole bucket, only listing it shows whether it is there.
+            // Only listing a whole bucket shows whether it is there.
             EntryKind::Directory => objects.list(path, &mut |_, _| {}),
             _ => Ok(()),
         });
         looked.map_err(|error| {
             let error = match error.get_ref() {
                 Some(_) => RemoteError::from_io(error, &shown),
-                // A run is there, and nothing of this name in it.
+                // There is a run, but nothing in it has this name.
                 None => RemoteError::NotFound {
                     place: shown.clone(),
                 },
@@ -270,7 +271,7 @@ mod remote {
 
     /// The files for one path, without any cache: for long-running programs, which must not judge
     /// an artifact or run as it was an hour ago.
-    pub fn files_anew(path: &Path) -> Box<dyn Files> {
+    pub fn uncached_files(path: &Path) -> Box<dyn Files> {
         if !needs_places(path) {
             return Box::new(LocalFiles);
         }
@@ -342,8 +343,7 @@ mod remote {
         error_with_causes(outcome, (error.code(), error.hint()), error, place)
     }
 
-    /// Fails where `target` is no address that a run can be put at, or nobody answers there, before
-    /// anything is made.
+    /// Fails if `target` is not an address for a run, or does not answer, before anything is made.
     pub(super) fn check_target(target: &Path) -> Result<(), CliError> {
         let shown = target.display().to_string();
         S3Place::ask(&shown).map_err(|error| storage_error(&error, &shown))
@@ -359,7 +359,7 @@ mod remote {
             .map_err(|error| storage_error(&error, &shown))
     }
 
-    /// Writes an object if it still holds what was read earlier.
+    /// Writes an object if it still has the content that was read earlier.
     pub(super) fn replace(
         path: &Path,
         bytes: &[u8],
@@ -376,7 +376,7 @@ mod remote {
         error_with_causes(outcome, (error.code(), error.hint()), error, place)
     }
 
-    /// What is there and wrong is told from what could not be had.
+    /// Tells what is there but wrong from what could not be fetched.
     fn outcome_of(error: &RemoteError) -> Outcome {
         match error {
             RemoteError::Address { .. } => Outcome::Usage,
@@ -385,7 +385,7 @@ mod remote {
         }
     }
 
-    /// An error with all that led to it.
+    /// An error with all its causes.
     fn error_with_causes(
         outcome: Outcome,
         (code, hint): (&'static str, Option<&'static str>),
@@ -421,7 +421,7 @@ mod remote {
     }
 
     impl Places {
-        /// Notes a path that needs places: a layout has no scheme to be known by later.
+        /// Notes a path that needs places: a layout has no scheme by which to know it later.
         fn note(&self, path: &Path) {
             if !is_object(path) {
                 self.artifacts.name(path);

@@ -32,7 +32,7 @@ pub fn with_progress<T>(tally: &Tally, work: impl FnOnce() -> T) -> T {
             }
             bar.finish_and_clear();
         };
-        // Where the system refuses another thread, the work goes on without a bar.
+        // If the system refuses another thread, the work continues without a bar.
         let _ = thread::Builder::new().spawn_scoped(scope, show);
         let result = work();
         drop(ended);
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_have_as_many_digits_as_they_deserve() {
+    fn rates_have_few_digits() {
         assert_eq!(rate(4211.26), "4211 a second");
         assert_eq!(rate(2.04), "2.0 a second");
         assert_eq!(rate(0.25), "15 a minute");

@@ -61,7 +61,7 @@ impl PassphraseArgs {
 
 fn ask_passphrase(what: &str) -> Result<Zeroizing<Vec<u8>>, String> {
     if !std::io::stdin().is_terminal() && !std::io::stderr().is_terminal() {
-        return Err("nobody can be asked for it here".to_owned());
+        return Err("there is no terminal to ask for it".to_owned());
     }
     let typed = rpassword::prompt_password(format!("Passphrase of {what}: "))
         .map_err(|error| format!("the terminal cannot be read: {error}"))?;
@@ -87,7 +87,7 @@ pub struct KeyArgs {
 pub enum OpenKey {
     /// A key in memory.
     Private(Box<PrivateKey>),
-    /// A key that an agent or a command holds.
+    /// A key held by an agent or a command.
     Remote(Box<dyn Signer>),
 }
 
@@ -231,11 +231,11 @@ pub fn policy_error(error: &PolicyFileError, path: &Path) -> CliError {
 /// The trust policy and the time at which it is applied.
 #[derive(Debug, clap::Args)]
 pub struct TrustArgs {
-    /// The trust policy that must accept it (docs/trust.md); with `<POLICY>.chain` beside it, the
-    /// newest version that the chain proves.
+    /// The trust policy that must accept it (docs/trust.md); with `<POLICY>.chain` next to it, the newest
+    /// version that the chain proves.
     #[arg(long = "trust", value_name = "POLICY")]
     policy: Option<PathBuf>,
-    /// The time at which the policy is asked, in UTC; now where not given.
+    /// The time at which the policy is asked, in UTC; by default now.
     #[arg(long, value_name = "TIME", requires = "policy")]
     at: Option<String>,
 }
@@ -243,13 +243,13 @@ pub struct TrustArgs {
 /// An opened policy, and the time at which it is applied.
 #[derive(Default)]
 pub struct OpenTrust {
-    /// The policy, where one was named.
+    /// The policy, if one was named.
     pub policy: Option<LoadedPolicy>,
     now: i64,
 }
 
 impl TrustArgs {
-    /// The policy's file, where one was named.
+    /// The policy's file, if one was named.
     pub fn policy_file(&self) -> Option<&Path> {
         self.policy.as_deref()
     }
@@ -282,7 +282,7 @@ pub fn trust_time(at: Option<&str>) -> Result<i64, CliError> {
     if let Some(text) = at {
         return parse_utc(text).ok_or_else(|| {
             let hint = "a time is written in UTC, such as 2026-01-01T00:00:00Z";
-            CliError::usage(format!("`{}` is no time", text.escape_debug()), hint)
+            CliError::usage(format!("`{}` is not a time", text.escape_debug()), hint)
         });
     }
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -292,6 +292,6 @@ pub fn trust_time(at: Option<&str>) -> Result<i64, CliError> {
 
 /// The error for a system clock before 1970.
 pub fn before_1970() -> CliError {
-    CliError::new(Outcome::Unreadable, "CLOCK", "the clock stands before 1970")
+    CliError::new(Outcome::Unreadable, "CLOCK", "the clock is set before 1970")
         .hint("set the clock; a signature with a wrong time is worth less than none")
 }

@@ -17,19 +17,22 @@ pub fn print_bytes(bytes: &[u8]) -> Result<(), CliError> {
 
 /// Writes text for people to standard output, with everything hidden in it written out.
 pub fn print_text(text: &str) -> Result<(), CliError> {
-    let shown = match screen().has_colour {
-        true => reveal_but_colours(text),
-        false => reveal(text),
+    let shown = if screen().has_colour {
+        reveal_but_colours(text)
+    } else {
+        reveal(text)
     };
     print_bytes(shown.as_bytes())
 }
 
-/// Writes a line of text to standard output: as it is, on a terminal with hidden characters written out.
+/// Writes a line of text to standard output: unchanged, or on a terminal with hidden characters written
+/// out.
 pub fn print_line(text: &str) -> Result<(), CliError> {
     let line = format!("{text}\n");
-    match io::stdout().is_terminal() {
-        true => print_text(&line),
-        false => print_bytes(line.as_bytes()),
+    if io::stdout().is_terminal() {
+        print_text(&line)
+    } else {
+        print_bytes(line.as_bytes())
     }
 }
 
@@ -43,7 +46,7 @@ pub fn screen() -> Screen {
     }
 }
 
-/// Whether colours are shown: where a terminal has them, unless the variables that people set for all
+/// Whether colours are shown: on a terminal that has them, unless the variables that people set for all
 /// their programs say otherwise.
 fn wants_colour(is_terminal: bool) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -62,9 +65,10 @@ fn terminal_width() -> usize {
 /// Prints an answer for which no format was asked: as indented JSON on a terminal, else as one
 /// canonical line.
 pub fn print_json(value: &Value, dialect: Dialect) -> Result<(), CliError> {
-    match io::stdout().is_terminal() {
-        true => print_laid_out(value, dialect),
-        false => print_asked_json(value, dialect),
+    if io::stdout().is_terminal() {
+        print_laid_out(value, dialect)
+    } else {
+        print_asked_json(value, dialect)
     }
 }
 
@@ -142,7 +146,8 @@ pub fn shows_progress() -> bool {
     !QUIET.load(Ordering::Relaxed) && io::stderr().is_terminal()
 }
 
-/// Writes lines for people to standard error, with hidden characters written out, under `--quiet` without hints; a failure to do so is ignored.
+/// Writes lines for people to standard error, with hidden characters written out; without hints under
+/// `--quiet`. A failure to write is ignored.
 pub fn tell(text: &str) {
     let text = reveal(text.trim_end_matches('\n'));
     let mut error = io::stderr().lock();
@@ -155,7 +160,7 @@ pub fn tell(text: &str) {
     }
 }
 
-/// Writes one line for people to standard error: a line break in what it repeats draws no line of its own.
+/// Writes one line for people to standard error: line breaks in it are escaped.
 pub fn tell_line(text: &str) {
     tell(&one_line(text));
 }

@@ -186,7 +186,7 @@ fn summarize_takes_context_bundles_alone() {
         bench.write("bundle.json", other);
         let ran = bench.run(&["bundle", "summarize", "bundle.json"]);
         assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{other}");
-        assert!(ran.stderr.contains("it is no context bundle"), "{ran:?}");
+        assert!(ran.stderr.contains("it is not a context bundle"), "{ran:?}");
     }
 }
 

@@ -310,8 +310,8 @@ fn assess_that_fails_hangs_lies_or_babbles_changes_nothing() {
             "sleep 60 & echo '[]'",
             "ASSESSOR: the assessor did not answer within 1 seconds",
         ),
-        ("echo hello", "ASSESSOR_ANSWER: the answer is no JSON"),
-        ("true", "ASSESSOR_ANSWER: the answer is no JSON"),
+        ("echo hello", "ASSESSOR_ANSWER: the answer is not JSON"),
+        ("true", "ASSESSOR_ANSWER: the answer is not JSON"),
         (
             "printf '\\377'",
             "ASSESSOR: the assessor's answer is no UTF-8",

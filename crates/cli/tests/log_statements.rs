@@ -263,7 +263,7 @@ fn statement_about_several_runs_is_an_entry_of_none_but_its_own() {
     refused(
         &bench.run(&["log", "append", "log", "out/g1"]),
         2,
-        "SIGNATURES: the statement names more than this, and an entry stands for one thing",
+        "SIGNATURES: the statement names more than this, but an entry is about one thing",
     );
     // A log whose keeper appends it all the same.
     let envelope = runseal_trust::dsse::Envelope::parse(&both).unwrap();

@@ -225,7 +225,10 @@ fn random_name_is_told_as_randomness_and_a_limit_by_its_option() {
     let script = "python3 -c \"open('big', 'wb').write(b'x' * 5000000)\"";
     for (script, told) in [
         (script, "--artifact-bytes"),
-        ("head -c 100M /dev/zero", "let it write into a file"),
+        (
+            "head -c 100M /dev/zero",
+            "let it write its output to a file",
+        ),
     ] {
         let ran = project.run(&["record", "--artifact-bytes", "4M", "--", "sh", "-c", script]);
         assert_eq!(ran.code, Some(1), "{}", ran.stderr);

@@ -147,11 +147,11 @@ fn shown_places_that_hold_a_withheld_text_are_told() {
     seal(&bench, "r1", INPUT, OUTPUT, &artifacts);
     let ran = redact(&bench, "r1", &["RUN_INPUT.json#/context/name"], "copy");
     for place in ["RUN_OUTPUT.json#/outputs/answer", "artifacts/log.txt"] {
-        let warning = format!("warning: `{place}` is shown and holds a text");
+        let warning = format!("warning: `{place}` is shown, but contains a text");
         assert!(ran.stderr.contains(&warning), "{}", ran.stderr);
     }
     assert_eq!(
-        ran.stderr.matches("holds a text").count(),
+        ran.stderr.matches("contains a text").count(),
         2,
         "{}",
         ran.stderr
@@ -159,7 +159,7 @@ fn shown_places_that_hold_a_withheld_text_are_told() {
     ok(ran);
     // Nothing is told where nothing is shown.
     let ran = bench.run(&["redact", "out/r1", "--match", "Mallory", "-o", "other"]);
-    assert!(!ran.stderr.contains("holds a text"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("contains a text"), "{}", ran.stderr);
     ok(ran);
 }
 
@@ -184,7 +184,7 @@ fn withheld_text_is_found_in_other_spellings_or_could_not_be_searched() {
     seal(&bench, "r1", INPUT, &output, &artifacts);
     let ran = redact(&bench, "r1", &["RUN_INPUT.json#/context/name"], "copy");
     for (name, _) in &artifacts[..6] {
-        let warning = format!("warning: `artifacts/{name}` is shown and holds a text");
+        let warning = format!("warning: `artifacts/{name}` is shown, but contains a text");
         assert!(ran.stderr.contains(&warning), "{name}: {}", ran.stderr);
     }
     let warning = "warning: `artifacts/x.zip` is shown and could not be searched";
@@ -247,7 +247,7 @@ fn short_value_that_is_written_again_is_told() {
         "artifacts/a.txt",
         "artifacts/c.txt",
     ] {
-        let warning = format!("warning: `{place}` is shown and holds a text");
+        let warning = format!("warning: `{place}` is shown, but contains a text");
         assert!(ran.stderr.contains(&warning), "{place}: {}", ran.stderr);
     }
     assert!(!ran.stderr.contains("b.txt"), "{}", ran.stderr);

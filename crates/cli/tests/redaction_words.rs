@@ -91,7 +91,7 @@ fn bad_input_is_told_and_nothing_is_written() {
     refused(
         redact(&bench, "plain", &["RUN_INPUT.json"], "copy"),
         2,
-        "the new seal proves what it holds from now on",
+        "the new seal proves what it contains from now on",
     );
     // A copy is not redacted again, and nothing is overwritten.
     ok(redact(&bench, "r1", &["artifacts/a.txt"], "done"));

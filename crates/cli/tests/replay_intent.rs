@@ -185,7 +185,7 @@ fn replay_of_what_does_not_hold_is_not_replayable_in_every_format() {
     ] {
         let told = bench.run(&[&["replay", path][..], more].concat());
         assert_eq!(told.code, Some(1), "{told:?}");
-        let first = format!(": NOT REPLAYABLE: the {title} does not hold\n");
+        let first = format!(": NOT REPLAYABLE: the {title} is not valid\n");
         assert!(told.stdout.contains(&first), "{told:?}");
         assert!(!told.stdout.contains("{\"ok\""), "{told:?}");
         let json = bench.run(&[&["replay", path, "--format", "json"][..], more].concat());

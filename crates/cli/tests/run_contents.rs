@@ -90,7 +90,7 @@ fn pack_holds_what_commands_printed_and_left_by_its_hash() {
     let reported = bench.run(&["report", "p", "-o", "page.html"]);
     assert_eq!(reported.code, Some(0), "{reported:?}");
     let page = bench.read("page.html");
-    for shown in ["complained", "and more", "2 bytes that are no text"] {
+    for shown in ["complained", "and more", "2 bytes that are not text"] {
         assert!(page.contains(shown), "the page does not show {shown}");
     }
 
@@ -466,7 +466,7 @@ fn replay_of_a_pack_executes_it_again_and_compares() {
     );
     let changed = bench.run(&["replay", "p"]);
     assert_eq!(changed.code, Some(1), "{changed:?}");
-    let told = "p: NOT REPLAYABLE: the pack does not hold\n";
+    let told = "p: NOT REPLAYABLE: the pack is not valid\n";
     assert!(changed.stdout.starts_with(told), "{changed:?}");
     assert!(changed.stdout.contains("  EV7 "), "{changed:?}");
 }

@@ -471,7 +471,7 @@ fn request_carried_over_an_air_gap_comes_back_as_a_token() {
     assert_eq!(ran.code, Some(2));
     assert!(
         ran.stderr
-            .starts_with("TIMESTAMP: the token is over none of the signatures"),
+            .starts_with("TIMESTAMP: the token is not over any of the signatures"),
         "{}",
         ran.stderr
     );
@@ -734,7 +734,7 @@ fn bad_input_is_told_in_clear_words_and_nothing_is_written() {
         .output()
         .unwrap()
         .into();
-    refused(&early, "CLOCK: the clock stands before 1970");
+    refused(&early, "CLOCK: the clock is set before 1970");
     // What does not verify.
     sealed_as(&bench, "r2");
     fs::remove_file(bench.path("out/r2/RUN_META.json")).unwrap();
@@ -896,7 +896,7 @@ fn keys_made_are_readable_by_their_owner_alone_and_never_overwritten() {
     ]);
     assert_eq!(usage.code, Some(64));
     let asked = bench.run(&["keygen", "-o", "x", "--encrypt"]);
-    refused(&asked, "PASSPHRASE: nobody can be asked");
+    refused(&asked, "PASSPHRASE: there is no terminal");
     assert!(!bench.path("x").exists());
 }
 

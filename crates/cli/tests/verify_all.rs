@@ -762,7 +762,7 @@ fn page_of_a_recording_shows_bodies_that_are_files_of_their_own() {
     assert_eq!(reported.code, Some(0), "{}", reported.stderr);
     let page = bench.read("page.html");
     assert!(page.contains("class=\"turn user"), "no question");
-    assert!(!page.contains("the body is a file of its own"), "no answer");
+    assert!(!page.contains("the body is a separate file"), "no answer");
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The four answers about an exhibit: intact, signed, trusted, and how what it records ended.
+//! The four answers about an exhibit: intact, signed, trusted, and the outcome that it records.
 //!
-//! One place decides all four together, so that they never contradict each other: nothing is trusted
-//! that is not intact, and what something that is not intact says of its own outcome is a claim.
+//! All four are decided together here, so they never contradict each other: nothing is trusted unless
+//! it is intact, and the outcome of something that is not intact is only a claim.
 
 use runseal_core::canon::Node;
 use runseal_core::formats::Format;
@@ -15,16 +15,16 @@ use crate::describe::is_bar;
 use crate::exhibit::Exhibit;
 use crate::reveal::{counted, cut};
 
-/// How an answer is to be taken.
+/// How good an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tone {
-    /// As it should be.
+    /// Good.
     Good,
     /// Nothing for or against.
     Neutral,
-    /// To be looked at.
+    /// Needs a look.
     Warning,
-    /// Not as it should be.
+    /// Bad.
     Bad,
 }
 
@@ -53,26 +53,26 @@ impl Tone {
 /// One answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// What was asked, in a word.
+    /// The question, in a word.
     pub question: &'static str,
-    /// How it is to be taken.
+    /// How good it is.
     pub tone: Tone,
     /// The answer in a few words.
     pub word: String,
-    /// What stands behind it, in a sentence.
+    /// The reason, in a sentence.
     pub detail: String,
 }
 
 /// The four answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answers {
-    /// Whether the rules hold.
+    /// Whether the rules passed.
     pub intact: Answer,
-    /// Whether somebody signed it.
+    /// Whether it is signed.
     pub signed: Answer,
-    /// Whether a policy trusts who signed.
+    /// Whether a policy trusts the signer.
     pub trusted: Answer,
-    /// How what it records ended.
+    /// The outcome that it records.
     pub outcome: Answer,
 }
 
@@ -83,11 +83,11 @@ impl Answers {
         let is_intact = exhibit.is_valid();
         let mut outcome = outcome_answer(exhibit);
         if !is_intact && outcome.tone != Tone::Neutral {
-            // A forged success is no success; a failure that is told by something broken is still
-            // worth a look.
+            // A forged success is not a success. A failure that something broken reports is still worth
+            // a look.
             outcome.tone = outcome.tone.max(Tone::Warning);
             outcome.word = format!("Claims: {}", lower_first(&outcome.word));
-            outcome.detail = "not to be relied on: what says so is not intact".to_owned();
+            outcome.detail = "do not rely on it: what says so is not intact".to_owned();
         }
         Self {
             signed: signed_answer(exhibit.authenticity, is_intact),
@@ -102,13 +102,13 @@ impl Answers {
         [&self.intact, &self.signed, &self.trusted, &self.outcome]
     }
 
-    /// How all of it is to be taken: as its worst part.
+    /// The worst tone of all four.
     pub fn tone(&self) -> Tone {
         let tones = self.all().map(|answer| answer.tone);
         tones.into_iter().max().unwrap_or(Tone::Neutral)
     }
 
-    /// All of it in a sentence.
+    /// All four in a sentence.
     pub fn summary(&self, format: Format) -> String {
         let title = format.title();
         if self.intact.tone == Tone::Bad {
@@ -116,7 +116,7 @@ impl Answers {
         }
         let signed = match (self.signed.tone, self.signed.word.as_str()) {
             (Tone::Good, _) => "signed",
-            (Tone::Bad, _) => "with a signature that does not hold",
+            (Tone::Bad, _) => "with an invalid signature",
             (Tone::Warning, CANNOT_TELL) => "perhaps signed",
             (Tone::Warning, _) => "signed with a key that is not known here",
             (Tone::Neutral, NOT_LOOKED_FOR) => "signatures not looked for",
@@ -144,13 +144,13 @@ impl Answers {
     }
 }
 
-/// What is said where nobody looked for signatures.
+/// The answer if signatures were not looked for.
 pub(crate) const NOT_LOOKED_FOR: &str = "Not looked for";
 
-/// What is said where signatures may be there and could not be read.
+/// The answer if there may be signatures that could not be read.
 pub(crate) const CANNOT_TELL: &str = "Cannot tell";
 
-/// What is said where a signature holds over something that was changed since.
+/// The answer if a signature is valid, but the content changed since.
 pub(crate) const CHANGED_SINCE: &str = "Signed, then changed";
 
 fn lower_first(text: &str) -> String {
@@ -182,7 +182,7 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
         let open = results
             .filter(|result| result.required && matches!(result.state, RuleState::NotRun(_)));
         let detail = format!(
-            "{} could not be run, so nothing is shown",
+            "{} could not be run, so nothing is proven",
             counted(open.count(), "rule")
         );
         return answer(Tone::Bad, "Not shown to be intact", detail);
@@ -191,7 +191,7 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
         return answer(Tone::Good, "Intact", copy_detail(exhibit));
     }
     match exhibit.report.level() {
-        // Also where every rule ran: some check more above this level.
+        // Even if every rule ran: some check more above this level.
         Level::Document => answer(
             Tone::Warning,
             "Only partly checked",
@@ -210,7 +210,7 @@ fn intact_answer(exhibit: &Exhibit<'_>) -> Answer {
     }
 }
 
-/// What holds of a redacted copy, and how much of the whole bundle's rules could not be judged.
+/// What is known of a redacted copy, and how many rules of the original could not be judged.
 fn copy_detail(exhibit: &Exhibit<'_>) -> String {
     let original = exhibit
         .document("REDACTION.json")
@@ -222,13 +222,13 @@ fn copy_detail(exhibit: &Exhibit<'_>) -> String {
         .collect();
     let open = original.map_or(0, |format| format.unchecked(&places).len());
     format!(
-        "what is shown was sealed and holds together; {} of the whole could not be judged in full",
+        "what is shown was sealed and is consistent; {} of the original could not be judged in full",
         counted(open, "rule")
     )
 }
 
-/// Who made a signature, in a few words. One whom no policy knows may call themselves anything, so
-/// the key is told too.
+/// Who made a signature, in a few words. A signer that no policy knows may use any name, so the key is
+/// shown too.
 pub(crate) fn signer_text(signature: &SignatureNote) -> String {
     let name = signature.signer().map(|name| cut(&name, 80).into_owned());
     let key = signature
@@ -241,7 +241,7 @@ pub(crate) fn signer_text(signature: &SignatureNote) -> String {
 }
 
 /// The signature that decides the answer.
-pub(crate) fn telling_signature(found: &Authenticity) -> Option<&SignatureNote> {
+pub(crate) fn deciding_signature(found: &Authenticity) -> Option<&SignatureNote> {
     found
         .signatures
         .iter()
@@ -257,14 +257,14 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
             "no signature was looked for".to_owned(),
         );
     };
-    let telling = telling_signature(found);
+    let telling = deciding_signature(found);
     let detail = telling.map_or_else(String::new, signer_text);
     let is_carried = telling.is_some_and(|signature| signature.form == CARRIED);
     match found.signed {
         SignedState::Unsigned => answer(
             Tone::Neutral,
             "Unsigned",
-            "nobody vouches for it: whoever could write it could make it anew".to_owned(),
+            "nobody vouches for it: anyone who could write it could make it again".to_owned(),
         ),
         SignedState::CannotTell => answer(
             Tone::Warning,
@@ -283,23 +283,23 @@ fn signed_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
         SignedState::OtherSubject => answer(
             Tone::Bad,
             "Of something else",
-            "the signature is over other content than this".to_owned(),
+            "the signature is over different content".to_owned(),
         ),
         SignedState::Broken => answer(
             Tone::Bad,
             "Broken",
-            "a signature is there and does not hold".to_owned(),
+            "there is a signature, but it is not valid".to_owned(),
         ),
         SignedState::Rejected => answer(
             Tone::Bad,
             "As a rejection",
-            format!("{detail}; the signature holds, and its signer refuses this"),
+            format!("{detail}; the signature is valid, and its signer refuses this"),
         ),
-        // The list of hashes may be signed and a file changed beside it.
+        // The signed list of hashes may be unchanged while a file is not.
         SignedState::Signed if !is_intact => answer(
             Tone::Bad,
             CHANGED_SINCE,
-            "the signature holds over what was there before".to_owned(),
+            "the signature is valid for what was there before".to_owned(),
         ),
         SignedState::Signed => answer(Tone::Good, "Signed", detail),
     }
@@ -316,19 +316,19 @@ fn trusted_answer(found: Option<&Authenticity>, is_intact: bool) -> Answer {
         Some(_) if !is_intact => answer(
             Tone::Bad,
             "Not trusted",
-            "what is not intact is trusted by nobody".to_owned(),
+            "nothing is trusted unless it is intact".to_owned(),
         ),
         Some(trust) if trust.is_trusted => answer(Tone::Good, "Trusted", trust.reason.clone()),
         Some(trust) => answer(Tone::Bad, "Not trusted", trust.reason.clone()),
     }
 }
 
-/// How what it records ended.
+/// The outcome that it records.
 fn outcome_answer(exhibit: &Exhibit<'_>) -> Answer {
     said_outcome(exhibit, exhibit.format, exhibit.identity.outcome.as_deref())
 }
 
-/// How what something of this format records ended, which it may say in a word.
+/// The outcome that something of this format records, from the word that it may use for it.
 fn said_outcome(exhibit: &Exhibit<'_>, format: Format, said: Option<&str>) -> Answer {
     let answer = |tone, word: &str, detail: &str| answer("Outcome", tone, word, detail.to_owned());
     match (format, said) {
@@ -368,7 +368,7 @@ fn said_outcome(exhibit: &Exhibit<'_>, format: Format, said: Option<&str>) -> An
         (Format::JobBundle, _) => answer(
             Tone::Neutral,
             "None recorded",
-            "it holds what a job read, not how the job ended",
+            "it contains what a job read, not how the job ended",
         ),
         (_, Some(other)) => {
             let word = format!("Says “{}”", cut(other, 40));
@@ -381,15 +381,11 @@ fn said_outcome(exhibit: &Exhibit<'_>, format: Format, said: Option<&str>) -> An
                 "how it ended is not recorded, or cannot be read",
             )
         }
-        (_, None) => answer(
-            Tone::Neutral,
-            "Does not apply",
-            "it records no run of its own",
-        ),
+        (_, None) => answer(Tone::Neutral, "Does not apply", "it does not record a run"),
     }
 }
 
-/// How what a redacted copy is a copy of ended, as far as the copy shows it.
+/// The outcome of the original of a redacted copy, as far as the copy shows it.
 fn redacted_outcome(exhibit: &Exhibit<'_>, counts: Option<&str>) -> Answer {
     let original = exhibit
         .document("REDACTION.json")
@@ -415,7 +411,7 @@ fn redacted_outcome(exhibit: &Exhibit<'_>, counts: Option<&str>) -> Answer {
         }
         _ => run_outcome(exhibit),
     };
-    // How it ended stands before the counts, and was told.
+    // The part before the counts is the outcome, which is already there.
     if let Some(counts) = counts.and_then(|said| said.rsplit("; ").next()) {
         found.detail = format!("{}; {counts} values, each with its reason", found.detail);
     }
@@ -485,14 +481,14 @@ fn runner_outcome(root: Option<Node<'_>>) -> Answer {
         _ if is("timeout_killed") => answer(
             Tone::Bad,
             "Killed".to_owned(),
-            "it took longer than it was allowed",
+            "it took longer than allowed",
         ),
         _ if is("oom_killed") => answer(
             Tone::Bad,
             "Killed".to_owned(),
-            "it took more memory than it was allowed",
+            "it took more memory than allowed",
         ),
-        Some(0) => answer(Tone::Good, "Exit code 0".to_owned(), "it ended by itself"),
+        Some(0) => answer(Tone::Good, "Exit code 0".to_owned(), "it ended normally"),
         Some(code) => answer(Tone::Bad, format!("Exit code {code}"), "it failed"),
         None => answer(
             Tone::Neutral,

@@ -15,19 +15,19 @@ use crate::describe::{About, Mark, split_place};
 /// The JSON documents of a bundle by name; a format that is one document has it under "".
 pub type Documents<'a> = BTreeMap<String, Node<'a>>;
 
-/// Something that was loaded and judged: what pages and `inspect` are made from. All of it is of the
-/// bytes that were judged.
+/// A loaded and judged unit, from which pages and `inspect` are made. All of it comes from the bytes
+/// that were judged.
 #[derive(Debug, Clone, Copy)]
 pub struct Exhibit<'a> {
     /// The path as given.
     pub path: &'a str,
-    /// What it is.
+    /// Its format.
     pub format: Format,
-    /// Whether it holds.
+    /// Every rule and finding.
     pub report: &'a Report,
-    /// What is wrong with the archive it came in.
+    /// What is wrong with the archive that it is in.
     pub wrapping: &'a [Finding],
-    /// What it calls itself, and how what it records ended.
+    /// Its ids, and the outcome that it records.
     pub identity: &'a Identity,
     /// Its JSON documents.
     pub documents: &'a Documents<'a>,
@@ -35,17 +35,17 @@ pub struct Exhibit<'a> {
     pub contents: &'a BTreeMap<String, Vec<u8>>,
     /// All its files.
     pub files: &'a [MemberFile],
-    /// Whether it is signed and trusted, where that was looked for.
+    /// Whether it is signed and trusted, if that was checked.
     pub authenticity: Option<&'a Authenticity>,
 }
 
 impl<'a> Exhibit<'a> {
-    /// Whether everything holds, the wrapping included.
+    /// Whether it is valid, including its archive.
     pub fn is_valid(&self) -> bool {
         self.report.is_valid() && self.wrapping.is_empty()
     }
 
-    /// What the rules found wrong, and what is wrong with the archive.
+    /// The findings about it and about its archive.
     pub fn findings(&self) -> impl Iterator<Item = &'a Finding> + use<'a> {
         self.report.findings().iter().chain(self.wrapping)
     }
@@ -57,8 +57,8 @@ impl<'a> Exhibit<'a> {
 
     /// A file by its name.
     pub fn file(&self, name: &str) -> Option<&'a MemberFile> {
-        // Sources list their entries in order; where one does not, nothing is found and nothing
-        // worse happens than that a size is not shown.
+        // Sources list their entries in order. If one does not, the worst that happens is that a
+        // size is not shown.
         let found = self
             .files
             .binary_search_by(|file| file.path.as_str().cmp(name));
@@ -69,7 +69,7 @@ impl<'a> Exhibit<'a> {
         }
     }
 
-    /// The kept content of the file with this digest, as a bare digest or behind `sha256:`.
+    /// The kept content of the file with this digest, with or without `sha256:`.
     pub fn content_of(&self, digest: &str) -> Option<(&'a str, &'a [u8])> {
         let digits = digest.strip_prefix("sha256:").unwrap_or(digest);
         let wanted = Digest::parse_hex(digits).ok()?;
@@ -79,17 +79,16 @@ impl<'a> Exhibit<'a> {
     }
 }
 
-/// Which files and which places of documents findings are about, so that everything that shows them
-/// can mark them.
+/// The files and places that findings are about, so that whatever shows them can mark them.
 #[derive(Debug, Clone, Default)]
 pub struct Faults {
     /// Rules by file.
     files: BTreeMap<String, String>,
-    /// Rules by file and JSON Pointer; the file is empty where the unit is one document.
+    /// Rules by file and JSON Pointer; the file is empty if the unit is one document.
     places: BTreeMap<(String, String), String>,
-    /// Rules by file, of findings about the file as a whole: then all that it says is in doubt.
+    /// Rules by file, for findings about the whole file: then everything in it is in doubt.
     whole: BTreeMap<String, String>,
-    /// Whether the whole of it is not intact: then no part of it is shown as good.
+    /// Whether the exhibit is not intact: then no part of it is shown as good.
     is_broken: bool,
     /// Why something is withheld, by file and JSON Pointer.
     withheld: BTreeMap<(String, String), String>,
@@ -121,7 +120,7 @@ impl Faults {
                 let key = (file.clone(), path.to_pointer());
                 note(faults.places.entry(key).or_default(), finding.rule_id);
             } else if let (None, Some(pointer)) = (place.file_name(), named) {
-                // A lone receipt is named as the first of a list.
+                // Findings name a lone receipt as the first of a list.
                 let is_list = exhibit
                     .document("")
                     .is_some_and(|root| root.kind() == Kind::Array);
@@ -141,7 +140,7 @@ impl Faults {
                 }
                 note(faults.files.entry(file).or_default(), finding.rule_id);
             }
-            // What is said of one document, or of a line of it, is said of the file that it is.
+            // A finding about a single document, or a line of it, is about its file.
             if let (None, [only]) = (place.file_name(), exhibit.files) {
                 note(
                     faults.files.entry(only.path.clone()).or_default(),
@@ -152,7 +151,7 @@ impl Faults {
         faults
     }
 
-    /// Why the value at a place of a document is withheld, if it is.
+    /// Why the value at a place in a document is withheld, if it is.
     pub fn bar(&self, file: &str, pointer: &str) -> Option<&str> {
         if self.withheld.is_empty() {
             return None;
@@ -166,7 +165,7 @@ impl Faults {
         self.files.get(file).map(String::as_str)
     }
 
-    /// The rules that are broken at a place of a document, or anywhere below it.
+    /// The rules that are broken at or below a place in a document.
     pub fn at(&self, file: &str, pointer: &str) -> Option<&str> {
         if self.places.is_empty() {
             return None;
@@ -191,8 +190,8 @@ impl Faults {
         })
     }
 
-    /// How a part stands that says this of itself: in something that is not intact, nothing is good by
-    /// its own word.
+    /// The mark to show for a part: in an exhibit that is not intact, nothing is good just because it
+    /// says so.
     pub fn weaken(&self, mark: Mark) -> Mark {
         match mark {
             Mark::Good if self.is_broken => Mark::Plain,
@@ -238,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_that_are_paths_become_pointers_and_others_do_not() {
+    fn only_labels_that_are_paths_become_pointers() {
         let pointer = |label| pointer_of_label(label);
         assert_eq!(
             pointer("$[0].receipt_hash").as_deref(),
@@ -251,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_below_a_place_are_its_own_and_those_beside_it_are_not() {
+    fn faults_of_a_place_include_those_below_but_not_siblings() {
         let places = [("/a/b", "R1"), ("/a-b", "R2"), ("/ab", "R3")];
         let place =
             |(pointer, rule): (&str, &str)| ((String::new(), pointer.to_owned()), rule.to_owned());

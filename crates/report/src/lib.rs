@@ -1,10 +1,10 @@
 //! What people see of evidence: descriptions, pages and terminal tables.
 //!
-//! Pure: takes what was loaded and judged, gives text. Says what is written there, valid or not;
-//! whether it holds is the verifier's to say, and [`Answers`] is the one place that puts both into
-//! words. Every text from outside reaches a page through a template that escapes, and the finished
-//! page through [`reveal`], so that nothing hidden is left in it. Everything is bounded
-//! ([`limits`]), and what was left out is told.
+//! Pure: turns what was loaded and judged into text. Shows what is written there, valid or not; the
+//! verifier decides whether it is valid, and only [`Answers`] puts both into words. Every text from
+//! outside reaches a page through a template that escapes it, and the finished page goes through
+//! [`reveal`], so nothing hidden is left in it. Everything is limited ([`limits`]), and a page says
+//! what was left out.
 
 mod answers;
 pub mod describe;

@@ -1,9 +1,9 @@
-//! How much a page shows. A page of a hostile or huge bundle stays a page that opens at once; what
-//! is beyond a bound is counted and told in its place.
+//! How much a page shows. Even the page of a hostile or huge bundle opens at once; what is beyond a
+//! limit is counted where it would be.
 
 /// Rows of a table.
 pub const ROWS: usize = 300;
-/// Columns of a table that is made from a list of objects, or read from a CSV file.
+/// Columns of a table made from a list of objects, or read from a CSV file.
 pub const COLUMNS: usize = 12;
 /// Characters of a cell.
 pub const CELL: usize = 600;
@@ -39,7 +39,7 @@ pub const PAGE_TEXT: usize = 3 << 20;
 pub const PAGE_PICTURES: usize = 6 << 20;
 /// Pixels of a picture. A picture of few bytes may unpack to gigabytes.
 pub const PIXELS: u64 = 40_000_000;
-/// Differences between two that are shown.
+/// Differences between two units.
 pub const DIFFERENCES: usize = 300;
 /// Rows of a site's index.
 pub const SITE_ROWS: usize = 10_000;

@@ -1,6 +1,6 @@
-//! Numbers of several runs as one SVG picture: a panel a number, a point a run.
+//! Numbers of several runs as one SVG picture: a panel per number, a point per run.
 //!
-//! The same numbers give the same bytes. The picture stands alone: no script, no font, no link.
+//! The same numbers give the same bytes. The picture is self-contained: no script, no font, no link.
 
 use maud::{PreEscaped, html};
 
@@ -17,21 +17,21 @@ const BOTTOM: usize = 26;
 const SIDE: usize = 20;
 /// Characters of a title.
 const TITLE: usize = 36;
-/// Panels at the most; what differs beyond is in the table.
+/// The most panels; further numbers are only in the table.
 pub const MOST_PANELS: usize = 60;
-/// Names of runs are shown where there is room for them.
+/// The names of runs are shown if there are at most this many.
 const NAMED: usize = 5;
 
 /// One number, as each run has it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlotRow {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The number of each run; none where it has none. All are finite.
+    /// The number of each run; `None` if it has none. All are finite.
     pub numbers: Vec<Option<f64>>,
 }
 
-/// Draws a panel for each row; `runs` are the names of the points.
+/// Draws a panel for each row; `runs` names the points.
 pub fn render_plot(runs: &[String], rows: &[PlotRow]) -> String {
     let rows = &rows[..rows.len().min(MOST_PANELS)];
     let across = COLUMNS.min(rows.len()).max(1);
@@ -80,16 +80,17 @@ fn panel(runs: &[String], row: &PlotRow) -> PreEscaped<String> {
     }
 }
 
-/// Where the points stand, with the run of each. Whole numbers, so that they are the same everywhere.
+/// The positions of the points, with the run of each. Whole numbers, so they are the same everywhere.
 fn points(row: &PlotRow, low: f64, high: f64) -> Vec<(usize, usize, usize)> {
     let (room_x, room_y) = (WIDTH - 4 * SIDE, HEIGHT - TOP - BOTTOM - 12);
     let steps = row.numbers.len().saturating_sub(1).max(1);
     let place = |(at, number): (usize, &Option<f64>)| {
         let number = (*number)?;
-        // Halved first: the distance of two finite numbers need not be finite.
-        let share = match low == high {
-            true => 0.5,
-            false => (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0),
+        // Halved first: the difference of two finite numbers may not be finite.
+        let share = if low == high {
+            0.5
+        } else {
+            (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0)
         };
         let up = (share * room_y as f64).round() as usize;
         Some((
@@ -101,16 +102,15 @@ fn points(row: &PlotRow, low: f64, high: f64) -> Vec<(usize, usize, usize)> {
     row.numbers.iter().enumerate().filter_map(place).collect()
 }
 
-/// A number with as many digits as a label has room for.
+/// A number with the digits that a label has room for.
 fn number(number: f64) -> String {
     let size = number.abs();
-    match number == 0.0 || (1e-3..1e6).contains(&size) {
-        true => {
-            let text = format!("{number:.4}");
-            let text = text.trim_end_matches('0').trim_end_matches('.');
-            text.to_owned()
-        }
-        false => format!("{number:.3e}"),
+    if number == 0.0 || (1e-3..1e6).contains(&size) {
+        let text = format!("{number:.4}");
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        text.to_owned()
+    } else {
+        format!("{number:.3e}")
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a verdict shows about something, and what it does not, in words for whoever has to decide.
+//! What a verdict proves about a unit, and what it does not, in words for whoever decides.
 
 use runseal_core::formats::definition::definition;
 
@@ -11,7 +11,7 @@ pub(crate) struct Proof {
     pub(crate) does_not: Vec<String>,
 }
 
-/// What is shown about an exhibit and what is not.
+/// What is proven about an exhibit, and what is not.
 pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
     let mut shows = Vec::new();
     let mut does_not = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
             does_not.push("Who made it, or when: no signature was looked for.".to_owned());
         }
         Tone::Neutral => does_not.push(
-            "Who made it, or when: it is unsigned, and whoever could write it could make it anew."
+            "Who made it, or when: it is unsigned, and anyone who could write it could make it again."
                 .to_owned(),
         ),
         Tone::Warning if answers.signed.word == CANNOT_TELL => {
@@ -50,29 +50,29 @@ pub(crate) fn proof_of(exhibit: &Exhibit<'_>, answers: &Answers) -> Proof {
             does_not.push("Who made it: what was signed is not what is here.".to_owned());
         }
         Tone::Warning | Tone::Bad => does_not.push(
-            "Who made it: no signature here holds by a key that is known.".to_owned(),
+            "Who made it: no signature here is valid with a known key.".to_owned(),
         ),
     }
     match answers.trusted.tone {
         Tone::Good => shows.push("That your policy trusts whoever signed it.".to_owned()),
         Tone::Bad => {
-            does_not.push("That your policy trusts it: it was asked and does not.".to_owned())
+            does_not.push("That your policy trusts it: it was asked, and does not.".to_owned())
         }
         _ => {}
     }
-    // What is true of every one of its format is said in the format's own words.
-    let is_told = |caveat: &&String| {
-        let mut told = proves.does_not.iter();
+    // Caveats that are true of every unit of a format are in the format's own words.
+    let is_in_format = |caveat: &&String| {
+        let mut known = proves.does_not.iter();
         let end = caveat.rsplit(": ").next().unwrap_or_default();
-        told.any(|told| told.contains(end))
+        known.any(|known| known.contains(end))
     };
     let caveats = exhibit
         .identity
         .caveats
         .iter()
-        .filter(|caveat| !is_told(caveat));
+        .filter(|caveat| !is_in_format(caveat));
     does_not.extend(caveats.map(|caveat| format!("All that its format can: {caveat}.")));
-    // Who made it was told with its signatures.
+    // The signatures already say who made it.
     let of_format = proves.does_not.iter();
     let of_format = of_format.filter(|text| !text.starts_with("Who made it"));
     does_not.extend(of_format.map(|text| (*text).to_owned()));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 pub use runseal_core::hidden::reveal;
 
-/// So many of something.
+/// A count with its noun, in the plural if needed.
 pub fn counted(count: usize, noun: &str) -> String {
     match count {
         1 => format!("1 {noun}"),
@@ -12,7 +12,7 @@ pub fn counted(count: usize, noun: &str) -> String {
     }
 }
 
-/// The first characters of a text, with `…` where there are more.
+/// The first characters of a text, with `…` if there are more.
 pub(crate) fn cut(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         None => Cow::Borrowed(text),

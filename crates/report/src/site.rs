@@ -1,5 +1,5 @@
-//! The index of a site of many reports: one row a unit with the four answers, filters, and two runs
-//! side by side. Opens from disk: everything that is compared stands in the index itself.
+//! The index of a site of many reports: one row per unit with the four answers, filters, and two runs
+//! side by side. It opens from disk: everything that is compared is in the index itself.
 
 use maud::{Markup, html};
 use runseal_core::canon::{Dialect, Kind, Node, canonical_digest};
@@ -7,7 +7,7 @@ use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::run_bundle::reading::{RunKind, RunReading};
 
-use crate::answers::{Answer, Answers, Tone, signer_text, telling_signature};
+use crate::answers::{Answer, Answers, Tone, deciding_signature, signer_text};
 use crate::describe::describe;
 use crate::exhibit::Exhibit;
 use crate::limits::{SITE_ROWS, SITE_TEXT, SITE_VALUES};
@@ -22,19 +22,19 @@ const VALUE: usize = 200;
 pub struct SiteEntry {
     /// Its path.
     pub path: String,
-    /// What it is, where that is known.
+    /// Its format, if known.
     pub format: Option<Format>,
-    /// Its page, relative to the index; none where it could not be loaded.
+    /// Its page, relative to the index; `None` if it could not be loaded.
     pub page: Option<String>,
     /// What it is about.
     pub headline: String,
-    /// The four answers; none where it could not be loaded.
+    /// The four answers; `None` if it could not be loaded.
     pub answers: Option<Answers>,
-    /// Who signed it, in a few words; empty where nobody did.
+    /// Who signed it, in a few words; empty if it is unsigned.
     pub signer: String,
     /// Why it has no page.
     pub reason: String,
-    /// Whether it was judged. What was and has no page is not intact.
+    /// Whether it was judged. A judged unit without a page is not intact.
     pub is_judged: bool,
     /// Parameters, results and hashes, for comparing.
     pub values: Vec<(String, String)>,
@@ -43,7 +43,7 @@ pub struct SiteEntry {
 impl SiteEntry {
     /// The row of an exhibit whose page has this name.
     pub fn of(exhibit: &Exhibit<'_>, page: String) -> Self {
-        let signature = exhibit.authenticity.and_then(telling_signature);
+        let signature = exhibit.authenticity.and_then(deciding_signature);
         let description = describe(exhibit);
         Self {
             path: exhibit.path.to_owned(),
@@ -58,8 +58,8 @@ impl SiteEntry {
         }
     }
 
-    /// The row of something of which there is no page: it could not be looked at, or it was judged and is
-    /// so broken that there is nothing to show.
+    /// The row of something without a page: it could not be read, or it was judged and is so broken that
+    /// there is nothing to show.
     pub fn without_page(
         path: String,
         format: Option<Format>,
@@ -80,7 +80,7 @@ impl SiteEntry {
     }
 }
 
-/// One digest over everything, so that two runs that differ anywhere differ here.
+/// A digest over everything: two runs that differ anywhere differ here.
 fn digest_of_all(exhibit: &Exhibit<'_>) -> Option<Digest> {
     if let Some(document) = exhibit.document("") {
         return canonical_digest(document, Dialect::Jcs).ok();
@@ -93,8 +93,8 @@ fn digest_of_all(exhibit: &Exhibit<'_>) -> Option<Digest> {
     (!lines.is_empty()).then(|| Digest::of(lines.as_bytes()))
 }
 
-/// What people compare runs by: whether anything differs at all, parameters and results, then what else the
-/// documents say.
+/// The values to compare runs by: a digest of everything, parameters and results, then whatever else is in
+/// the documents.
 fn values_of(exhibit: &Exhibit<'_>) -> Vec<(String, String)> {
     let mut values = Vec::new();
     if let Some(digest) = digest_of_all(exhibit) {
@@ -188,12 +188,12 @@ fn add_leaves(values: &mut Vec<(String, String)>, label: &str, node: Node<'_>, d
 }
 
 impl SiteEntry {
-    /// How all of it is to be taken: as its worst answer.
+    /// The worst tone of its answers.
     pub fn tone(&self) -> Tone {
         self.answers.as_ref().map_or(Tone::Bad, Answers::tone)
     }
 
-    /// Whether it is intact; none if it was not looked at.
+    /// Whether it is intact; `None` if it was not judged.
     fn intact_tone(&self) -> Option<Tone> {
         match (&self.answers, self.is_judged) {
             (Some(answers), _) => Some(answers.intact.tone),
@@ -203,7 +203,7 @@ impl SiteEntry {
     }
 }
 
-/// What became of all units of a site, also of those that have no row.
+/// The counts of all units of a site, including those without a row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SiteCounts {
     units: usize,
@@ -235,7 +235,7 @@ impl SiteCounts {
         self.worst = self.worst.max(Some(entry.tone()));
     }
 
-    /// How many units there are.
+    /// The number of units.
     pub fn units(&self) -> usize {
         self.units
     }
@@ -244,13 +244,13 @@ impl SiteCounts {
 /// A site.
 #[derive(Debug, Clone, Copy)]
 pub struct SiteIndex<'a> {
-    /// What was searched, as given.
+    /// The path that was searched, as given.
     pub root: &'a str,
-    /// The units that have a row, in the order in which they are shown.
+    /// The units with a row, in the order shown.
     pub entries: &'a [SiteEntry],
-    /// What became of all units.
+    /// The counts of all units.
     pub counts: &'a SiteCounts,
-    /// Files that are of no known format.
+    /// The number of files of no known format.
     pub passed_over: u64,
 }
 
@@ -282,8 +282,8 @@ pub fn render_index(site: &SiteIndex<'_>) -> String {
                 dl.subject { dt { "Folder" } dd.mono { (cut(site.root, 300)) } }
                 @if site.passed_over > 0 {
                     p.more { @match site.passed_over {
-                        1 => "1 other file was passed over: it is of no known format",
-                        more => { (more) " other files were passed over: they are of no known format" },
+                        1 => "1 other file was passed over: it has no known format",
+                        more => { (more) " other files were passed over: they have no known format" },
                     } }
                 }
             }
@@ -325,9 +325,10 @@ fn row(entry: &SiteEntry, text_left: &mut usize) -> Markup {
         *text_left -= size;
     }
     let format = entry.format.map_or("unknown", Format::title);
-    let unanswered = match entry.is_judged {
-        true => "Not intact",
-        false => "Not checked",
+    let unanswered = if entry.is_judged {
+        "Not intact"
+    } else {
+        "Not checked"
     };
     let word = |answer: fn(&Answers) -> &Answer| {
         let answer = entry.answers.as_ref().map(answer);
@@ -389,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn index_counts_units_that_have_no_row() {
+    fn index_counts_units_without_a_row() {
         let row = |path: &str| SiteEntry::without_page(path.to_owned(), None, String::new(), true);
         let (shown, beyond) = (row("a"), row("b"));
         let mut counts = SiteCounts::default();
@@ -406,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn index_tells_what_is_broken_from_what_could_not_be_looked_at() {
+    fn index_tells_broken_units_from_unreadable_ones() {
         let row = |path: &str, is_judged| {
             let reason = "for a reason".to_owned();
             SiteEntry::without_page(path.to_owned(), None, reason, is_judged)
@@ -415,9 +416,9 @@ mod tests {
         assert!(html.contains("2 units: 0 intact, 1 not intact, 1 not checked"));
         assert!(html.contains("✗ Not intact</span><p class=\"what\">for a reason"));
         assert!(html.contains("✗ Not checked</span>"));
-        assert!(html.contains("1 other file was passed over: it is of no known format"));
+        assert!(html.contains("1 other file was passed over: it has no known format"));
         let many = index_of(&[], 2);
-        assert!(many.contains("2 other files were passed over: they are"));
+        assert!(many.contains("2 other files were passed over: they have"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What can go wrong, as one type: a code that stays the same, a sentence, and a way on.
+//! The error type: a stable code, a sentence, and a way on.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use runseal_runs::record::unpack::UnpackError;
 use runseal_runs::run::declared::DeclareError;
 use runseal_runs::run::seal::SealError;
 
-/// Why something could not be done. What is wrong with evidence is no error: it is in a
+/// Why something could not be done. What is wrong with evidence is not an error: it is in a
 /// [`Report`](crate::Report).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
@@ -31,7 +31,7 @@ impl Error {
         }
     }
 
-    /// What kind it is, in capitals: `NOT_FOUND`, `JSON`, `REJECTED` …
+    /// The code, in capitals: `NOT_FOUND`, `JSON`, `REJECTED` …
     pub fn code(&self) -> &'static str {
         self.code
     }
@@ -64,7 +64,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// A message with what caused it.
+/// A message with its cause.
 fn chain(error: &dyn std::error::Error) -> String {
     match error.source() {
         Some(source) => format!("{error}: {source}"),

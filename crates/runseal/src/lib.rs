@@ -1,9 +1,9 @@
 //! Verify, seal and replay run bundles: evidence of what a run took in, did and produced, that
-//! somebody else can check offline and without trusting whoever made it.
+//! others can check offline, without trusting whoever made it.
 //!
-//! This crate is the door to the same code that the `runseal` command runs, so its answers are byte
-//! for byte the same: [`Report::to_json`] gives what `runseal verify --format json` prints. The
-//! crates behind it (`runseal-core` and others) change more often; use this one.
+//! This crate runs the same code as the `runseal` command, so its answers are byte for byte the
+//! same: [`Report::to_json`] returns what `runseal verify --format json` prints. The crates behind
+//! it (`runseal-core` and others) change more often; use this one.
 //!
 //! # Verify
 //!
@@ -19,7 +19,7 @@
 //!
 //! [`Verify`] has what the command line has: levels, threads, a trust policy, demands.
 //!
-//! # Describe a run while it goes on
+//! # Describe a run while it runs
 //!
 //! ```
 //! # fn main() -> Result<(), runseal::Error> {
@@ -35,8 +35,8 @@
 //! # }
 //! ```
 //!
-//! What a program says of itself is a claim; `runseal record -- COMMAND` observes instead, and its
-//! bundles can be replayed.
+//! What a program says about itself is a claim; `runseal record -- COMMAND` observes instead, and
+//! its bundles can be replayed.
 //!
 //! # Seal and replay
 //!
@@ -69,8 +69,8 @@ use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_do
 use runseal_core::digest::Digest;
 use runseal_core::hidden::answer_text;
 
-/// The canonical form (RFC 8785) of a JSON text, read strictly: no duplicate keys, no byte order
-/// mark, nothing behind it.
+/// Returns the canonical form (RFC 8785) of a JSON text, read strictly: no duplicate keys, no byte
+/// order mark, nothing after it.
 ///
 /// ```
 /// let canonical = runseal::canon(br#"{"b": 1.0, "a": "\u00e9"}"#)?;
@@ -79,13 +79,13 @@ use runseal_core::hidden::answer_text;
 /// ```
 ///
 /// # Errors
-/// When the text is no strict JSON, or has no canonical form.
+/// If the text is not strict JSON, or has no canonical form.
 pub fn canon(json: &[u8]) -> Result<Vec<u8>, Error> {
     let document = parse_document(json, &ReadOptions::default()).map_err(Error::json)?;
     canonical_bytes(&document.root().to_value(), Dialect::Jcs).map_err(Error::no_form)
 }
 
-/// The SHA-256 of bytes, as 64 hexadecimal digits.
+/// Returns the SHA-256 of bytes, as 64 hexadecimal digits.
 ///
 /// ```
 /// assert!(runseal::digest(b"").starts_with("e3b0c442"));

@@ -1,4 +1,4 @@
-//! Describing a run from within.
+//! Describes a run from within.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use runseal_runs::run::seal::parse_value;
 use crate::Error;
 use crate::seal::{SealOptions, SealedRun};
 
-/// A run that this program describes while it goes on. [`Recorder::seal`] makes a run bundle of it;
+/// A run that this program describes while it runs. [`Recorder::seal`] makes a run bundle of it;
 /// dropped before that, it leaves nothing.
 ///
-/// Files are copied at the moment they are named.
+/// Files are copied when they are named.
 #[derive(Debug)]
 pub struct Recorder {
     run: DeclaredRun,
@@ -24,11 +24,11 @@ pub struct Recorder {
 /// The value of a parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parameter {
-    /// Yes or no.
+    /// A boolean.
     Bool(bool),
-    /// A whole number, at most 2^53 either way.
+    /// An integer between -2^53 and 2^53.
     Integer(i64),
-    /// A number that is finite.
+    /// A finite number.
     Number(f64),
     /// A text.
     Text(String),
@@ -92,10 +92,10 @@ fn number(value: f64) -> Result<Value, Error> {
 }
 
 impl Recorder {
-    /// Begins a run called `name`, which stands as its engine code, of this version of the program.
+    /// Begins a run of this version of the program. `name` becomes its engine code.
     ///
     /// # Errors
-    /// When it cannot be called so, or there is no room for a private folder.
+    /// If the name is not allowed, or there is no room for a private folder.
     pub fn begin(name: &str, version: &str) -> Result<Self, Error> {
         let command: Vec<String> = std::env::args_os()
             .map(|argument| argument.to_string_lossy().into_owned())
@@ -103,7 +103,7 @@ impl Recorder {
         Self::begin_as(name, version, &command)
     }
 
-    /// The same, of a program that was started by `command`.
+    /// As [`Recorder::begin`], for a program that was started by `command`.
     ///
     /// # Errors
     /// As [`Recorder::begin`].
@@ -116,15 +116,15 @@ impl Recorder {
         })
     }
 
-    /// What the program is set to; said again, the later value stays.
+    /// Sets a parameter of the program; a later value replaces an earlier one.
     ///
     /// # Errors
-    /// When JSON has no such value.
+    /// If JSON has no such value.
     pub fn param(&mut self, name: &str, value: impl Into<Parameter>) -> Result<(), Error> {
         let value = value.into().into_value()?;
         if let Some(pointer) = find_changed_integers(&value).first() {
             let message = format!(
-                "`{name}{pointer}` is an integer that canonical JSON cannot hold: write it as a string"
+                "`{name}{pointer}` is an integer that canonical JSON cannot represent: write it as a string"
             );
             return Err(Error::new("NUMBER", message));
         }
@@ -132,62 +132,63 @@ impl Recorder {
         Ok(())
     }
 
-    /// Fails where the run could not be sealed below the folder `out` with these options, as far as that can be told
-    /// now: better before the work is done than after.
+    /// Checks, as far as possible now, that the run can be sealed below the folder `out` with these
+    /// options: better
+    /// to fail before the work than after it.
     ///
     /// # Errors
-    /// When the id is none or taken, or the folder cannot be written.
+    /// If the id is invalid or taken, or the folder cannot be written.
     pub fn check_target(&self, out: impl AsRef<Path>, options: &SealOptions) -> Result<(), Error> {
         let run_id = options.parse_run_id()?;
         Ok(self.run.check_target(out.as_ref(), run_id.as_ref())?)
     }
 
-    /// What the program measured; with a step, every value is kept.
+    /// Adds a value that the program measured; with a step, every value is kept.
     ///
     /// # Errors
-    /// When the value is not finite.
+    /// If the value is not finite.
     pub fn metric(&mut self, name: &str, value: f64, step: Option<i64>) -> Result<(), Error> {
         self.run.add_metric(name, number(value)?, step);
         Ok(())
     }
 
-    /// A file that the program reads, its code or data. In the bundle it stands at its path below
-    /// the folder in which the run began, or under its last name where it lies elsewhere.
+    /// Adds a file that the program reads, its code or data. In the bundle it has its path below the
+    /// folder in which the run began, or its last name if it is elsewhere.
     ///
     /// # Errors
-    /// When it cannot be read, or one of that name was given before.
+    /// If it cannot be read, or one with that name was given before.
     pub fn input(&mut self, file: impl AsRef<Path>) -> Result<(), Error> {
         let name = self.name_of(file.as_ref())?;
         Ok(self.run.add_input(file.as_ref(), &name)?)
     }
 
-    /// A file that the program made, at its path below the folder in which the run began, or under its
-    /// last name.
+    /// Adds a file that the program made, at its path below the folder in which the run began, or under
+    /// its last name.
     ///
     /// # Errors
-    /// When it cannot be read, or one of that name was given before.
+    /// If it cannot be read, or one with that name was given before.
     pub fn artifact(&mut self, file: impl AsRef<Path>) -> Result<(), Error> {
         let name = self.name_of(file.as_ref())?;
         self.artifact_as(file, &name)
     }
 
-    /// A file that the program made, under the path `name`.
+    /// Adds a file that the program made, under the path `name`.
     ///
     /// # Errors
-    /// When it cannot be read, or one of that name was given before.
+    /// If it cannot be read, or one with that name was given before.
     pub fn artifact_as(&mut self, file: impl AsRef<Path>, name: &str) -> Result<(), Error> {
         Ok(self.run.add_artifact(file.as_ref(), name)?)
     }
 
-    /// Something that the program made and has in memory, under the path `name`.
+    /// Adds bytes that the program made, as a file under the path `name`.
     ///
     /// # Errors
-    /// When one of that name was given before.
+    /// If one with that name was given before.
     pub fn artifact_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         Ok(self.run.add_artifact_bytes(bytes, name)?)
     }
 
-    /// That the program ended with an error. The bundle is shown as a failed run everywhere.
+    /// Marks the run as failed with this error. The bundle is shown as a failed run everywhere.
     pub fn failed(&mut self, error: &str) {
         self.run.set_failed(error);
     }
@@ -195,12 +196,12 @@ impl Recorder {
     /// Seals the run as a bundle below the folder `out`.
     ///
     /// # Errors
-    /// When it does not hold or cannot be written; nothing is left then.
+    /// If it is not valid or cannot be written; then nothing is left.
     pub fn seal(self, out: impl AsRef<Path>) -> Result<SealedRun, Error> {
         self.seal_with(out, &SealOptions::new())
     }
 
-    /// The same, with an id of your own or redactable.
+    /// As [`Recorder::seal`], with options such as an id.
     ///
     /// # Errors
     /// As [`Recorder::seal`].
@@ -227,7 +228,12 @@ impl Recorder {
             _ => file.file_name(),
         };
         let name = name.and_then(|name| name.to_str());
-        let fault = || Error::new("NAME", format!("`{}` has no name in UTF-8", file.display()));
+        let fault = || {
+            Error::new(
+                "NAME",
+                format!("the name of `{}` is not UTF-8", file.display()),
+            )
+        };
         name.map(str::to_owned).ok_or_else(fault)
     }
 }

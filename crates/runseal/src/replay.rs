@@ -1,4 +1,4 @@
-//! Replaying a run bundle.
+//! Replays a run bundle.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -39,39 +39,40 @@ impl Default for ReplayOptions {
 }
 
 impl ReplayOptions {
-    /// Once, from the bundle alone, in the full sandbox.
+    /// Replays once, from the bundle alone, in the full sandbox.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Runs it several times, which shows what is left to chance.
+    /// Runs it several times, which shows what varies.
     pub fn times(mut self, times: u32) -> Self {
         self.times = times.max(1);
         self
     }
 
-    /// Refuses where an interpreter or library is not the one of the run.
+    /// Refuses to run if an interpreter or library is not the one of the run.
     pub fn same_environment(mut self) -> Self {
         self.is_same_environment_demanded = true;
         self
     }
 
-    /// The engine's folder, for a bundle that does not hold it.
+    /// Names the engine's folder, for a bundle that does not contain it.
     pub fn engine(mut self, folder: impl Into<PathBuf>) -> Self {
         self.engine = Some(folder.into());
         self
     }
 
-    /// A file that the bundle names and does not hold, or a folder of such files.
+    /// Adds a file that the bundle names but does not contain, or a folder of such files.
     pub fn input(mut self, path: impl Into<PathBuf>) -> Self {
         self.inputs.push(path.into());
         self
     }
 
-    /// The level of the sandbox: `namespaces`, `landlock` or `none`. It is never lowered by itself.
+    /// Sets the level of the sandbox: `namespaces`, `landlock` or `none`. It is never lowered
+    /// automatically.
     ///
     /// # Errors
-    /// When there is no such level.
+    /// If there is no such level.
     pub fn sandbox(mut self, level: &str) -> Result<Self, Error> {
         self.isolation = Isolation::from_name(level).ok_or_else(|| {
             let shown = level.escape_debug();
@@ -84,7 +85,7 @@ impl ReplayOptions {
     }
 }
 
-/// What a replay gave. Shown with `{}` it reads as on a terminal.
+/// The result of a replay. Shown with `{}`, it reads as on a terminal.
 #[derive(Debug)]
 pub struct Replay {
     judged: Box<Judged>,
@@ -92,12 +93,12 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// How it ended.
+    /// The verdict.
     pub fn verdict(&self) -> Verdict {
         self.judged.verdict()
     }
 
-    /// Whether every run gave what was sealed.
+    /// Whether every run reproduced what was sealed.
     pub fn is_reproduced(&self) -> bool {
         self.verdict() == Verdict::Reproduced
     }
@@ -105,7 +106,7 @@ impl Replay {
     /// What `runseal replay --format json` prints, without the line's end.
     ///
     /// # Errors
-    /// When a text of it has no canonical form.
+    /// If a text in it has no canonical form.
     pub fn to_json(&self) -> Result<String, Error> {
         json_text(&render_json(&self.judged))
     }
@@ -120,20 +121,22 @@ impl fmt::Display for Replay {
 /// Runs the run bundle at `path`, a folder or an archive, again in the sandbox and compares.
 ///
 /// # Errors
-/// When it cannot be read, is no run bundle, or cannot be run here. A run that asked models
-/// (`runseal record --proxy`) is one of those, with the code `MODELS`: answering for them takes
-/// sockets, which this library does not open.
+/// If it cannot be read, is not a run bundle, or cannot be run here. A run that asked models
+/// (`runseal record --proxy`) cannot, with the code `MODELS`: answering for them takes sockets, which
+/// this library does not open.
 pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay, Error> {
     let path = path.as_ref();
-    let unpacked = match path.is_dir() {
-        true if path.join(REDACTED).is_file() => Some(copy_privately(path)?),
-        true => None,
-        false => unpack_bundle(path)?,
+    let unpacked = if !path.is_dir() {
+        unpack_bundle(path)?
+    } else if path.join(REDACTED).is_file() {
+        Some(copy_privately(path)?)
+    } else {
+        None
     };
     let folder = unpacked.as_ref().map_or(path, |unpacked| unpacked.folder());
     let source = DirectorySource::open(folder, RootLink::Follow)?;
     let recorded = RecordedOptions {
-        // This library opens no sockets; whoever asked models needs somebody to answer.
+        // This library opens no sockets, so it cannot answer for models.
         models: None,
         is_fork: false,
         times: options.times,
@@ -157,14 +160,14 @@ pub fn replay(path: impl AsRef<Path>, options: &ReplayOptions) -> Result<Replay,
             judged,
             shown: path.display().to_string(),
         }),
-        Replayed::BadEngine(_) => Err(Error::new("ENGINE", "the engine's contracts do not hold")),
+        Replayed::BadEngine(_) => Err(Error::new("ENGINE", "the engine's contracts are not valid")),
         Replayed::OtherCopy => Err(Error::new(
             "UNKNOWN_FORMAT",
-            "of redacted copies, those of run bundles are replayed",
+            "of redacted copies, only those of run bundles can be replayed",
         )),
         Replayed::NeedsEngine => Err(Error::new(
             "ENGINE",
-            "the bundle does not hold its engine; ReplayOptions::engine names its folder",
+            "the bundle does not contain its engine; ReplayOptions::engine names its folder",
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Verifying, and what it gave.
+//! Verifies, and reports the results.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use runseal_report::terminal::{Screen, render_survey_human};
 
 use crate::{Error, json_text};
 
-/// Verifies what is at `path`, whatever it is: a folder, a document, an archive, or a tree of them.
-/// Document and integrity rules; no trust policy is asked.
+/// Verifies whatever is at `path`: a folder, a document, an archive, or a tree of them. Checks document
+/// and integrity rules; no trust policy is asked.
 ///
-/// What could not be read is in the report, and such a report is not valid.
+/// What could not be read is in the report, which is then not valid.
 pub fn verify_path(path: impl AsRef<Path>) -> Report {
     Verify::new().paths(&[path])
 }
@@ -52,7 +52,7 @@ impl Default for Verify {
 }
 
 impl Verify {
-    /// As `runseal verify` does without options: document and integrity rules.
+    /// Verifies as `runseal verify` does without options: document and integrity rules.
     pub fn new() -> Self {
         Self {
             level: Level::Integrity,
@@ -63,13 +63,13 @@ impl Verify {
         }
     }
 
-    /// Up to which level rules must hold.
+    /// Sets the level up to which rules are demanded.
     pub fn level(mut self, level: Level) -> Self {
         self.level = level;
         self
     }
 
-    /// How many threads; as many as there are processors where not said.
+    /// Sets the number of threads; by default the number of processors.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = Some(threads.max(1));
         self
@@ -78,7 +78,7 @@ impl Verify {
     /// Demands that the trust policy in this file accepts everything, as of now.
     ///
     /// # Errors
-    /// When the policy cannot be read, or the clock stands before 1970.
+    /// If the policy cannot be read, or the clock is set before 1970.
     pub fn trusted_by(mut self, policy: impl AsRef<Path>) -> Result<Self, Error> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = since.map_err(|_| ClockError::Before1970)?.as_millis();
@@ -87,20 +87,20 @@ impl Verify {
         Ok(self)
     }
 
-    /// The same, as of a time in UTC, such as `2026-01-01T00:00:00Z`.
+    /// As [`Verify::trusted_by`], as of a time in UTC, such as `2026-01-01T00:00:00Z`.
     ///
     /// # Errors
-    /// When the policy cannot be read, or the text is no time.
+    /// If the policy cannot be read, or the text is not a time.
     pub fn trusted_by_at(mut self, policy: impl AsRef<Path>, at: &str) -> Result<Self, Error> {
         let now = parse_utc(at).ok_or_else(|| {
-            let message = format!("`{}` is no time in UTC", at.escape_debug());
+            let message = format!("`{}` is not a time in UTC", at.escape_debug());
             Error::new("TIME", message)
         })?;
         self.policy = Some((load_policy(policy.as_ref(), now)?, now));
         Ok(self)
     }
 
-    /// Demands a signature that holds, whoever's it is.
+    /// Demands a valid signature, whoever's it is.
     pub fn require_signed(mut self) -> Self {
         self.is_signature_demanded = true;
         self
@@ -143,25 +143,25 @@ impl Verify {
     }
 }
 
-/// What verifying gave. Shown with `{}` it reads as on a terminal.
+/// The result of verifying. Shown with `{}`, it reads as on a terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     survey: Survey,
 }
 
 impl Report {
-    /// Whether everything that was found holds, and everything demanded is there. Nothing found is
+    /// Whether everything that was found is valid, and everything demanded is there. Finding nothing is
     /// never valid.
     pub fn is_valid(&self) -> bool {
         self.exit_code() == 0
     }
 
-    /// The exit code of `runseal verify`: 0 valid, 1 not, 2 something could not be looked at.
+    /// The exit code of `runseal verify`: 0 valid, 1 not, 2 something could not be read.
     pub fn exit_code(&self) -> u8 {
         exit_code(Surface::Verify, self.survey.outcome())
     }
 
-    /// What was looked at, sorted by path.
+    /// The units, sorted by path.
     pub fn units(&self) -> impl Iterator<Item = Unit<'_>> {
         self.survey.results().iter().map(Unit)
     }
@@ -169,22 +169,22 @@ impl Report {
     /// What `runseal verify --format json` prints, without the line's end.
     ///
     /// # Errors
-    /// When a text of it has no canonical form.
+    /// If a text in it has no canonical form.
     pub fn to_json(&self) -> Result<String, Error> {
         json_text(&render_survey_json(&self.survey))
     }
 
-    /// The same as SARIF 2.1.0, for code hosts.
+    /// The report as SARIF 2.1.0, for code hosts.
     ///
     /// # Errors
-    /// When a text of it has no canonical form.
+    /// If a text in it has no canonical form.
     pub fn to_sarif(&self) -> Result<String, Error> {
         let folder = std::env::current_dir().ok();
         let folder = folder.as_deref().and_then(Path::to_str);
         json_text(&render_survey_sarif(&self.survey, folder))
     }
 
-    /// The same as JUnit XML, for CI systems.
+    /// The report as JUnit XML, for CI systems.
     pub fn to_junit(&self) -> String {
         render_survey_junit(&self.survey)
     }
@@ -196,32 +196,32 @@ impl fmt::Display for Report {
     }
 }
 
-/// One thing that was looked at.
+/// One unit of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a>(&'a Checked);
 
 impl<'a> Unit<'a> {
-    /// Its path as given, or below the one that was given; inside an archive as `evidence.zip!/run`.
+    /// Its path, as given or below a given one; inside an archive as `evidence.zip!/run`.
     pub fn path(&self) -> &'a str {
         &self.0.path
     }
 
-    /// What it is, where that is known.
+    /// Its format, if known.
     pub fn format(&self) -> Option<Format> {
         self.0.format
     }
 
-    /// Whether every rule that was asked holds.
+    /// Whether every rule that was asked passed.
     pub fn is_valid(&self) -> bool {
         self.0.is_valid()
     }
 
-    /// What does not hold, in order.
+    /// Its findings, in order.
     pub fn findings(&self) -> &'a [Finding] {
         self.0.findings()
     }
 
-    /// Why it could not be looked at.
+    /// Why it could not be checked, if so.
     pub fn not_checked(&self) -> Option<&'a str> {
         match &self.0.verdict {
             Verdict::NotChecked(reason) => Some(reason),

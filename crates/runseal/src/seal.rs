@@ -1,4 +1,4 @@
-//! Sealing an engine's output that was made elsewhere.
+//! Seals an engine's output that was made elsewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use runseal_runs::run::seal::{Request, SealError, Sealed, parse_value, seal_outp
 
 use crate::Error;
 
-/// How a run is sealed.
+/// How to seal a run.
 #[derive(Debug, Clone, Default)]
 pub struct SealOptions {
     pub(crate) run_id: Option<String>,
@@ -20,31 +20,31 @@ pub struct SealOptions {
 }
 
 impl SealOptions {
-    /// An id made of the time and the input's hash, no artifacts, not redactable.
+    /// Seals with an id made of the time and the input's hash, without artifacts, not redactable.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The run's id, and with it the name of its folder.
+    /// Sets the run's id, which is also the name of its folder.
     pub fn run_id(mut self, id: impl Into<String>) -> Self {
         self.run_id = Some(id.into());
         self
     }
 
-    /// A folder of artifacts that belong to the output.
+    /// Names a folder of artifacts that belong to the output.
     pub fn artifacts(mut self, folder: impl Into<PathBuf>) -> Self {
         self.artifacts = Some(folder.into());
         self
     }
 
-    /// A run bundle of another engine whose artifacts this run takes.
+    /// Adds a run bundle of another engine whose artifacts this run takes.
     pub fn upstream(mut self, bundle: impl Into<PathBuf>) -> Self {
         self.upstream.push(bundle.into());
         self
     }
 
     /// Commits to every value with salts, so that parts can be withheld later. The seed is kept
-    /// beside the bundle.
+    /// next to the bundle.
     pub fn redactable(mut self) -> Self {
         self.is_redactable = true;
         self
@@ -91,12 +91,12 @@ impl SealedRun {
     }
 }
 
-/// Seals what the engine in the folder `engine` gave for `input` as a run bundle below `out`.
+/// Seals the output of the engine in the folder `engine` for `input` as a run bundle below `out`.
 /// Everything is checked, nothing is executed.
 ///
 /// # Errors
-/// When something does not hold (the error has the findings) or cannot be written; nothing is left
-/// then.
+/// If something is not valid (the error has the findings) or cannot be written; then nothing is
+/// left.
 pub fn seal(
     engine: impl AsRef<Path>,
     input: &[u8],

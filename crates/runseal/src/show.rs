@@ -1,4 +1,4 @@
-//! Showing what something is, and where two of a kind differ.
+//! Shows what a unit is, and where two of a kind differ.
 
 use std::fmt;
 use std::path::Path;
@@ -13,24 +13,24 @@ use runseal_runs::compare::{Change, compare, render_comparison_human, render_com
 
 use crate::{Error, json_text};
 
-/// What something is: what came out of it, inputs, steps, ids, hashes, whether it holds and is signed.
-/// Shown with `{}` it reads as on a terminal.
+/// What a unit is: results, inputs, steps, ids, hashes, whether it is valid and signed. Shown with
+/// `{}`, it reads as on a terminal.
 #[derive(Debug)]
 pub struct Inspection {
     judged: Judged,
 }
 
-/// Reads what is at `path`, valid or not.
+/// Reads the unit at `path`, valid or not.
 ///
 /// # Errors
-/// When it cannot be read or is of no known format.
+/// If it cannot be read or has no known format.
 pub fn inspect(path: impl AsRef<Path>) -> Result<Inspection, Error> {
     let judged = load(path.as_ref(), Level::Integrity)?;
     Ok(Inspection { judged })
 }
 
 impl Inspection {
-    /// Whether it holds, the archive it came in included.
+    /// Whether it is valid, including the archive that it is in.
     pub fn is_valid(&self) -> bool {
         self.judged.is_valid()
     }
@@ -38,12 +38,12 @@ impl Inspection {
     /// What `runseal inspect --format json` prints, without the line's end.
     ///
     /// # Errors
-    /// When a text of it has no canonical form.
+    /// If a text in it has no canonical form.
     pub fn to_json(&self) -> Result<String, Error> {
         self.with_exhibit(|exhibit| json_text(&render_inspection_json(exhibit)))
     }
 
-    /// The page that `runseal report` writes: one HTML file that needs nothing else.
+    /// The page that `runseal report` writes: one self-contained HTML file.
     pub fn to_html(&self) -> String {
         self.with_exhibit(|exhibit| render_page(exhibit, None))
     }
@@ -67,16 +67,16 @@ impl fmt::Display for Inspection {
     }
 }
 
-/// Where two of the same format differ: by meaning first, then by bytes.
+/// Where two units of the same format differ: by meaning first, then by bytes.
 #[derive(Debug)]
 pub struct Comparison {
     changes: Vec<Change>,
 }
 
-/// Compares what is at `a` with what is at `b`.
+/// Compares the unit at `a` with the one at `b`.
 ///
 /// # Errors
-/// When one cannot be read, or they are not of the same format.
+/// If one cannot be read, or they are not of the same format.
 pub fn diff(a: impl AsRef<Path>, b: impl AsRef<Path>) -> Result<Comparison, Error> {
     let before = load(a.as_ref(), Level::Integrity)?;
     let after = load(b.as_ref(), Level::Integrity)?;
@@ -94,7 +94,7 @@ impl Comparison {
     /// What `runseal diff --format json` prints, without the line's end.
     ///
     /// # Errors
-    /// When a text of it has no canonical form.
+    /// If a text in it has no canonical form.
     pub fn to_json(&self) -> Result<String, Error> {
         json_text(&render_comparison_json(&self.changes))
     }

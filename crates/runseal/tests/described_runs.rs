@@ -1,4 +1,4 @@
-//! Runs that a program describes itself: what is sealed, what is refused, and that nothing claims more.
+//! Runs that a program describes itself: what is sealed, and what is refused.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn described_run_is_an_ordinary_run_bundle() {
     run.metric("loss", 0.5, Some(1)).unwrap();
     run.metric("loss", 0.25, Some(2)).unwrap();
     run.input(&data).unwrap();
-    // What is named is kept as it was then.
+    // A file is kept as it was when it was named.
     fs::write(&data, "changed").unwrap();
     run.artifact_bytes("tables/loss.csv", b"step,loss\n1,0.5\n")
         .unwrap();
@@ -58,11 +58,11 @@ fn described_run_is_an_ordinary_run_bundle() {
         "{environment}"
     );
 
-    // Nothing in it says how to do it again, and replay does not pretend to.
+    // It does not say how to run it again, and replay does not pretend to.
     let replay = runseal::replay(sealed.path(), &ReplayOptions::new()).unwrap();
     assert_eq!(replay.verdict(), Verdict::NotReplayable { rule: 6 });
 
-    // A changed byte is seen.
+    // A changed byte is found.
     let path = sealed.path().join("artifacts/tables/loss.csv");
     let mut rights = fs::metadata(&path).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut rights, 0o644);
@@ -84,7 +84,7 @@ fn failed_run_is_shown_as_one() {
 }
 
 #[test]
-fn what_cannot_be_sealed_leaves_nothing() {
+fn run_that_cannot_be_sealed_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let missing = begin()
         .input(folder.path().join("nothing.csv"))

@@ -1,4 +1,4 @@
-//! The examples do what they say.
+//! Runs the examples.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use runseal_testkit::isolation::sandbox;
 use runseal_testkit::project_root;
 
-/// An example that cargo built beside this test.
+/// Runs an example that cargo built next to this test.
 fn example(name: &str, arguments: &[&Path]) -> Output {
     let here = std::env::current_exe().unwrap();
     let built: PathBuf = here.parent().unwrap().with_file_name("examples").join(name);
@@ -30,7 +30,7 @@ fn verify_example_tells_valid_from_broken() {
 }
 
 #[test]
-fn describing_example_makes_a_bundle_that_holds() {
+fn describing_example_makes_a_valid_bundle() {
     let folder = tempfile::tempdir().unwrap();
     let made = example("describe_a_run", &[folder.path()]);
     assert!(made.status.success(), "{made:?}");

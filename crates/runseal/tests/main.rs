@@ -1,4 +1,4 @@
-//! The integration tests of this crate, in one program: linking is what they would wait for.
+//! The integration tests of this crate, in one program to save linking.
 //! `cargo test -p runseal --test main described_runs::` runs one file of them.
 
 #![allow(clippy::unwrap_used, reason = "test code")]

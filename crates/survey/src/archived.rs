@@ -1,4 +1,4 @@
-//! What an archive holds: one bundle as a rule, at its top or in its only folder.
+//! Judges what is in an archive: usually one bundle, at its top or in its only folder.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -44,7 +44,7 @@ pub(super) fn judge_archive(
     finish(search, "", found)
 }
 
-/// Judges what has one name inside an archive, and what stands below it.
+/// Judges the entry with one name inside an archive, and everything below it.
 pub(super) fn judge_in_archive(
     inside: &InsidePath,
     mut archive: Archive,
@@ -61,7 +61,7 @@ pub(super) fn judge_in_archive(
     let mut all = finish(search, &inside.name, Found::BySearch);
     if all.results.is_empty() {
         let reason = match kind {
-            None => "the archive has nothing of this name",
+            None => "nothing in the archive has this name",
             Some(_) => NOTHING_FOUND,
         };
         let result = Checked::not_checked(inside.shown(), None, reason);
@@ -111,12 +111,12 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
             all.results.push(result);
         }
         [] => all.passed_over += 1,
-        // What is wrong with the wrapping is wrong with what was handed over.
+        // What is wrong with the archive is wrong with its only unit.
         [only] if !matches!(only.verdict, Verdict::NotChecked(_)) => {
             *only = only.clone().with_findings(about.findings());
         }
         results if !about.is_valid() => {
-            // Nobody knows what unpackers make of it, so nothing in it is sound; the first fault stands for all.
+            // Unpackers may read it differently, so nothing in it is sound. The first fault is enough.
             for result in results {
                 if result.is_valid() {
                     *result = result
@@ -128,7 +128,7 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
         }
         _ => {}
     }
-    // What is wrong with the wrapping stands last, and is heard of first.
+    // The result of the archive itself comes last, but the observer sees it first.
     for (at, result) in all.results.iter().enumerate().rev() {
         if !shown.contains(&at) {
             judge.observer.see(result, contents.remove(&result.path));
@@ -137,8 +137,8 @@ fn finish(search: Search<'_>, within: &str, found: Found) -> UnitResults {
     all
 }
 
-/// The folder that stands for the archive and what it is; where that is nothing known, the document that
-/// stands for the archive. A signature or a note beside the one thing that can be verified changes nothing.
+/// The folder that represents the archive, what it is, and, if it is nothing known, the document that
+/// represents the archive. A signature or a note next to the only unit changes nothing.
 pub fn find_in_archive(archive: &Archive) -> (String, Detected, Option<String>) {
     let Top { folder: top, .. } = find_top(archive);
     let listed = list(archive, &top);
@@ -151,7 +151,7 @@ pub fn find_in_archive(archive: &Archive) -> (String, Detected, Option<String>) 
             Some(Record::File(_)) => (top, Detected::Unknown, Some(only.clone())),
             _ => (only.clone(), detect_in_archive(archive, only), None),
         },
-        // A lone document of no known format says best itself what is wrong with it.
+        // Loading a lone document of no known format gives the best error.
         [] => {
             let mut candidates = listed.candidates.into_iter();
             let only = candidates.next().filter(|_| candidates.next().is_none());
@@ -161,7 +161,7 @@ pub fn find_in_archive(archive: &Archive) -> (String, Detected, Option<String>) 
     }
 }
 
-/// The names of what can be verified in an archive.
+/// The names of all units in an archive.
 pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
     let is_known = |name: &String| {
         let file_name = name.rsplit('/').next().unwrap_or(name);
@@ -188,14 +188,14 @@ pub(super) fn names_in_archive(archive: &Archive) -> Vec<String> {
     names
 }
 
-/// What the folder of this name inside the archive is.
+/// What the folder with this name inside the archive is.
 pub fn detect_in_archive(archive: &Archive, folder: &str) -> Detected {
     let listed = list(archive, folder);
     detect(archive, folder, &listed.names).0
 }
 
-/// The archive's faults, and what of its entries no bundle's rules will name: links, pipes and
-/// devices. Entries outside the folder `within` concern others.
+/// The archive's faults, and the links, pipes and devices that no bundle's rules will name. Entries
+/// outside the folder `within` do not count.
 pub(super) fn faults_of(
     archive: &Archive,
     within: &str,
@@ -233,17 +233,17 @@ pub(super) fn faults_of(
     faults
 }
 
-/// The folder that stands for an archive.
+/// The folder that represents an archive.
 struct Top {
-    /// Its name; empty where it is the archive's top.
+    /// Its name; empty if it is the archive's top.
     folder: String,
     /// Files above it that begin like a document or an archive.
     above: Vec<String>,
-    /// How many other files lie above it.
+    /// The number of other files above it.
     others: u64,
 }
 
-/// People pack the folder itself as often as what is in it.
+/// Finds the folder that represents an archive: people pack a folder as often as its contents.
 fn find_top(archive: &Archive) -> Top {
     let mut top = Top {
         folder: String::new(),
@@ -271,15 +271,15 @@ fn find_top(archive: &Archive) -> Top {
 struct Listed {
     names: FolderNames,
     candidates: Vec<String>,
-    /// Files that begin like a document or an archive, and are called otherwise.
+    /// Files that begin like a document or an archive, but are not named like one.
     unnamed: Vec<String>,
     folders: Vec<String>,
-    /// How many other files there are.
+    /// The number of other files.
     others: u64,
 }
 
 impl Listed {
-    /// What the rules of the format that the folder has do not speak for.
+    /// What the rules of the folder's format do not cover.
     fn not_covered(mut self, covers: Coverage) -> Self {
         let is_open = |path: &String| covers.leaves_open_file(name_of(path).as_bytes());
         self.candidates.retain(is_open);
@@ -294,7 +294,7 @@ fn name_of(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The result of an entry that could not be looked at.
+/// The result of an entry that could not be judged.
 fn not_checked(path: String, reason: &str) -> Option<(Checked, Kept)> {
     Some((Checked::not_checked(path, None, reason), Kept::Nothing))
 }
@@ -346,21 +346,21 @@ fn detect(archive: &Archive, folder: &str, names: &FolderNames) -> (Detected, Cl
     detect_folder(names, &read)
 }
 
-/// Everything in an archive, while it is judged.
+/// The state while everything in an archive is judged.
 struct Search<'a> {
     archive: &'a mut Archive,
     path: &'a str,
     judge: &'a Judge<'a>,
-    /// What was kept of units, by the path that answers show for them.
+    /// What was kept of units, by the path that answers show.
     contents: BTreeMap<String, UnitContent>,
     results: UnitResults,
-    /// Which of the results were shown whole.
+    /// The indexes of the results that were shown whole.
     shown: BTreeSet<usize>,
     /// Folders that are bundles.
     bundles: Vec<(String, Format)>,
-    /// The folder that stands for the archive: its top, or its only folder.
+    /// The folder that represents the archive: its top, or its only folder.
     top: String,
-    /// Whether something was not judged because of how much is wrong with the rest.
+    /// Whether some units were not judged because there are too many findings.
     is_stopped: bool,
 }
 
@@ -379,7 +379,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The path that answers show for the entry of this name.
+    /// The path that answers show for the entry with this name.
     fn shown_path(&self, name: &str) -> String {
         if name == self.top {
             self.path.to_owned()
@@ -388,7 +388,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// How much to keep of the unit of this name.
+    /// How much to keep of the unit with this name.
     fn keep(&self, name: &str, has_signatures: bool) -> Keep {
         let position = if name == self.top {
             Position::ArchiveTop { has_signatures }
@@ -403,7 +403,7 @@ impl<'a> Search<'a> {
         self.results.results.push(result);
     }
 
-    /// Whether so much is wrong already that the next unit is not judged.
+    /// Whether there are already too many findings to judge the next unit.
     fn stops(&mut self) -> bool {
         self.is_stopped |= self.results.findings > FINDINGS_AN_ARCHIVE;
         self.is_stopped
@@ -454,7 +454,7 @@ impl<'a> Search<'a> {
                     }
                     self.push(result);
                     self.bundles.push((folder, format));
-                    // Of other files its rules speak.
+                    // Its rules cover all other files.
                     let open = listed.not_covered(definition(format).covers());
                     for name in open.candidates.iter().chain(&open.unnamed) {
                         self.judge_document(name);
@@ -477,8 +477,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Judges a document of the archive. An archive inside is not opened, and a document that was
-    /// not kept cannot be judged: both are named, so that nobody takes them for checked.
+    /// Judges a document of the archive. An archive inside it is not opened, and a document that was
+    /// not kept cannot be judged: both are reported as not checked.
     fn judge_document(&mut self, name: &str) {
         if self.stops() {
             return;
@@ -494,7 +494,7 @@ impl<'a> Search<'a> {
         let beside = read_beside_entry(self.archive, name);
         let keep = self.keep(name, !beside.is_empty());
         let result = match file.kept {
-            // A text like any other, though it begins like a document.
+            // Begins like a document, but is not JSON.
             Some(bytes) if is_document && !is_named && is_text(bytes) => None,
             Some(bytes) if is_document => {
                 let folder = name.rsplit_once('/').map_or("", |(folder, _)| folder);

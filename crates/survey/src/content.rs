@@ -1,8 +1,9 @@
 //! What is kept of a unit while it is judged.
 //!
-//! Whatever is signed, catalogued or shown of a unit must be the bytes that its rules were asked about, so
-//! nothing is read a second time: a [`RememberingSource`] stands between the rules and the files, and what
-//! passed through it is the unit's [`UnitContent`].
+//! Whatever is signed, catalogued or shown of a unit must be the bytes that its rules saw, so nothing is
+//! read
+//! twice: a [`RememberingSource`] sits between the rules and the files, and what passes through it becomes
+//! the unit's [`UnitContent`].
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,12 +43,12 @@ const MOST: u64 = 64 << 20;
 /// How much is kept of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// The verdict alone.
+    /// Only the verdict.
     Verdict,
     /// What signatures and policies are about. A run bundle's manifest represents its files, so their digests
     /// are not kept.
     Facts,
-    /// The same, with the digest of every file and the bytes of the files with these names.
+    /// As [`Self::Facts`], with the digest of every file and the bytes of the files with these names.
     Digests(&'static [&'static str]),
     /// Everything that can be shown, signed or compared: every digest, all documents, and small files.
     Everything,
@@ -77,8 +78,9 @@ impl Keep {
 pub struct UnitContent {
     /// The unit's format.
     pub format: Format,
-    /// The bytes of the unit, if it is a single document. A ledger's documents are its lines, so only here are
-    /// its bytes whole.
+    /// The bytes of the unit, if it is a single document. A ledger's documents are its lines, so only this
+    /// member
+    /// has its bytes whole.
     pub single: Option<Vec<u8>>,
     /// The JSON documents of a bundle by name, or the lines of a ledger by number.
     pub documents: BTreeMap<String, Vec<u8>>,
@@ -91,12 +93,12 @@ pub struct UnitContent {
     pub others: Vec<MemberFile>,
     /// Whether the unit came in an archive.
     pub is_archived: bool,
-    /// Signatures beside the unit in that archive.
+    /// Signatures next to the unit in that archive.
     pub(crate) beside: Vec<Found>,
 }
 
 impl UnitContent {
-    /// Nothing yet.
+    /// Empty content.
     pub(crate) fn empty(format: Format) -> Self {
         Self {
             format,
@@ -110,7 +112,7 @@ impl UnitContent {
         }
     }
 
-    /// A document in a file.
+    /// The content of a unit that is a single document.
     pub(crate) fn of_document(format: Format, bytes: Vec<u8>) -> Self {
         Self {
             single: Some(bytes),
@@ -143,7 +145,7 @@ impl UnitContent {
         self.files.iter().chain(&self.others)
     }
 
-    /// Whether the file with this name belongs to the unit, and not only to the folder that it is in.
+    /// Whether the file with this name belongs to the unit, not only to its folder.
     pub fn includes(&self, name: &str) -> bool {
         self.files.iter().any(|file| file.path == name)
     }
@@ -189,10 +191,10 @@ pub struct RememberingSource<'a> {
 
 #[derive(Default)]
 struct Memory {
-    /// `None` until somebody lists them.
+    /// `None` until they are listed.
     entries: Option<Vec<Entry>>,
     files: BTreeMap<SafePath, RememberedFile>,
-    /// How many bytes are kept to be shown.
+    /// The number of bytes kept to be shown.
     kept: u64,
 }
 
@@ -206,7 +208,7 @@ struct RememberedFile {
 }
 
 impl<'a> RememberingSource<'a> {
-    /// Remembers as much as `keep` says of what is read from `inner`, which holds a unit of this format.
+    /// Remembers as much as `keep` says of what is read from `inner`, a unit of this format.
     pub fn new(inner: &'a dyn Source, format: Format, keep: Keep) -> Self {
         Self {
             inner,
@@ -217,7 +219,7 @@ impl<'a> RememberingSource<'a> {
         }
     }
 
-    /// The same for an `inner` that is in memory and gives every file any number of times.
+    /// As [`Self::new`], for an `inner` that is in memory and can return every file any number of times.
     pub fn in_memory(inner: &'a dyn Source, format: Format, keep: Keep) -> Self {
         Self {
             is_in_memory: keep == Keep::Everything,
@@ -225,17 +227,17 @@ impl<'a> RememberingSource<'a> {
         }
     }
 
-    /// Returns what was read. A file that no rule asked about is part of the whole all the same: it is read
-    /// now, once.
+    /// Returns what was read. Files that no rule asked about are part of the unit too: they are read now,
+    /// once.
     ///
     /// # Errors
-    /// If nobody listed the files and they cannot be listed now, or a file in memory cannot be read again.
+    /// If the files were not listed and cannot be listed now, or a file in memory cannot be read again.
     pub fn into_content(self) -> Result<UnitContent, SourceError> {
         let listed = self.memory().entries.take();
         let entries = match listed {
             _ if !self.keep.keeps_digests_of(self.format) => Vec::new(),
             Some(entries) => entries,
-            // Some formats are judged by a few files of known names.
+            // Some formats are judged by a few files with known names, without a listing.
             None => self.inner.entries()?,
         };
         let mut content = UnitContent::empty(self.format);
@@ -249,7 +251,7 @@ impl<'a> RememberingSource<'a> {
                 .files
                 .get(name)
                 .map(|file| file.fact.is_some());
-            // What cannot be read is listed without a digest.
+            // A file that cannot be read is listed without a digest.
             match is_asked {
                 Some(true) => {}
                 None if self.format == Format::Checksums => {
@@ -302,7 +304,7 @@ impl<'a> RememberingSource<'a> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a file. Its digest is computed only if somebody wants it.
+    /// Remembers a file. Its digest is computed only if it is to be kept.
     fn remember(
         &self,
         path: &SafePath,
@@ -335,7 +337,8 @@ impl<'a> RememberingSource<'a> {
         });
     }
 
-    /// Sums a file up with `sum`, and keeps its bytes if they are few. `of_inner` is asked if the file cannot
+    /// Applies `sum` to a file, and keeps its bytes if they are few. Falls back to `of_inner` if the file
+    /// cannot
     /// be opened again.
     fn keep_if_small<T>(
         &self,
@@ -379,7 +382,7 @@ struct RememberingReader<'a> {
     path: SafePath,
     inner: Box<dyn Read + Send + 'a>,
     size: u64,
-    /// `None` once the end was seen.
+    /// `None` after the end.
     hasher: Option<Hasher>,
     /// The bytes, if they are to be kept and are few enough.
     kept: Option<Vec<u8>>,
@@ -423,7 +426,7 @@ impl Source for RememberingSource<'_> {
 
     fn open(&self, path: &SafePath) -> Result<Box<dyn Read + Send + '_>, SourceError> {
         if self.keep == Keep::Everything {
-            // What is opened to be judged is to be shown, so it is kept like what is read whole.
+            // A file that is opened to be judged may be shown, so it is kept like one that is read whole.
             let bytes = self.read(path, JsonLimits::LARGEST_DOCUMENT)?;
             return Ok(Box::new(io::Cursor::new(bytes)));
         }
@@ -501,13 +504,13 @@ impl Source for RememberingSource<'_> {
     }
 }
 
-/// Files beside a document, and the bytes of those that are small.
+/// Files next to a document, and the bytes of the small ones.
 pub(super) struct KeptBeside<'a> {
     inner: &'a dyn FilesBeside,
     kept: Mutex<BTreeMap<SafePath, KeptFile>>,
 }
 
-/// A file beside a document.
+/// A file next to a document.
 pub(super) struct KeptFile {
     pub(super) fact: (u64, Digest),
     /// Its bytes, if it is small.
@@ -567,7 +570,7 @@ mod tests {
     use super::*;
     use crate::judge::judge_source;
 
-    /// A source in which another file turns up once it was listed.
+    /// A source in which another file appears after it was listed.
     struct Growing {
         inner: MemorySource,
         grown: MemorySource,
@@ -576,9 +579,10 @@ mod tests {
 
     impl Source for Growing {
         fn entries(&self) -> Result<Vec<Entry>, SourceError> {
-            match self.was_listed.swap(true, Ordering::Relaxed) {
-                false => self.inner.entries(),
-                true => self.grown.entries(),
+            if self.was_listed.swap(true, Ordering::Relaxed) {
+                self.grown.entries()
+            } else {
+                self.inner.entries()
             }
         }
 
@@ -588,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn files_shown_are_those_that_were_listed_when_it_was_judged() {
+    fn files_shown_are_those_listed_when_judged() {
         let file = |name: &str| (SafePath::parse(name).unwrap(), b"{}".to_vec());
         let source = Growing {
             inner: MemorySource::new([file("RUN_META.json")]),
@@ -608,7 +612,7 @@ mod tests {
     }
 
     #[test]
-    fn remembered_digests_are_of_the_bytes_that_were_read() {
+    fn remembered_digests_are_of_the_bytes_read() {
         let path = |name: &str| SafePath::parse(name).unwrap();
         let inner = MemorySource::new([
             (path("run.json"), b"{}".to_vec()),

@@ -1,4 +1,4 @@
-//! An engine's five contracts, wherever its folder is: finds them and checks them.
+//! Finds and checks the five contracts of an engine in any source.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +17,10 @@ use runseal_core::verify::{Level, Report};
 
 use super::schema::Schema;
 
-/// What an engine whose contracts hold is made of.
+/// The parts of an engine with valid contracts.
 #[derive(Debug)]
 pub struct EngineParts {
-    /// The contracts as a bundle stores them: JSON as JCS, the sealing spec byte by byte.
+    /// The contracts as a bundle stores them: JSON as JCS, the sealing spec unchanged.
     pub stored: BTreeMap<&'static str, Vec<u8>>,
     /// Its engine_code.
     pub code: String,
@@ -30,14 +30,14 @@ pub struct EngineParts {
     pub command: Vec<String>,
 }
 
-/// Says why a command's program cannot be started here, if so.
+/// Returns why a command's program cannot be started here, or `None` if it can.
 pub type ProgramCheck<'a> = &'a dyn Fn(&[String]) -> Result<Option<String>, SourceError>;
 
-/// Checks the contracts of the engine in `source`. A verdict that must be the same on every machine
-/// has a `program` that finds no fault.
+/// Checks the contracts of the engine in `source`. For a verdict that is the same on every machine,
+/// pass a `program` that finds no fault.
 ///
 /// # Errors
-/// When a contract that is there cannot be read, or `program` fails.
+/// If an existing contract cannot be read, or `program` fails.
 pub fn examine_engine(
     source: &dyn Source,
     program: ProgramCheck<'_>,
@@ -133,7 +133,7 @@ fn doc<'a>(document: &'a ReadJson<'_>) -> Doc<'a> {
     }
 }
 
-/// Finds a contract: in the root, then where the manifest points, then in MANIFEST/ and SEALING/.
+/// Finds a contract: in the root, then at the path in the manifest, then in MANIFEST/ and SEALING/.
 fn locate(
     source: &dyn Source,
     name: &'static str,
@@ -179,7 +179,7 @@ fn locate(
     )))
 }
 
-/// The requirements of `compatibility.replay_versions`; what is wrong with them otherwise.
+/// The requirements in `compatibility.replay_versions`, or what is wrong with them.
 pub fn parse_requirements(manifest: Node<'_>) -> Result<Vec<semver::VersionReq>, Vec<String>> {
     let listed = manifest
         .get("compatibility")
@@ -188,7 +188,7 @@ pub fn parse_requirements(manifest: Node<'_>) -> Result<Vec<semver::VersionReq>,
         return Ok(Vec::new());
     };
     let Some(items) = listed.as_array() else {
-        return Err(vec!["it is no list".to_owned()]);
+        return Err(vec!["it is not a list".to_owned()]);
     };
     let mut requirements = Vec::new();
     let mut faults = Vec::new();
@@ -196,7 +196,7 @@ pub fn parse_requirements(manifest: Node<'_>) -> Result<Vec<semver::VersionReq>,
         let text = item.as_str().unwrap_or_default();
         match semver::VersionReq::parse(&text) {
             Ok(requirement) if !text.is_empty() => requirements.push(requirement),
-            Ok(_) => faults.push(format!("element {at} is no text")),
+            Ok(_) => faults.push(format!("element {at} is not a string")),
             Err(error) => faults.push(format!("`{}`: {error}", text.escape_debug())),
         }
     }

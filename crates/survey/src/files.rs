@@ -1,7 +1,7 @@
 //! How a survey reaches files: by paths that a person named, and by names found below them.
 //!
-//! A folder of this machine, a list of files in memory, and whatever else has names and bytes give
-//! the same answers here; what is decided from them is decided once.
+//! A folder of this machine, files in memory, and anything else with names and bytes give the same
+//! answers here, so every decision is made by the same code.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,42 +20,42 @@ use runseal_core::limits::MAX_ENTRIES;
 use runseal_core::path::SafePath;
 use runseal_core::source::{ContentFact, Entry, EntryKind, EntryName, Source, SourceError};
 
-/// Files by their paths. A link that a person names is followed; below a folder none is.
+/// Files by path. A link that a person names is followed; links below a folder are not.
 pub trait Files: Sync {
-    /// What stands at a path, behind a link where it is one.
+    /// What is at a path. Links are followed.
     ///
     /// # Errors
-    /// When there is nothing, or it cannot be looked at.
+    /// If nothing is there, or it cannot be examined.
     fn kind(&self, path: &Path) -> io::Result<EntryKind>;
 
-    /// Whether anything has this name, be it a link to nothing.
+    /// Whether anything has this name, even a link to nothing.
     fn is_there(&self, path: &Path) -> bool;
 
-    /// Shows each name in a folder, with what it is, to `each`; in any order.
+    /// Calls `each` with each name in a folder and its kind, in any order.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// If the folder cannot be listed.
     fn list(&self, folder: &Path, each: &mut dyn FnMut(&[u8], EntryKind)) -> io::Result<()>;
 
-    /// The path whose text these bytes are; `None` where no path can have them here.
+    /// The path with these bytes; `None` if no path can have them here.
     fn path_of(&self, bytes: &[u8]) -> Option<PathBuf>;
 
     /// Reads a regular file whole, if it has at most `limit` bytes.
     ///
     /// # Errors
-    /// When it cannot be read, is larger, or is no regular file.
+    /// If it cannot be read, is larger, or is not a regular file.
     fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>, SourceError>;
 
-    /// The first bytes of a regular file, at most `limit`. `None` where that is too costly to be done
-    /// for every file that a search comes across; such files are then told by their names only.
+    /// The first bytes of a regular file, at most `limit`; `None` if reading them is too costly for every
+    /// file that a search finds. Such files are then recognized by their names only.
     ///
     /// # Errors
-    /// When it cannot be read, or is no regular file.
+    /// If it cannot be read, or is not a regular file.
     fn head(&self, _path: &Path, _limit: usize) -> Result<Option<Vec<u8>>, SourceError> {
         Ok(None)
     }
 
-    /// Where a link leads, as it is written in it.
+    /// The target of a link, as written in it.
     fn link_target(&self, _path: &Path) -> Option<PathBuf> {
         None
     }
@@ -63,27 +63,28 @@ pub trait Files: Sync {
     /// The SHA-256 of a regular file of any size.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     fn digest(&self, path: &Path) -> Result<Digest, SourceError>;
 
-    /// Reads the archive in a file; `None` where it is none.
+    /// Reads the archive in a file; `None` if the file is not an archive.
     ///
     /// # Errors
-    /// When it cannot be read. An archive that breaks off is no error but a fault of it.
+    /// If it cannot be read. A truncated archive is not an error but a fault of the archive.
     fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError>;
 
-    /// The same where nothing of it is shown: of what no rule reads as a text, only facts need be kept.
+    /// As [`Self::read_archive`], if nothing of it is shown: only facts are kept of files that no rule
+    /// reads as text.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// If it cannot be read.
     fn judge_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
         self.read_archive(path)
     }
 
-    /// Opens a folder, through a link only where `follows_link`; on so many threads where it can.
+    /// Opens a folder; follows a link only if `follows_link`. Uses `threads` threads if it can.
     ///
     /// # Errors
-    /// When it is none, or cannot be opened.
+    /// If it is not a folder, or cannot be opened.
     fn open_folder(
         &self,
         path: &Path,
@@ -91,13 +92,13 @@ pub trait Files: Sync {
         threads: Option<usize>,
     ) -> Result<Box<dyn Source + '_>, SourceError>;
 
-    /// The bytes that `-` stands for.
+    /// The bytes that `-` names.
     fn standard_input(&self) -> Box<dyn Read + '_>;
 
-    /// Reads an archive from bytes that arrive once.
+    /// Reads an archive from a stream.
     ///
     /// # Errors
-    /// When reading fails.
+    /// If reading fails.
     fn read_archive_stream(
         &self,
         container: Container,
@@ -107,25 +108,24 @@ pub trait Files: Sync {
         read_stream(container, reader, shown, &mut InlineDigester::default())
     }
 
-    /// The last name of what a path such as `.` or `..` stands for.
+    /// The name of the folder that a path such as `.` or `..` leads to.
     fn resolved_name(&self, _path: &Path) -> Option<String> {
         None
     }
 
-    /// The one path of the place that a path leads to: without `.`, `..` and links. `None` where places
-    /// have no such path, or nothing is there.
+    /// The path without `.`, `..` and links; `None` if there is no such path, or nothing is there.
     fn resolved(&self, _path: &Path) -> Option<PathBuf> {
         None
     }
 }
 
-/// Files that are reached through others: a path leads to some of them, as it is or under another name.
-/// Whatever implements this is [`Files`], and every question is passed on.
+/// Files that forward every call to other files, under the same path or another. Whatever implements this
+/// is [`Files`].
 pub trait ForwardedFiles: Sync {
-    /// The files that a path leads to, and its name there.
+    /// The files that a path belongs to, and the path there.
     fn forward<'p>(&self, path: &'p Path) -> (&dyn Files, Cow<'p, Path>);
 
-    /// The files that answer where there is no path.
+    /// The files for calls without a path.
     fn without_path(&self) -> &dyn Files;
 }
 
@@ -214,7 +214,7 @@ impl<F: ForwardedFiles> Files for F {
     }
 }
 
-/// The folder that a document lies in, opened when a file of it is asked for.
+/// The folder of a document, opened when one of its files is needed.
 #[derive(Clone, Copy)]
 pub struct FolderFiles<'a> {
     files: &'a dyn Files,
@@ -249,9 +249,9 @@ impl FilesBeside for FolderFiles<'_> {
     }
 }
 
-/// A fault where unpackers may find another archive in a file, with its last bytes in `tail` (at most
-/// [`ZIP_TAIL`]): its name promises another kind than its bytes are, or promises nothing while a zip may stand
-/// at its end.
+/// The fault of a file in which unpackers may find another archive: its name promises another kind than its
+/// bytes are, or promises nothing while a zip may be at its end. `tail` is its last bytes, at most
+/// [`ZIP_TAIL`].
 pub fn name_fault(path: &Path, container: Container, tail: &[u8]) -> Option<ArchiveFault> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let foreign = || foreign_ending(&name).map(|ending| format!(".{ending}"));
@@ -263,7 +263,7 @@ pub fn name_fault(path: &Path, container: Container, tail: &[u8]) -> Option<Arch
     let ending = container.ending();
     let message = match promised {
         Some(promised) => {
-            format!("its name says {promised} and its content says {ending}; rename it")
+            format!("its name says {promised}, but its content says {ending}; rename it")
         }
         None if container != Container::Zip && ends_like_zip(tail) => format!(
             "its content says {ending} and its end may be that of a zip, which its name does not rule out; \
@@ -278,10 +278,10 @@ pub fn name_fault(path: &Path, container: Container, tail: &[u8]) -> Option<Arch
     })
 }
 
-/// Reads the archive that these bytes are; `None` where they are none.
+/// Reads the archive in these bytes; `None` if they are not an archive.
 ///
 /// # Errors
-/// When its reader fails; an archive that breaks off is no error but a fault of it.
+/// If its reader fails. A truncated archive is not an error but a fault of the archive.
 pub fn read_archive_bytes(path: &Path, bytes: &[u8]) -> Result<Option<Archive>, SourceError> {
     let Some(container) = sniff(&bytes[..bytes.len().min(HEAD)]) else {
         return Ok(None);
@@ -317,8 +317,8 @@ pub fn read_archive_bytes(path: &Path, bytes: &[u8]) -> Result<Option<Archive>, 
     Ok(Some(archive))
 }
 
-/// Files in memory, by their whole paths. There are no links among them, and a folder is there where a
-/// file stands below it, or where it was added itself.
+/// Files in memory, by their whole paths, without links. A folder exists if it was added or has a file
+/// below it.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryFiles<'a> {
     entries: BTreeMap<String, Option<Cow<'a, [u8]>>>,
@@ -328,12 +328,12 @@ pub struct MemoryFiles<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AddError {
     /// It is empty, absolute, or has a part that is empty, `.` or `..`, or a NUL.
-    #[error("`{0}` is no plain path: no part of it may be empty, `.` or `..`")]
+    #[error("`{0}` is not a plain path: no part of it may be empty, `.` or `..`")]
     NotPlain(String),
-    /// Something has this path already, or a file stands where a folder should.
-    #[error("`{0}` is there twice, or once as a file and once as a folder")]
+    /// Something has this path already, or a file has the path of a folder.
+    #[error("duplicate path `{0}`, or a file and a folder with this path")]
     Twice(String),
-    /// There are more of them than are looked at.
+    /// There are more of them than the limit.
     #[error("there are more than {MAX_ENTRIES} files")]
     TooMany,
 }
@@ -342,7 +342,7 @@ impl<'a> MemoryFiles<'a> {
     /// Adds a file.
     ///
     /// # Errors
-    /// When its path is not plain, or taken.
+    /// If its path is not plain, or taken.
     pub fn add_file(&mut self, path: &str, bytes: Cow<'a, [u8]>) -> Result<(), AddError> {
         self.add(path, Some(bytes))
     }
@@ -350,7 +350,7 @@ impl<'a> MemoryFiles<'a> {
     /// Adds a folder, which may stay empty.
     ///
     /// # Errors
-    /// When its path is not plain, or that of a file.
+    /// If its path is not plain, or that of a file.
     pub fn add_folder(&mut self, path: &str) -> Result<(), AddError> {
         self.add(path.strip_suffix('/').unwrap_or(path), None)
     }
@@ -413,7 +413,7 @@ impl<'a> MemoryFiles<'a> {
         }
     }
 
-    /// Everything below a folder, by what follows the folder's name.
+    /// Everything below a folder, by path relative to it.
     fn below(&self, folder: &str) -> impl Iterator<Item = (&str, &Option<Cow<'a, [u8]>>)> {
         let start = match folder {
             "" => String::new(),
@@ -431,7 +431,7 @@ enum Found<'a> {
     Folder(String),
 }
 
-/// A path in the words of this map; `None` where nothing can be there.
+/// A path as this map writes it; `None` if nothing can be there.
 fn plain(path: &Path) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for component in path.components() {
@@ -530,9 +530,10 @@ impl Files for MemoryFiles<'_> {
 }
 
 fn kind_of(is_file: bool) -> EntryKind {
-    match is_file {
-        true => EntryKind::File,
-        false => EntryKind::Directory,
+    if is_file {
+        EntryKind::File
+    } else {
+        EntryKind::Directory
     }
 }
 
@@ -582,13 +583,13 @@ impl Source for MemoryFolder<'_> {
 
     fn view(&self, path: &SafePath, limit: u64) -> Result<Cow<'_, [u8]>, SourceError> {
         let bytes = self.bytes(path)?;
-        match bytes.len() as u64 > limit {
-            true => Err(SourceError::TooLarge {
+        if bytes.len() as u64 > limit {
+            return Err(SourceError::TooLarge {
                 path: path.to_string(),
                 limit,
-            }),
-            false => Ok(Cow::Borrowed(bytes)),
+            });
         }
+        Ok(Cow::Borrowed(bytes))
     }
 
     fn content(&self, path: &SafePath) -> Result<ContentFact, SourceError> {
@@ -614,7 +615,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_files_list_each_folder_by_itself() {
+    fn memory_files_list_only_the_named_folder() {
         let files = files(&["a/b/c", "a/d", "a-b/x", "z"]);
         let list = |folder: &str| {
             let mut names = Vec::new();
@@ -642,7 +643,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_files_refuse_paths_that_climb_and_paths_taken() {
+    fn memory_files_refuse_climbing_and_duplicate_paths() {
         let mut files = files(&["a/b", "c"]);
         for path in ["", "/a", "a//b", "a/./b", "../a", "a/..", "x/", "x\0"] {
             let added = files.add_file(path, Cow::Borrowed(b""));

@@ -1,4 +1,4 @@
-//! Names of things inside an archive, written as answers write them: `evidence.zip!/runs/one`.
+//! Paths into archives, as answers write them: `evidence.zip!/runs/one`.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use runseal_core::source::EntryKind;
 
 use super::{Files, display_path};
 
-/// What stands between an archive and a name in it.
+/// The separator between an archive and a name in it.
 const MARK: &[u8] = b"!/";
 
 /// An archive and the name of a folder or file in it.
@@ -19,8 +19,9 @@ pub struct InsidePath {
 }
 
 impl InsidePath {
-    /// Takes a path apart. `None` where something of the whole name exists, or no file stands before a
-    /// `!/` of it: then it is a path like any other.
+    /// Splits a path. Returns `None` if something has the whole path as its name, or there is no file
+    /// before
+    /// any `!/`: then it is a path like any other.
     pub fn of(files: &dyn Files, path: &Path) -> Option<Self> {
         let bytes = path.as_os_str().as_encoded_bytes();
         if !bytes.windows(MARK.len()).any(|two| two == MARK) || files.is_there(path) {

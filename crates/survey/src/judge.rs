@@ -1,4 +1,4 @@
-//! From a unit to its results: the registry's definition of its format judges it.
+//! Judges units, each by the registry's definition of its format.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -29,16 +29,16 @@ use super::{
 pub(super) struct Judge<'a> {
     pub(super) files: &'a dyn Files,
     pub(super) options: VerifyOptions,
-    /// How many threads work on one unit; as many as there are processors where not said.
+    /// The number of threads that work on one unit; by default the number of processors.
     pub(super) threads: Option<usize>,
     pub(super) observer: &'a dyn Observer,
 }
 
-/// Where a folder that is judged stands.
+/// Where a folder that is judged is.
 pub(super) struct UnitPlace<'a> {
     /// Its path as answers show it.
     pub(super) name: String,
-    /// The path that rules judge, where a format has rules about it.
+    /// The path to judge, for formats with rules about it.
     pub(super) judged_path: &'a str,
     /// Whether it came in an archive.
     pub(super) is_archived: bool,
@@ -78,8 +78,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges a file whose name says nothing, by what it begins with. A text that is no JSON counts as
-    /// any other text: logs hold the words of documents too.
+    /// Judges a file whose name says nothing, by its first bytes. Text that is not JSON is passed over,
+    /// whatever it begins with: logs may look like documents.
     fn judge_unnamed(&self, path: &Path, is_listed: bool) -> UnitResults {
         let unit = || UnitResults {
             passed_over: u64::from(!is_listed),
@@ -94,9 +94,10 @@ impl Judge<'_> {
                 Ok(bytes) if parse_document(&bytes, &ReadOptions::default()).is_err() => unit(),
                 Ok(_) => {
                     let judged = self.judge_file(path, Found::BySearch);
-                    match judged.results.is_empty() {
-                        true => unit(),
-                        false => judged,
+                    if judged.results.is_empty() {
+                        unit()
+                    } else {
+                        judged
                     }
                 }
                 Err(error) => lost(error_chain(&error)),
@@ -105,7 +106,7 @@ impl Judge<'_> {
         }
     }
 
-    /// What is said of an archive of a kind that is not read here; `None` where the file is none.
+    /// The message for an archive of a kind that is not read here; `None` if the file is not one.
     fn unread_archive(&self, path: &Path) -> Option<String> {
         let head = self.files.head(path, HEAD).ok()??;
         sniff_unread(&head).map(unread_message)
@@ -115,12 +116,12 @@ impl Judge<'_> {
         let lost = |reason: String| self.not_checked(inside.shown(), reason);
         match self.read_archive(&inside.archive) {
             Ok(Some(archive)) => judge_in_archive(inside, archive, self),
-            Ok(None) => lost("what stands before `!/` is no archive".to_owned()),
+            Ok(None) => lost("the file before `!/` is not an archive".to_owned()),
             Err(error) => lost(error_chain(&error)),
         }
     }
 
-    /// Reads an archive, with the texts in it where they are shown.
+    /// Reads an archive, with the texts in it if they are shown.
     fn read_archive(&self, path: &Path) -> Result<Option<Archive>, SourceError> {
         let top = Position::ArchiveTop {
             has_signatures: false,
@@ -136,7 +137,7 @@ impl Judge<'_> {
         self.observer.keep(Path::new(path), Position::Path)
     }
 
-    /// One result, of which the observer hears.
+    /// One result, which the observer sees.
     fn one_result(&self, result: Checked, kept: Kept) -> UnitResults {
         match kept {
             Kept::Nothing => self.observer.see(&result, None),
@@ -146,7 +147,7 @@ impl Judge<'_> {
         UnitResults::one(result)
     }
 
-    /// The result of something whose format is not known and that could not be looked at.
+    /// The result of something of unknown format that could not be read.
     fn not_checked(&self, path: String, reason: String) -> UnitResults {
         self.one_result(Checked::not_checked(path, None, reason), Kept::Nothing)
     }
@@ -196,7 +197,7 @@ impl Judge<'_> {
                 path: name,
                 ..result
             };
-            // The list is one file, and not every file that it names.
+            // The list is one file, not every file that it names.
             let kept = match (kept, self.observer.keep(path, Position::Path)) {
                 (Kept::UnitContent(_), Keep::Digests(_)) => Kept::Nothing,
                 (kept, _) => kept,
@@ -227,7 +228,7 @@ impl Judge<'_> {
         };
         let keep = self.observer.keep(path, Position::Path);
         match self.judge_document(&name, (Some(beside), keep), &bytes, found) {
-            // The manifest stands for its bundle.
+            // The manifest represents its bundle.
             Some((result, _))
                 if result.format == Some(Format::JobBundle) && file_name == "bundle.json" =>
             {
@@ -249,7 +250,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Judges a document, and keeps the whole of it where it is shown. `None` where it is of no known
+    /// Judges a document, and keeps the whole of it if it is shown. Returns `None` if it has no known
     /// format and was found by searching.
     pub(super) fn judge_document(
         &self,
@@ -268,8 +269,8 @@ impl Judge<'_> {
         Some((result, Kept::Nothing))
     }
 
-    /// Judges a folder of a known format, for the path that was `named`: beside that lie its signatures.
-    /// Of the path of one that was found by searching, only its own name is judged: how a person came there is not.
+    /// Judges a folder of a known format. Its signatures are next to the path that was `named`. If the
+    /// folder was found by searching, only its own name is judged, not the path that leads to it.
     fn judge_folder(
         &self,
         path: &Path,
@@ -297,7 +298,7 @@ impl Judge<'_> {
         self.judge_and_remember(place, &*source, format)
     }
 
-    /// Judges what a source holds, and keeps what somebody wants of it.
+    /// Judges what a source contains, and keeps as much of it as `place` says.
     pub(super) fn judge_and_remember(
         &self,
         place: UnitPlace<'_>,
@@ -337,18 +338,19 @@ impl Judge<'_> {
     }
 }
 
-/// The result of something that is shown. Both are of one judging.
+/// The result of something that is shown. Both parts come from the same judgement.
 fn shown_result(path: &str, judged: Judged) -> (Checked, Kept) {
     (judged.to_checked(path), Kept::Judged(Box::new(judged)))
 }
 
-/// What a file is whose name says nothing. Text documents and programs that are zips inside are not
-/// looked into.
+/// What a file whose name says nothing is. Office documents and programs that are zips inside are
+/// not opened.
 pub(super) fn look_at_unnamed(files: &dyn Files, path: &Path) -> Result<Beginning, SourceError> {
     let name = path.file_name().unwrap_or_default();
-    match is_ordinary_zip(name.as_encoded_bytes()) {
-        true => Ok(Beginning::Other),
-        false => look_at(files, path),
+    if is_ordinary_zip(name.as_encoded_bytes()) {
+        Ok(Beginning::Other)
+    } else {
+        look_at(files, path)
     }
 }
 
@@ -356,8 +358,8 @@ fn unread_message(kind: &str) -> String {
     format!("{kind}, which runseal does not read; unpack it and verify what was in it")
 }
 
-/// Judges a document by its text and where it lies. `None` where it is of no known format and was found by
-/// searching.
+/// Judges a document by its text and the files next to it. Returns `None` if it has no known format
+/// and was found by searching.
 fn judge_text(
     path: &str,
     beside: Option<Beside<'_>>,
@@ -402,7 +404,7 @@ fn broken(path: &str, format: Option<Format>, error: &JsonError) -> Checked {
     Checked::invalid(path, format, NO_JSON, message)
 }
 
-const NO_ARCHIVE: &str = "its name is that of an archive, and its first bytes are not those of a tar \
+const NO_ARCHIVE: &str = "it is named like an archive, but its first bytes are not those of a tar \
     (ustar, GNU or pax), zip, gzip or Zstandard file";
 
 pub(super) const NAME_THE_FOLDER: &str =
@@ -433,7 +435,7 @@ fn unknown_message(root: Node<'_>) -> String {
     )
 }
 
-/// Opens a folder of a known format, through a link only where the format allows it.
+/// Opens a folder of a known format. Follows a link only if the format allows it.
 pub(super) fn open_folder<'a>(
     files: &'a dyn Files,
     path: &Path,
@@ -444,7 +446,7 @@ pub(super) fn open_folder<'a>(
     files.open_folder(path, follows, threads)
 }
 
-/// Judges what a source holds; `path` is for rules about the path.
+/// Judges what a source contains; `path` is for rules about the path.
 pub(super) fn judge_source(
     path: &str,
     source: &dyn Source,
@@ -460,12 +462,12 @@ pub(super) fn judge_source(
     judged.unwrap_or_else(|| {
         Err(SourceError::Io {
             path: path.to_owned(),
-            source: io::Error::other("this format is no folder"),
+            source: io::Error::other("this format is not a folder"),
         })
     })
 }
 
-/// The result of what was judged, or of why it could not be.
+/// The result of a judgement, or of the error that prevented it.
 pub(super) fn of_judged(
     path: String,
     format: Format,

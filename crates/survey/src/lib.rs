@@ -1,14 +1,13 @@
-//! One verification for everything: finds out what paths hold, and verifies all of it.
+//! One verification for everything: finds the units at and below paths, and verifies all of them.
 //!
-//! What something is is told by its content: the files of a folder, the members of a document,
-//! the first bytes of an archive; a file's name counts only where its content says nothing. A
-//! path that is a unit itself is judged; any other is searched below, and what is found there but
-//! cannot be judged is a result too. Units may be verified in parallel; results are sorted, so the
-//! number of threads never shows.
+//! Content decides what something is: the files of a folder, the members of a document, the first
+//! bytes of an archive. A file's name counts only if its content says nothing. A path that is a unit
+//! is judged; any other is searched, and what the search finds but cannot judge is a result too.
+//! Units may be verified in parallel; results are sorted, so the number of threads never shows.
 //!
-//! This crate only computes: it opens no files, starts no threads and knows no clock. Callers bring
-//! [`Files`], and may bring a [`Executor`] with threads. A command line and a browser therefore give the
-//! same answer, by the same code.
+//! This crate only computes: it opens no files, starts no threads and reads no clock. Callers pass
+//! in [`Files`] and an [`Executor`], which may have threads. A command line and a browser therefore
+//! give the same answer, by the same code.
 
 #![cfg_attr(not(test), warn(clippy::disallowed_methods))]
 
@@ -50,21 +49,21 @@ pub use inside::InsidePath;
 pub use observer::{NoObserver, Observer, Position};
 pub use walk::{detect_path, is_unfinished};
 
-/// What is said where nothing was found.
+/// The reason if nothing was found.
 const NOTHING_FOUND: &str = "nothing to verify was found: no folder with bundle.json and \
     artifacts/ (job bundle), run.json (pack), RUN_* files or ARTIFACT_INDEX.json (run bundle), \
     ENGINE_MANIFEST.json (engine), bagit.txt (BagIt bag) or SHA256SUMS, no archive of these, and no JSON document of a known format";
 
-/// How to go about it.
+/// How to verify.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VerifyOptions {
-    /// The level up to which rules must hold.
+    /// The level up to which rules are demanded.
     pub level: Level,
     /// The number of threads; by default the number of processors.
     pub threads: Option<usize>,
 }
 
-/// How far it is, for whoever shows progress.
+/// How far a survey is, to show progress.
 #[derive(Debug, Default)]
 pub struct Tally {
     found: AtomicU64,
@@ -72,12 +71,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Units that were found so far.
+    /// The number of units found so far.
     pub fn found(&self) -> u64 {
         self.found.load(Ordering::Relaxed)
     }
 
-    /// Units that are verified.
+    /// The number of units verified so far.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -93,39 +92,40 @@ enum Item {
     Folder(PathBuf, Format, Found),
     /// A file: a document or an archive.
     File(PathBuf, Found),
-    /// A file that was found by searching and whose name says nothing.
+    /// A file that was found by searching, with a name that says nothing.
     Unnamed {
         path: PathBuf,
-        /// Whether a list of sums may speak of it: then it is not passed over, whatever it is.
+        /// Whether a list of sums may cover it: then it never counts as passed over.
         is_listed: bool,
     },
-    /// Something that is no file and no evidence.
+    /// Something that is neither a file nor evidence.
     PassedOver,
-    /// Something of which nothing has to be told.
+    /// Something that needs no result.
     Nothing,
     /// A bundle or document inside an archive.
     Inside(InsidePath),
     /// Standard input.
     Standard,
-    /// Something whose result is known already.
+    /// Something with a known result.
     Known(Box<Checked>),
 }
 
-/// How something was come by. A file that a person named must be of a known format.
+/// How something was found. A file that a person named must be of a known format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
     ByName,
     BySearch,
 }
 
-/// What judging units gave.
+/// The results of judged units.
 #[derive(Debug, Default)]
 pub struct UnitResults {
     results: Vec<Checked>,
-    /// Files that were found by searching and are of no known format.
+    /// The number of files that were found by searching and have no known format.
     passed_over: u64,
-    /// Findings of the results, and those that were dropped because there are too many.
+    /// The number of findings in `results`.
     findings: usize,
+    /// The number of findings that were dropped because there are too many.
     unlisted: u64,
 }
 
@@ -138,7 +138,7 @@ impl UnitResults {
         }
     }
 
-    /// Keeps the bytes of a path that is no text, for results at that path and below it.
+    /// Keeps the bytes of a path that is not valid text, for results at and below that path.
     fn keep_bytes_of(&mut self, path: &Path) {
         let shown = display_path(path);
         for result in &mut self.results {
@@ -167,7 +167,7 @@ impl UnitResults {
         }
     }
 
-    /// The same; where there is no result, that is one: nothing found is never a success.
+    /// Adds a result if there is none: nothing found is never a success.
     fn or_nothing_found(mut self, path: &Path) -> Self {
         if self.results.is_empty() {
             let result = Checked::not_checked(display_path(path), None, NOTHING_FOUND);
@@ -177,13 +177,13 @@ impl UnitResults {
     }
 }
 
-/// Who takes a unit that was found, with the number of the path it belongs to.
+/// Takes a unit that was found, with the index of its path.
 pub type Take<'a> = dyn FnMut(usize, Unit) + 'a;
 
-/// Who judges the units that were found, and on how many threads.
+/// Runs the judging of units, on one thread or many.
 pub trait Executor {
-    /// Takes every unit that `find` shows to `judge`; gives the results in any order, each with the
-    /// number of its path.
+    /// Passes every unit that `find` finds to `judge`. Returns the results in any order, each with
+    /// the index of its path.
     fn judge_all(
         &self,
         find: &mut dyn FnMut(&mut Take<'_>),
@@ -191,7 +191,7 @@ pub trait Executor {
     ) -> Vec<(usize, UnitResults)>;
 }
 
-/// Judges each unit where and when it is found.
+/// Judges each unit as soon as it is found, on the same thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sequential;
 
@@ -207,7 +207,7 @@ impl Executor for Sequential {
     }
 }
 
-/// Adds results to those of the same path, where they come right after each other.
+/// Adds results to the last ones if those are of the same path.
 pub fn add_results(all: &mut Vec<(usize, UnitResults)>, path: usize, results: UnitResults) {
     match all.last_mut() {
         Some((at, before)) if *at == path => before.add(results),
@@ -215,8 +215,7 @@ pub fn add_results(all: &mut Vec<(usize, UnitResults)>, path: usize, results: Un
     }
 }
 
-/// Verifies everything at `paths` of `files`; `observer` hears of every unit right after it was
-/// judged.
+/// Verifies everything at `paths` in `files`. `observer` sees every unit right after it is judged.
 pub fn survey(
     files: &dyn Files,
     executor: &dyn Executor,
@@ -236,7 +235,7 @@ pub fn survey(
         Ok([Start::Search(mut search)]) => (search.unit.take(), vec![Start::Search(search)]),
         Err(starts) => (None, starts),
     };
-    // On what a single path itself is, the threads work together; of everything else, each takes another.
+    // Threads work together on a single path that is a unit; otherwise each thread takes its own units.
     let mut by_path: Vec<UnitResults> = paths.iter().map(|_| UnitResults::default()).collect();
     if let (Some(unit), [results]) = (itself, &mut *by_path) {
         tally.found.fetch_add(1, Ordering::Relaxed);
@@ -253,7 +252,7 @@ pub fn survey(
     Survey::new(options.level, all.results, all.passed_over).and_unlisted(all.unlisted)
 }
 
-/// Judges everything from `starts` on, of which there is one for each of `by_path`.
+/// Judges everything from `starts` on; there is one for each of `by_path`.
 fn survey_many(
     executor: &dyn Executor,
     starts: Vec<Start>,
@@ -279,9 +278,9 @@ fn survey_many(
     }
 }
 
-/// Shows `see` what there is to verify at `path` and below, by its place; nothing is judged. A file
-/// that was found by searching counts where its content is of a known format or its name is an
-/// archive's.
+/// Calls `see` with the path of everything to verify at and below `path`; nothing is judged. A file
+/// that was found by searching counts if its content is of a known format or it is named like an
+/// archive.
 pub fn find_units(files: &dyn Files, path: &Path, see: &mut dyn FnMut(PathBuf)) {
     walk_below(
         files,
@@ -309,15 +308,16 @@ pub fn find_units(files: &dyn Files, path: &Path, see: &mut dyn FnMut(PathBuf)) 
     );
 }
 
-/// Reads the pack in a folder or in an archive of it; with what is wrong with that archive.
+/// Reads the pack in a folder or archive. Also returns what is wrong with the archive.
 ///
 /// # Errors
-/// When it cannot be read, or is neither.
+/// If it cannot be read, or is neither.
 pub fn read_pack(files: &dyn Files, path: &Path) -> Result<(PackFiles, Vec<Finding>), SourceError> {
     let is_file = files.kind(path).is_ok_and(|kind| kind == EntryKind::File);
-    let archive = match is_file {
-        true => files.read_archive(path)?,
-        false => None,
+    let archive = if is_file {
+        files.read_archive(path)?
+    } else {
+        None
     };
     let Some(archive) = archive else {
         let source = files.open_folder(path, false, None)?;
@@ -338,7 +338,7 @@ fn display_path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// What could not be read and why, in one line.
+/// An error and its source, in one line.
 fn error_chain(error: &SourceError) -> String {
     match std::error::Error::source(error) {
         Some(source) => format!("{error}: {source}"),
@@ -346,7 +346,7 @@ fn error_chain(error: &SourceError) -> String {
     }
 }
 
-/// How several formats are named in a message.
+/// The message for something that could be of several formats.
 pub fn name_several(formats: &[Format]) -> String {
     let names: Vec<_> = formats.iter().map(|format| format.title()).collect();
     format!(

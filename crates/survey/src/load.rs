@@ -1,5 +1,5 @@
-//! Reads one thing once, to judge it and to show or compare it: its report, documents, texts and
-//! files. What is shown is the bytes that were judged.
+//! Reads a unit once, to judge it and to show or compare it: its report, documents, texts and
+//! files. The bytes that are shown are those that were judged.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -31,20 +31,20 @@ use super::{
     Files, FolderFiles, NOTHING_FOUND, display_path, error_chain, find_units, name_several,
 };
 
-/// A unit that was judged, with the bytes that its rules were asked about.
+/// A unit that was judged, with the bytes that its rules saw.
 #[derive(Debug)]
 pub struct Judged {
     /// The path as given.
     pub path: String,
     /// Every rule and finding.
     pub report: Report,
-    /// The ids of the unit, and how what it records ended.
+    /// The ids of the unit, and the outcome that it records.
     pub identity: Identity,
-    /// What is wrong with the archive that it came in.
+    /// What is wrong with the archive that it is in.
     pub wrapping: Vec<Finding>,
     /// Its documents, other files and digests.
     pub content: UnitContent,
-    /// Where it is, if that is below the folder that was named: the only unit there.
+    /// Its path, if it is the only unit below the folder that was named.
     pub(crate) below: Option<PathBuf>,
 }
 
@@ -54,49 +54,49 @@ pub enum LoadError {
     /// It could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// It is of no known format, or of several.
+    /// It has no known format, or several.
     #[error("{message}")]
     Unknown {
         /// What was found and looked for.
         message: String,
     },
-    /// It is nothing itself and holds things that are, which are shown one at a time.
-    #[error("{}", tell_held(*count, first))]
+    /// It is not a unit, but contains some; only one can be loaded at a time.
+    #[error("{}", describe_held(*count, first))]
     Holds {
         /// How many there are.
         count: usize,
         /// The path of the first.
         first: String,
     },
-    /// It is a folder around one thing, where that thing itself has to be named.
+    /// It is a folder around one unit, and the unit itself must be named.
     #[error("this is a folder around `{only}`, not that itself")]
     Around {
-        /// The path of what is in it.
+        /// The path of the unit.
         only: String,
     },
-    /// It is a document and no JSON.
+    /// It is a document that is not JSON.
     #[error("{} {}", .0.kind, .0.position)]
     Json(JsonError),
     /// It could not be verified.
     #[error("{message}")]
     Unverified {
-        /// What kept it from being verified.
+        /// Why it could not be verified.
         message: String,
     },
 }
 
-/// The archive that something came in, as far as it concerns what is shown of that.
+/// What matters to a unit of the archive that it is in.
 #[derive(Debug)]
 pub struct Wrapping {
-    /// What is wrong with it.
+    /// What is wrong with the archive.
     findings: Vec<Finding>,
-    /// Signatures that lie in it beside the entry.
+    /// Signatures next to the unit's entry in the archive.
     beside: Vec<Found>,
 }
 
 impl Wrapping {
-    /// That of the unit whose entry has this `name`; where the unit stands for the whole `archive`,
-    /// entries beside it count too.
+    /// The wrapping of the unit whose entry has this `name`. If the unit represents the whole
+    /// `archive`, entries outside it count too.
     pub fn of(archive: &Archive, name: &str, format: Format, is_top: bool) -> Self {
         let folder = match archive.get(name) {
             Some(Record::File(_)) => name.rsplit_once('/').map_or("", |(folder, _)| folder),
@@ -112,7 +112,7 @@ impl Wrapping {
 }
 
 impl Judged {
-    /// Puts together what judging a unit gave and what was kept of it.
+    /// Combines the judgement of a unit with what was kept of it.
     pub fn new(path: &str, judgement: Judgement, content: UnitContent) -> Self {
         Self {
             path: path.to_owned(),
@@ -129,8 +129,7 @@ impl Judged {
         self.content.format
     }
 
-    /// The same with the archive that it came in: what is wrong with the archive is wrong with everything
-    /// in it.
+    /// Adds the archive that it is in: what is wrong with the archive is wrong with everything in it.
     #[must_use]
     pub fn in_archive(mut self, wrapping: Wrapping) -> Self {
         self.content.is_archived = true;
@@ -139,7 +138,7 @@ impl Judged {
         self
     }
 
-    /// Its result in a survey; the archive that it came in has one of its own there.
+    /// Its result in a survey, without its archive, which has its own result there.
     pub(crate) fn to_checked(&self, path: &str) -> Checked {
         let judgement = Judgement {
             report: self.report.clone(),
@@ -148,7 +147,7 @@ impl Judged {
         Checked::of_judgement(path, judgement)
     }
 
-    /// Answers whether it is signed, trusted and logged. It is at `path`, with signatures beside that.
+    /// Answers whether it is signed, trusted and logged. It is at `path`, with its signatures next to it.
     pub fn judge_trust(
         &self,
         files: &dyn Files,
@@ -169,12 +168,12 @@ impl Judged {
         }
     }
 
-    /// Whether it holds, the archive it came in included.
+    /// Whether it is valid, including the archive that it is in.
     pub fn is_valid(&self) -> bool {
         self.report.is_valid() && self.wrapping.is_empty()
     }
 
-    /// The same, where it was judged by the name that it has itself, and not by that of a folder around it.
+    /// Refuses a unit that was loaded by the name of a folder around it.
     ///
     /// # Errors
     /// [`LoadError::Around`].
@@ -185,8 +184,8 @@ impl Judged {
         }
     }
 
-    /// Gives what was judged from `files` to `show`, once its signatures were looked for and checked. Units of
-    /// one archive have `outer_files` in common.
+    /// Looks for its signatures in `files`, checks them, and calls `show` with the result. Units of one
+    /// archive share `outer_files`.
     pub fn show<T>(
         &self,
         files: &dyn Files,
@@ -198,7 +197,7 @@ impl Judged {
         self.with_exhibit(&authenticity, show)
     }
 
-    /// Gives what was judged to `show`, with what is known of who made it.
+    /// Calls `show` with what was judged and `authenticity`.
     pub fn with_exhibit<T>(
         &self,
         authenticity: &Authenticity,
@@ -222,7 +221,7 @@ impl Judged {
         })
     }
 
-    /// The documents that are JSON, as many as may be held together.
+    /// The documents that are JSON, up to the limit for all of them together.
     pub fn parse(&self) -> BTreeMap<String, Document<'_>> {
         let mut options = ReadOptions::default();
         let parsed = self.content.documents().filter_map(|(name, bytes)| {
@@ -234,11 +233,11 @@ impl Judged {
     }
 }
 
-/// Loads what is at `path`; standard input where it is `-`. What stands inside an archive is named as
-/// answers name it: `evidence.zip!/runs/one`. A folder that is nothing itself stands for the only thing in it.
+/// Loads the unit at `path`, or from standard input if it is `-`. A path may lead into an archive, as
+/// answers write it: `evidence.zip!/runs/one`. A folder that is not a unit represents the only unit in it.
 ///
 /// # Errors
-/// When it cannot be read or judged.
+/// If it cannot be read or judged.
 pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Judged, LoadError> {
     if let Some(inside) = InsidePath::of(files, path) {
         let archive = files.read_archive(&inside.archive)?;
@@ -271,7 +270,7 @@ pub fn load(files: &dyn Files, path: &Path, level: Level) -> Result<Judged, Load
     let judged = load_document(&display_path(path), Some(beside), bytes.into(), level)?;
     match (judged, path.parent()) {
         (Some(judged), _) => Ok(judged),
-        // The manifest stands for its bundle.
+        // The manifest represents its bundle.
         (None, Some(parent)) if !parent.as_os_str().is_empty() => load_folder(files, parent, level),
         (None, _) => load_folder(files, Path::new("."), level),
     }
@@ -305,16 +304,16 @@ fn unknown(message: impl Into<String>) -> LoadError {
     }
 }
 
-fn tell_held(count: usize, first: &str) -> String {
+fn describe_held(count: usize, first: &str) -> String {
     match count {
-        1 => format!("this is nothing itself, and holds `{first}`"),
+        1 => format!("this is not a unit itself; it contains `{first}`"),
         count => {
-            format!("one thing is shown at a time, and this holds {count}, such as `{first}`")
+            format!("one unit is shown at a time, and this contains {count}, such as `{first}`")
         }
     }
 }
 
-/// What a place is refused with that is nothing itself.
+/// The error for a path that is not a unit itself.
 fn holds(mut found: Vec<String>) -> LoadError {
     found.sort_unstable();
     let count = found.len();
@@ -332,7 +331,7 @@ fn format_of(detected: Detected) -> Result<Format, LoadError> {
     }
 }
 
-/// Loads the document of this name in an archive, as [`load_document`] does.
+/// Loads the document with this name in an archive, as [`load_document`] does.
 fn load_archived_document(
     path: &str,
     archive: &Archive,
@@ -349,7 +348,7 @@ fn load_archived_document(
     load_document(path, Some(beside), bytes.into(), level)
 }
 
-/// Loads a document; `None` for the manifest of a job bundle. What is not loaded was not judged.
+/// Loads a document. Returns `None` for the manifest of a job bundle, which is not judged here.
 pub(super) fn load_document(
     path: &str,
     beside: Option<Beside<'_>>,
@@ -400,7 +399,7 @@ pub(super) fn load_document(
         bytes: bytes.len() as u64,
         sha256: Some(Digest::of(&bytes)),
     });
-    // Bodies of a recording lie beside it.
+    // The bodies of a recording are next to it.
     for (path, file) in kept.map_or_else(BTreeMap::new, KeptBeside::into_kept) {
         let (bytes, digest) = file.fact;
         content.files.push(MemberFile {
@@ -427,12 +426,12 @@ fn load_folder(files: &dyn Files, path: &Path, level: Level) -> Result<Judged, L
     if detected == Detected::Unknown {
         let mut found = Vec::new();
         find_units(files, path, &mut |unit| found.push(unit));
-        // A lone document of no known format says best itself what is wrong with it.
+        // Loading a lone document of no known format gives the best error.
         if let ([], [only]) = (found.as_slice(), listed.candidates.as_slice()) {
             found.extend(files.path_of(only).map(|only| path.join(only)));
         }
         return match <[PathBuf; 1]>::try_from(found) {
-            // What was being made when its process ended is told by its own name, and is no evidence.
+            // An unfinished folder is found at its own path, and is not evidence.
             Ok([only]) if only == path => Err(unknown(NOTHING_FOUND)),
             Ok([only]) => Ok(Judged {
                 below: Some(only.clone()),
@@ -479,7 +478,7 @@ fn load_archive(path: &str, archive: &Archive, level: Level) -> Result<Judged, L
     Ok(judged.in_archive(wrapping))
 }
 
-/// Loads the bundle or document that has this name inside an archive.
+/// Loads the bundle or document with this name inside an archive.
 fn load_inside(
     path: &str,
     archive: &Archive,
@@ -510,8 +509,8 @@ fn load_inside(
     Ok(judged.in_archive(wrapping))
 }
 
-/// Judges what a source holds and returns it with everything that was kept. It is shown, signed or compared
-/// however its reader came there: rules about a path do not see the one that was typed.
+/// Judges what a source contains and returns it with everything that was kept. Rules about the path
+/// do not see the one that was typed.
 pub(super) fn judge_and_keep(
     path: &str,
     format: Format,

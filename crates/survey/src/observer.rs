@@ -1,4 +1,4 @@
-//! Who hears of every unit that a survey judges.
+//! Observes every unit that a survey judges.
 
 use std::path::Path;
 
@@ -10,39 +10,39 @@ use super::load::Judged;
 /// Where a unit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
-    /// At a path of its own.
+    /// At its own path.
     Path,
-    /// In an archive, for which it stands: at the top, or in the only folder there.
+    /// In an archive that it represents: at the top, or in the only folder there.
     ArchiveTop {
-        /// Whether signatures are beside it in the archive.
+        /// Whether signatures are next to it in the archive.
         has_signatures: bool,
     },
-    /// In an archive, below the top.
+    /// Deeper in an archive.
     Inside {
-        /// Whether signatures are beside it in the archive.
+        /// Whether signatures are next to it in the archive.
         has_signatures: bool,
     },
 }
 
-/// Hears of every unit right after it was judged, on the thread that judged it.
+/// Sees every unit right after it was judged, on the thread that judged it.
 pub trait Observer: Sync {
-    /// How much to keep of the unit at `path`, which is that of the archive if the unit is in one.
+    /// How much to keep of the unit at `path`. If the unit is in an archive, `path` is that of the archive.
     fn keep(&self, path: &Path, position: Position) -> Keep;
 
-    /// Whether the path by which a person named a folder is judged too, if its format has rules about it.
-    /// Whoever stores what is there has no use for that: how somebody came to it says nothing about it.
+    /// Whether the path that a person typed for a folder is judged too, if its format has rules about it.
+    /// Observers that store results do not want this: the typed path says nothing about the unit.
     fn judges_typed_path(&self) -> bool {
         true
     }
 
-    /// A unit was judged. There is no `content` if none was wanted or it could not be read.
+    /// Called when a unit was judged. There is no `content` if none was wanted or it could not be read.
     fn see(&self, result: &Checked, content: Option<UnitContent>);
 
-    /// A unit of which everything was to be kept was judged. One that could not be read comes to `see`.
+    /// Called instead of `see` if everything was to be kept of the unit and it could be read.
     fn show(&self, _judged: Judged) {}
 }
 
-/// An observer with no interest in anything.
+/// An observer that ignores everything.
 #[derive(Debug, Clone, Copy)]
 pub struct NoObserver;
 

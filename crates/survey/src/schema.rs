@@ -1,8 +1,8 @@
-//! JSON Schema, offline: drafts 4, 6, 7, 2019-09 and 2020-12, and no reference that leaves the
+//! JSON Schema, offline: drafts 4, 6, 7, 2019-09 and 2020-12, without references that leave the
 //! document.
 //!
-//! `runseal-schema` does it, within the bounds that docs/limits.md lists; here its answers become those
-//! of the formats' rules.
+//! `runseal-schema` validates, within the limits in docs/limits.md; this module turns its answers into
+//! those of the formats' rules.
 
 #[cfg(test)]
 mod attacks;
@@ -19,12 +19,12 @@ use super::engine::examine_engine;
 
 pub use runseal_schema::BadSchema;
 
-/// A schema that was found valid.
+/// A valid schema.
 #[derive(Debug)]
 pub struct Schema(runseal_schema::Schema);
 
 impl Schema {
-    /// Reads a schema of the draft it declares, 2020-12 where it declares none.
+    /// Compiles a schema of the draft that it declares; by default 2020-12.
     pub fn compile(schema: Node<'_>) -> Result<Self, BadSchema> {
         Self::compile_within(schema, &Limits::default())
     }
@@ -33,8 +33,7 @@ impl Schema {
         runseal_schema::Schema::compile(schema, limits).map(Self)
     }
 
-    /// Everything that is wrong with `document`, in order. Where finding it out takes more than
-    /// validating may, that is what is wrong.
+    /// The violations in `document`, in order. Exceeding a limit of validation is a violation too.
     pub fn check(&self, document: Node<'_>) -> Vec<SchemaViolation> {
         let Outcome {
             violations,
@@ -42,7 +41,7 @@ impl Schema {
         } = self.0.check(document);
         let kept = match exhausted {
             None => violations.len(),
-            // Of so many the first is enough.
+            // With so many, the first is enough.
             Some(Exhausted::Violations(_) | Exhausted::Places(_)) => 1,
             Some(Exhausted::Steps(_) | Exhausted::Nesting(_)) => 0,
         };
@@ -57,7 +56,7 @@ impl Schema {
         });
         let mut all: Vec<SchemaViolation> = bound.into_iter().chain(found).collect();
         all.sort();
-        // References may lead to the same fault twice.
+        // References may report the same violation twice.
         all.dedup();
         all
     }
@@ -79,7 +78,7 @@ impl Tools for LocalTools {
     }
 }
 
-/// What validating `document` against `schema` gives, where both were read.
+/// The verdict of validating `document` against `schema`, if both could be read.
 pub fn judge(document: Option<Node<'_>>, schema: Option<Node<'_>>) -> SchemaVerdict {
     let Some(schema) = schema else {
         return SchemaVerdict::NotChecked;
@@ -169,7 +168,7 @@ mod tests {
                 "{draft} {rest}"
             );
         }
-        // None declared is 2020-12.
+        // The default is 2020-12.
         assert_eq!(
             pointers(r#"{"prefixItems":[{"type":"string"}]}"#, "[1]"),
             ["/0"]
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_another_draft_or_no_schema_is_refused() {
+    fn schema_of_unknown_draft_or_invalid_is_refused() {
         for schema in [
             r#"{"$schema":"http://json-schema.org/draft-03/schema#"}"#,
             r#"{"$schema":"http://example.com/schema"}"#,
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_that_runs_in_a_circle_ends() {
+    fn schema_with_a_reference_cycle_ends() {
         for schema in [
             r##"{"$ref":"#"}"##,
             r##"{"allOf":[{"$ref":"#"}]}"##,

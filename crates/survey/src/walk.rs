@@ -1,6 +1,6 @@
 //! Finds the units below paths, without following links.
 //!
-//! Only the names of one folder after the other are held, packed into one buffer, so a million
+//! Only the names in the folders being searched are held, packed into one buffer each, so a million
 //! folders take a few megabytes. Order does not matter here: results are sorted at the end.
 
 use std::io;
@@ -22,16 +22,16 @@ use runseal_core::verify::{Checked, NO_FORMAT};
 use super::inside::InsidePath;
 use super::{Files, Found, Item, Unit, display_path, name_several};
 
-/// What names of everything begin with that was being made when its process ended.
+/// The beginning of the names of everything that is still being made, or was when its process ended.
 const UNFINISHED: &[u8] = b".runseal-";
 
-/// Whether a file or folder of this name was being made, by all appearances. Anybody can give such a
-/// name, so a search tells of what lies in such a folder, and judges such files like all others.
+/// Whether a file or folder with this name seems to be unfinished. Anyone can give something such a
+/// name, so a search reports such folders unless they are empty, and judges such files like all others.
 pub fn is_unfinished(name: &[u8]) -> bool {
     name.starts_with(UNFINISHED)
 }
 
-/// Whether a path names something unfinished.
+/// Whether a path ends in an unfinished name.
 fn names_unfinished(path: &Path) -> bool {
     path.file_name()
         .is_some_and(|name| is_unfinished(name.as_encoded_bytes()))
@@ -46,23 +46,23 @@ pub(super) enum Start {
     Search(Search),
 }
 
-/// A folder that is no unit itself.
+/// A folder to search.
 #[derive(Debug)]
 pub(super) struct Search {
-    /// What the folder itself is, where it may hold other things besides.
+    /// The folder itself, if it is a unit that may contain others.
     pub(super) unit: Option<Unit>,
     candidates: Vec<PathBuf>,
     /// Files whose names say nothing.
     unnamed: Names,
     /// Links, pipes and devices.
     odd: Vec<(PathBuf, EntryKind)>,
-    /// Folders that were being made, by their names.
+    /// Folders with unfinished names.
     unfinished: Vec<PathBuf>,
     below: Frame,
 }
 
 impl Start {
-    /// What stands at a path that a person named.
+    /// Looks at a path that a person named.
     pub(super) fn at(files: &dyn Files, path: &Path) -> Self {
         if path == Path::new("-") {
             return Self::Unit(Unit(Item::Standard));
@@ -73,7 +73,7 @@ impl Start {
         match files.kind(path) {
             Ok(EntryKind::Directory) if names_unfinished(path) => Self::Unit(unfinished(path)),
             Ok(EntryKind::Directory) => enter(files, path, Found::ByName, false),
-            // What is neither is refused when it is opened.
+            // Anything but a file is refused when it is opened.
             Ok(_) => Self::Unit(Unit(Item::File(path.to_owned(), Found::ByName))),
             Err(error) => Self::Unit(lost(path, &error)),
         }
@@ -121,15 +121,15 @@ pub(super) fn walk_below(files: &dyn Files, start: Start, each: &mut dyn FnMut(U
     }
 }
 
-/// What is told of a folder that was being made.
+/// The result of an unfinished folder.
 fn unfinished(path: &Path) -> Unit {
-    let reason = "by its name it is being made, or was when its run ended, and is no evidence; \
-                  delete it, or give it another name to have it checked";
+    let reason = "its name says that it is being made, or was when its run ended, so it is not \
+                  evidence; delete it, or rename it to have it checked";
     let result = Checked::not_checked(display_path(path), None, reason.to_owned());
     Unit(Item::Known(Box::new(result)))
 }
 
-/// The same for one that a search came across. An empty one holds no evidence.
+/// The result of an unfinished folder that a search found. An empty one contains no evidence.
 fn unfinished_found(files: &dyn Files, path: &Path) -> Unit {
     let mut is_empty = true;
     match files.list(path, &mut |_, _| is_empty = false) {
@@ -141,15 +141,15 @@ fn unfinished_found(files: &dyn Files, path: &Path) -> Unit {
 
 fn lost(path: &Path, error: &io::Error) -> Unit {
     let reason = match error.kind() {
-        io::ErrorKind::NotFound => "there is nothing of this name".to_owned(),
+        io::ErrorKind::NotFound => "nothing has this name".to_owned(),
         _ => error.to_string(),
     };
     let result = Checked::not_checked(display_path(path), None, reason);
     Unit(Item::Known(Box::new(result)))
 }
 
-/// What is told of a link, pipe or device that a search came across. Nothing is, where a link leads
-/// to what the search finds itself.
+/// The result of a link, pipe or device that a search found. A link to something that the search
+/// itself finds has none.
 fn odd_unit(files: &dyn Files, root: &Path, path: PathBuf, kind: EntryKind) -> Item {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     let reason = match kind {
@@ -170,7 +170,7 @@ fn odd_unit(files: &dyn Files, root: &Path, path: PathBuf, kind: EntryKind) -> I
                 "a link, which a search does not follow; name what it leads to, or put it here",
             )
         }
-        _ => is_candidate(name).then_some("a pipe or device, which has no content of its own"),
+        _ => is_candidate(name).then_some("a pipe or device, which has no content"),
     };
     match reason {
         Some(reason) => {
@@ -181,8 +181,8 @@ fn odd_unit(files: &dyn Files, root: &Path, path: PathBuf, kind: EntryKind) -> I
     }
 }
 
-/// Whether the link at `path` leads to something at or below `root`, as far as its text says. What it
-/// passes through on the way is found by the search, and a link among it is told itself.
+/// Whether the text of the link at `path` leads to something at or below `root`. The search finds
+/// everything that it passes through, and reports any other link on the way.
 fn leads_below(root: &Path, path: &Path, target: Option<&Path>) -> bool {
     let Some(target) = target else { return false };
     let climbs = |part: &Component<'_>| *part == Component::ParentDir;
@@ -202,7 +202,7 @@ fn leads_below(root: &Path, path: &Path, target: Option<&Path>) -> bool {
     above <= depth && !parts().skip(above).any(|part| climbs(&part))
 }
 
-/// What a file is by its first bytes. Where they are too costly to get, it is nothing special.
+/// What a file is by its first bytes; [`Beginning::Other`] if they are too costly to read.
 pub(super) fn look_at(files: &dyn Files, path: &Path) -> Result<Beginning, SourceError> {
     let Some(head) = files.head(path, HEAD)? else {
         return Ok(Beginning::Other);
@@ -221,14 +221,14 @@ pub(super) fn look_at(files: &dyn Files, path: &Path) -> Result<Beginning, Sourc
 struct Frame {
     folder: PathBuf,
     names: Names,
-    /// Whether a list of sums here or above may speak of what lies in it.
+    /// Whether a list of sums here or above may cover what is in it.
     is_listed: bool,
 }
 
-/// Names that are taken one after the other.
+/// Names, taken one after another.
 #[derive(Debug, Default)]
 struct Names {
-    /// Each with a NUL behind it.
+    /// Each name ends with a NUL.
     text: Vec<u8>,
     at: usize,
 }
@@ -239,7 +239,7 @@ impl Names {
         self.text.push(0);
     }
 
-    /// Those that `keeps` accepts.
+    /// The names that `keeps` accepts.
     fn filter(&self, keeps: impl Fn(&[u8]) -> bool) -> Self {
         let mut kept = Self::default();
         let names = self.text.split(|byte| *byte == 0);
@@ -264,7 +264,7 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
         Err(error) => return Start::Unit(lost(folder, &error)),
     };
     let (detected, claim) = listed.detect(files, folder);
-    // Other folders have one called `artifacts` too.
+    // A folder that is not a job bundle may have a subfolder `artifacts` too.
     let detected = match (detected, claim, found) {
         (Detected::Is(_), Claim::Weak, Found::BySearch) if !holds_artifacts(files, folder) => {
             detect_leftover(&listed.names)
@@ -309,10 +309,10 @@ fn enter(files: &dyn Files, folder: &Path, found: Found, is_listed: bool) -> Sta
     })
 }
 
-/// What the folder or document at `path` is; nothing is judged, and archives are not looked into.
+/// Detects what the folder or document at `path` is. Nothing is judged, and archives are not opened.
 ///
 /// # Errors
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn detect_path(files: &dyn Files, path: &Path) -> Result<Detected, SourceError> {
     let bytes = match files.read(path, JsonLimits::LARGEST_DOCUMENT) {
         Err(SourceError::NotAFile {
@@ -331,7 +331,7 @@ pub fn detect_path(files: &dyn Files, path: &Path) -> Result<Detected, SourceErr
     Ok(detect_bytes(&bytes, &name))
 }
 
-/// What a document of this name is.
+/// What the document with this name is.
 pub(super) fn detect_bytes(bytes: &[u8], name: &str) -> Detected {
     match parse_document(bytes, &ReadOptions::default()) {
         Ok(document) => detect_root(document.root(), name),
@@ -339,7 +339,8 @@ pub(super) fn detect_bytes(bytes: &[u8], name: &str) -> Detected {
     }
 }
 
-/// The folder that a list of sums stands for; `None` where the path is none, or its folder something else.
+/// The folder that a list of sums is for; `None` if the path is not a list, or its folder is
+/// something else.
 pub(super) fn folder_of_list<'a>(files: &dyn Files, path: &'a Path) -> Option<&'a Path> {
     let name = path.file_name()?.to_str()?;
     if !LISTS.contains(&name) {
@@ -353,7 +354,7 @@ pub(super) fn folder_of_list<'a>(files: &dyn Files, path: &'a Path) -> Option<&'
     (detected == Detected::Is(Format::Checksums)).then_some(folder)
 }
 
-/// Whether `artifacts` holds a file with an artifact's name.
+/// Whether the subfolder `artifacts` has a file with an artifact's name.
 fn holds_artifacts(files: &dyn Files, folder: &Path) -> bool {
     let mut is_found = false;
     let listed = files.list(&folder.join("artifacts"), &mut |name, _| {
@@ -362,7 +363,7 @@ fn holds_artifacts(files: &dyn Files, folder: &Path) -> bool {
     listed.is_ok() && is_found
 }
 
-/// The names in a folder that matter.
+/// The names in a folder, by what they may be.
 #[derive(Default)]
 pub(super) struct Listed {
     names: FolderNames,
@@ -372,20 +373,20 @@ pub(super) struct Listed {
     unnamed: Names,
     /// Links, pipes and devices.
     odd: Vec<(Vec<u8>, EntryKind)>,
-    /// Folders that were being made, by their names.
+    /// Folders with unfinished names.
     unfinished: Vec<Vec<u8>>,
     folders: Names,
 }
 
 impl Listed {
-    /// What the folder with these names is, and how sure that is.
+    /// What the folder with these names is, and how certain that is.
     pub(super) fn detect(&self, files: &dyn Files, folder: &Path) -> (Detected, Claim) {
         let limit = JsonLimits::LARGEST_DOCUMENT;
         let read = |name: &str| files.read(&folder.join(name), limit).ok();
         detect_folder(&self.names, &read)
     }
 
-    /// What the rules of the format that the folder has do not speak for.
+    /// What the rules of the folder's format do not cover.
     fn not_covered(mut self, covers: Coverage) -> Self {
         self.candidates.retain(|name| covers.leaves_open_file(name));
         self.unnamed = self.unnamed.filter(|name| covers.leaves_open_file(name));
@@ -401,7 +402,7 @@ impl Listed {
 pub(super) fn list(files: &dyn Files, folder: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     files.list(folder, &mut |name, kind| {
-        // What a killed run left, or a running one makes, says nothing of what the folder is.
+        // What a killed run left, or a running one is making, does not say what the folder is.
         if !is_unfinished(name) {
             listed.names.note(name, kind);
         }
@@ -424,7 +425,7 @@ mod tests {
     use crate::MemoryFiles;
 
     #[test]
-    fn detect_path_tells_folders_documents_and_what_is_not_there() {
+    fn detect_path_finds_folders_documents_and_missing_paths() {
         let mut files = MemoryFiles::default();
         let manifest = r#"{"bundle_version":"5.0.0"}"#;
         for (name, text) in [

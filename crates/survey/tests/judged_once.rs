@@ -1,5 +1,5 @@
-//! Everything is judged once: what is shown, and what signatures are checked against, is the bytes
-//! that were judged, even where something else is there a moment later.
+//! Everything is judged once: pages show, and signatures are checked against, the bytes that were
+//! judged, even if something else is there a moment later.
 
 #![allow(clippy::unwrap_used, reason = "test code")]
 
@@ -21,12 +21,12 @@ use runseal_survey::{
     survey,
 };
 
-/// Files that become others as soon as something of them was opened to be judged.
+/// Files that change as soon as one of them is opened to be judged.
 struct Turncoat {
     before: MemoryFiles<'static>,
     after: MemoryFiles<'static>,
     opened: AtomicUsize,
-    /// How often a file with signatures was read.
+    /// The number of times a file with signatures was read.
     signatures_read: AtomicUsize,
 }
 
@@ -51,7 +51,7 @@ impl Turncoat {
         }
     }
 
-    /// What is there now, of which this is an opening.
+    /// The files that are there now; counts one opening.
     fn open(&self) -> &MemoryFiles<'static> {
         match self.opened.fetch_add(1, Ordering::Relaxed) {
             0 => &self.before,
@@ -113,7 +113,7 @@ impl Files for Turncoat {
     }
 }
 
-/// Keeps what it is shown.
+/// Records what it sees and is shown.
 #[derive(Default)]
 struct Visitor {
     shown: Mutex<Vec<Judged>>,
@@ -165,7 +165,7 @@ fn survey_of(files: &dyn Files, path: &str, observer: &dyn Observer) -> Survey {
 }
 
 #[test]
-fn unit_shown_is_the_one_that_was_judged_and_is_opened_once() {
+fn shown_unit_is_the_judged_one_and_is_opened_once() {
     let good = "job-bundle/ok-handbook/input";
     let bad = "job-bundle/jb4-artifact-changed/input";
     for (first, second, is_valid) in [(good, bad, true), (bad, good, false)] {
@@ -197,7 +197,7 @@ fn unit_shown_is_the_one_that_was_judged_and_is_opened_once() {
 }
 
 #[test]
-fn archive_is_read_once_for_all_that_is_shown_of_it() {
+fn archive_shown_is_read_once() {
     let good = files_of("archive/ok-zip/input.zip", "tree/job.zip");
     let files = Turncoat::new(good.clone(), MemoryFiles::default());
     let visitor = Visitor::default();
@@ -217,7 +217,7 @@ fn archive_is_read_once_for_all_that_is_shown_of_it() {
 }
 
 #[test]
-fn faults_of_an_archive_are_shown_with_the_unit_that_came_in_it() {
+fn faults_of_an_archive_are_shown_with_its_unit() {
     let files = files_of(
         "archive/ar5-zip-content-changed/input.zip",
         "tree/changed.zip",
@@ -235,7 +235,7 @@ fn faults_of_an_archive_are_shown_with_the_unit_that_came_in_it() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_seen_with_its_verdict() {
+fn unit_that_cannot_be_shown_is_seen_with_its_verdict() {
     let mut files = files_of("job-bundle/ok-handbook/input", "tree/job");
     let broken = Cow::Borrowed(&b"PK\x03\x04 and nothing more"[..]);
     files.add_file("tree/broken.zip", broken).unwrap();
@@ -247,7 +247,7 @@ fn what_cannot_be_shown_is_seen_with_its_verdict() {
     assert_eq!(not_shown, ["tree/broken.zip"]);
 }
 
-/// A bundle may be named by its manifest, and its signatures lie beside that name.
+/// A bundle may be named by its manifest; its signatures are then next to the manifest.
 #[test]
 fn signatures_beside_a_manifest_are_about_the_bundle_that_was_judged() {
     let with_signature = |vector: &str| {

@@ -17,11 +17,12 @@ use crate::ui;
 
 /// Ask an assessor of your own what an intent leaves open.
 ///
-/// Only findings whose quotes stand in the intent are kept.
+/// Only findings whose quotes are in the intent are kept.
 ///
-/// CMD is run by /bin/sh. It reads the intent as JSON and writes {"findings":[{"kind","quotes","message","options"}]}, where kind is
-/// contradiction, placeholder, gap or choice, and every quote stands in the intent as it is. What counts is written to
-/// context.findings, and `transform` makes questions of it without asking anybody again. `examples/assessors` has some.
+/// CMD is run by /bin/sh. It reads the intent as JSON and writes
+/// {"findings":[{"kind","quotes","message","options"}]}, where kind is contradiction, placeholder, gap or
+/// choice, and every quote is in the intent, word for word. What counts is written to context.findings, and
+/// `transform` makes questions of it without asking again. `examples/assessors` has examples.
 ///
 /// Exit 0: the assessor was asked. Exit 1: it failed, did not answer in time, or nothing that it said counts. Exit 2: the intent
 /// could not be read. Nothing is written in the last two cases.
@@ -42,7 +43,7 @@ pub struct Args {
     /// Write the intent with its findings to FILE instead of printing it; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Record the exchange as model I/O; `-` means standard output, where -o names a file.
+    /// Record the exchange as model I/O; `-` means standard output, if -o names a file.
     #[arg(long, value_name = "FILE")]
     model_io: Option<PathBuf>,
     /// How long the command may take.
@@ -99,11 +100,11 @@ fn prompt_of(intent: &Intent) -> Result<String, CliError> {
     let mut bytes = canonical_bytes(&intent.to_value(), Dialect::Kernel)
         .map_err(|error| CliError::no_form(&error, "the intent"))?;
     bytes.push(b'\n');
-    String::from_utf8(bytes).map_err(|_| CliError::internal("canonical JSON is no UTF-8"))
+    String::from_utf8(bytes).map_err(|_| CliError::internal("canonical JSON is not UTF-8"))
 }
 
 /// The program's name for recordings, without its folder, environment variables or arguments: those
-/// may hold keys, or differ from machine to machine.
+/// may contain keys, or differ from machine to machine.
 fn program_of(command: &str) -> &str {
     let program = command
         .split_whitespace()
@@ -121,7 +122,7 @@ fn read_recorded(path: &Path, prompt: &str) -> Result<String, CliError> {
     replay_exchange(document.root(), prompt).ok_or_else(|| {
         assessor_error(
             "MODEL_IO_MISS",
-            "the recording holds no answer for this intent",
+            "the recording has no answer for this intent",
         )
         .at(input.shown())
     })
@@ -134,7 +135,7 @@ fn take_findings(intent: &Intent, answer: &str) -> Result<Intent, CliError> {
         assessor_error(
             "ASSESSOR_ANSWER",
             format!(
-                "the answer is no JSON: {} at {}",
+                "the answer is not JSON: {} at {}",
                 error.kind, error.position
             ),
         )
@@ -144,13 +145,13 @@ fn take_findings(intent: &Intent, answer: &str) -> Result<Intent, CliError> {
         .map_err(|fault| assessor_error("ASSESSOR_ANSWER", fault))?;
     for (at, quote) in &assessment.invented {
         ui::tell(&format!(
-            "ASSESSOR_QUOTE: findings[{at}] quotes “{quote}”, which the intent does not hold; left out"
+            "ASSESSOR_QUOTE: findings[{at}] quotes “{quote}”, which the intent does not contain; left out"
         ));
     }
     if assessment.counted.is_empty() && !assessment.invented.is_empty() {
         return Err(assessor_error(
             "ASSESSOR_QUOTE",
-            "every finding quotes words that the intent does not hold",
+            "every finding quotes words that the intent does not contain",
         ));
     }
     with_findings(intent, &assessment.counted)

@@ -48,8 +48,8 @@ struct VerifyArgs {
 
 /// Summarize a context bundle: counts, paths, ids, hash and outcome.
 ///
-/// The bundle is not verified. Exit 0: summarized. Exit 1: it could not be read. Exit 2: it is not JSON. Exit 3: it
-/// is no context bundle.
+/// The bundle is not verified. Exit 0: summarized. Exit 1: it could not be read. Exit 2: it is not JSON. Exit
+/// 3: it is not a context bundle.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal bundle summarize bundle.json")]
 struct SummarizeArgs {
@@ -99,7 +99,7 @@ fn summarize(args: &SummarizeArgs) -> Result<Outcome, CliError> {
         return Err(CliError::new(
             Outcome::Invalid,
             "UNKNOWN_FORMAT",
-            "it is no context bundle",
+            "it is not a context bundle",
         )
         .at(input.shown())
         .hint("`runseal inspect` says what it is; `runseal transform` makes a context bundle"));

@@ -88,7 +88,7 @@ fn apply(intent: &Intent, given: &[(&Question, &str)]) -> Result<Intent, CliErro
     answer_round(intent, given).map_err(|refusal| CliError::internal(refusal.to_string()))
 }
 
-/// Asks every question once; `None` where the person quits or the input ends.
+/// Asks every question once; returns `None` if the person quits or the input ends.
 fn ask_round(
     questions: &[Question],
     next_line: &mut impl FnMut() -> Option<String>,
@@ -131,7 +131,7 @@ fn show(question: &Question, at: usize, of: usize) {
     }
 }
 
-/// A number picks an option where there are options; anything else is the answer itself.
+/// A number picks an option, if there is one with that number; anything else is the answer itself.
 fn read_reply(line: &str, options: &[String]) -> Reply {
     let line = line.trim();
     match line.to_lowercase().as_str() {
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reply_number_picks_an_option_only_where_there_is_one() {
+    fn reply_number_picks_an_existing_option_only() {
         let options = ["red".to_owned(), "blue".to_owned()];
         assert_eq!(read_reply("2", &options), Reply::Answer("blue".to_owned()));
         assert_eq!(read_reply("3", &options), Reply::Answer("3".to_owned()));

@@ -1,4 +1,4 @@
-//! Arguments that clap hears of only when their command is typed.
+//! Arguments that clap is told about only when their command is typed.
 //!
 //! There are about a hundred commands. Describing all of them to clap takes longer than verifying
 //! a small bundle, so each one is described through [`clap::Command::defer`]. Whoever needs the

@@ -41,8 +41,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     } else {
         ui::print_text(&render_comparison_human(&changes))?;
     }
-    Ok(match changes.is_empty() {
-        true => Outcome::Valid,
-        false => Outcome::Invalid,
+    Ok(if changes.is_empty() {
+        Outcome::Valid
+    } else {
+        Outcome::Invalid
     })
 }

@@ -72,15 +72,15 @@ struct RunArgs {
     sandbox: SandboxArgs,
 }
 
-/// What an engine may use at the most.
+/// The limits of an engine.
 #[derive(Debug, Clone, clap::Args)]
 pub struct PolicyArgs {
-    /// The seconds that an engine may run: a minute, and its manifest can only ask for less.
-    /// A recorded command that is replayed has an hour where nothing is said.
+    /// The seconds that an engine may run: a minute, and its manifest can only ask for less. A recorded
+    /// command that is replayed has an hour by default.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=604800))]
     timeout: Option<u32>,
     /// The bytes of artifacts that an engine may write: 1 GiB, and its manifest can only ask for less. With
-    /// more they are watched on disk instead of held back by the kernel. A recorded command that left more
+    /// more, they are watched on disk instead of limited by the kernel. A recorded command that left more
     /// when it was sealed is replayed only if this allows as much. Takes K, M, G.
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     artifact_bytes: Option<u64>,
@@ -177,9 +177,10 @@ fn init(args: &InitArgs) -> Result<Outcome, CliError> {
 fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@%,=".contains(c);
-    match text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 

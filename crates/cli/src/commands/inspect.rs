@@ -1,4 +1,4 @@
-//! `runseal inspect`: what something is and holds, on one screen.
+//! `runseal inspect`: what something is and contains, on one screen.
 
 use std::path::PathBuf;
 

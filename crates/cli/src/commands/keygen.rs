@@ -17,9 +17,9 @@ use crate::ui;
 
 /// Make a new key for signing; prints its public key.
 ///
-/// The file is readable by its owner alone and never overwrites another. OpenSSH and minisign
-/// keys get their public key beside them, as `<FILE>.pub`; so do the others with --public. With
-/// `-o -` the private key goes to standard output and the public key to standard error.
+/// The file is readable by its owner alone and never overwrites another. OpenSSH and minisign keys get their
+/// public key next to them, as `<FILE>.pub`; so do the others with --public. With `-o -` the private key goes
+/// to standard output and the public key to standard error.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal keygen -o key.pem\n  runseal keygen -o key.pem --type ecdsa-p256 --passphrase-file phrase.txt\n  runseal keygen -o - | vault store"
@@ -34,7 +34,7 @@ pub struct Args {
     /// What the key signs with.
     #[arg(long = "type", value_enum, default_value_t = KeyType::Ed25519)]
     kind: KeyType,
-    /// Protect the key with a passphrase; asked for on the terminal where no file is named.
+    /// Protect the key with a passphrase; asked for on the terminal if no file is named.
     #[arg(long)]
     encrypt: bool,
     #[command(flatten)]
@@ -82,10 +82,10 @@ fn generate(kind: KeyType) -> Result<PrivateKey, CliError> {
             return Ok(key);
         }
     }
-    Err(no_key("the system's random numbers give no key"))
+    Err(no_key("the system's random numbers did not make a key"))
 }
 
-/// The private key file, and the public one where the format has one.
+/// The private key file, and the public one if the format has one.
 fn encode(
     args: &Args,
     key: &PrivateKey,
@@ -101,7 +101,7 @@ fn encode(
     let seed = key.ed25519_seed();
     let needs_seed = || {
         let hint = "--format pem or --format openssh do";
-        CliError::usage("this format does not hold ECDSA keys", hint)
+        CliError::usage("this format has no ECDSA keys", hint)
     };
     let text = |text: Zeroizing<String>| Zeroizing::new(text.as_bytes().to_vec());
     Ok(match args.format {
@@ -136,25 +136,24 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let is_encrypted = args.encrypt || args.passphrase.is_given();
     if is_encrypted && matches!(args.format, KeyFormat::Hex | KeyFormat::Raw) {
         let hint = "--format pem, openssh or minisign do";
-        return Err(CliError::usage("this format holds no encrypted keys", hint));
+        return Err(CliError::usage("this format has no encrypted keys", hint));
     }
-    let passphrase = match is_encrypted {
-        false => None,
-        true => {
-            let shown = args.output.display().to_string();
-            let read = args.passphrase.read(&shown);
-            let read = read.map_err(|fault| {
-                CliError::new(Outcome::Unreadable, "PASSPHRASE", fault)
-                    .hint("--passphrase-file or --passphrase-fd give it without a terminal")
-            })?;
-            if read.is_empty() {
-                return Err(CliError::usage(
-                    "the passphrase is empty",
-                    "leave --encrypt out",
-                ));
-            }
-            Some(read)
+    let passphrase = if is_encrypted {
+        let shown = args.output.display().to_string();
+        let read = args.passphrase.read(&shown);
+        let read = read.map_err(|fault| {
+            CliError::new(Outcome::Unreadable, "PASSPHRASE", fault)
+                .hint("--passphrase-file or --passphrase-fd give it without a terminal")
+        })?;
+        if read.is_empty() {
+            return Err(CliError::usage(
+                "the passphrase is empty",
+                "leave --encrypt out",
+            ));
         }
+        Some(read)
+    } else {
+        None
     };
     let key = generate(args.kind)?;
     let (private, public) = encode(

@@ -10,7 +10,7 @@ use runseal_fs::input::Input;
 use crate::error::CliError;
 use crate::verdict::{self, StrictArgs};
 
-/// Work with ledgers, which hold one line per run.
+/// Work with ledgers, which have one line per run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -22,7 +22,7 @@ enum LedgerCommand {
     Verify(VerifyArgs),
 }
 
-/// Verify a ledger. A line that breaks off, as a crash leaves it, is named.
+/// Verify a ledger. A truncated line, as a crash leaves it, is named.
 ///
 /// Exit 0: valid. Exit 1: it could not be read. Exit 2: no line of it is JSON. Exit 3: invalid.
 #[derive(Debug, clap::Args)]
@@ -40,7 +40,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let input = Input::from_argument(Some(&args.file));
     let bytes = input.read(JsonLimits::LARGEST_DOCUMENT)?;
     let lines = parse_lines(&bytes);
-    // One bad line is a finding of LD1; a text of nothing else is no ledger.
+    // One bad line is a finding of LD1; a text with only bad lines is not a ledger.
     if let Some(Line {
         number,
         entry: Err(fault),
@@ -51,7 +51,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let message = format!("no line is JSON; the first: {fault}");
         return Err(CliError::new(Outcome::Malformed, "JSON", message)
             .at(format!("{} line {number}", input.shown()))
-            .hint("a ledger has one JSON object a line"));
+            .hint("a ledger has one JSON object per line"));
     }
     let view = LedgerView { lines: &lines };
     let report = verify_ledger(&view, args.strict.level());

@@ -15,7 +15,7 @@ use crate::ui;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal man ~/.local/share/man/man1")]
 pub struct Args {
-    /// The folder; made where it does not exist.
+    /// The folder; made if it does not exist.
     folder: PathBuf,
     /// How pages are written: for `man`, or as Markdown with an index.
     #[arg(long, value_enum, default_value = "roff")]

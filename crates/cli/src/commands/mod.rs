@@ -97,7 +97,7 @@ struct CommandLine {
 }
 
 /// Declares the commands in the order of the help. Each is a variant and its module, which has an
-/// `Args` type and `run`. Where a document fixes the exit codes of a command, the surface follows
+/// `Args` type and `run`. If a document fixes the exit codes of a command, the surface follows
 /// `=>`, as a function of its arguments.
 macro_rules! commands {
     ($(#[$doc:meta])* $visibility:vis enum $name:ident {
@@ -274,8 +274,8 @@ fn refuse(error: &clap::Error, arguments: &[OsString]) -> u8 {
     exit_code(surface, Outcome::Usage)
 }
 
-/// Prints the help that was asked for. It lists commands with their summaries, so it takes a line on
-/// which every command is described.
+/// Prints the help that was asked for. It lists commands with their summaries, so it needs a command
+/// line on which every command is described.
 fn print_help(error: &clap::Error, arguments: &[OsString]) {
     let line = groups::with_groups(command_line());
     let again = line.try_get_matches_from(arguments).err();
@@ -321,7 +321,7 @@ fn usage_error(error: &clap::Error, named: &[String]) -> CliError {
     CliError::usage(message, hint)
 }
 
-/// Whether one word can be taken for a mistyped other one: at most every second letter is wrong.
+/// Whether one word may be a mistyped other: at most every second letter is wrong.
 fn is_like(typed: &str, meant: &str) -> bool {
     let meant: Vec<char> = meant.chars().collect();
     // The edits that turn what was typed so far into each beginning of what was meant.
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn mistyped_commands_and_options_get_the_likest_as_a_hint() {
+    fn mistyped_commands_and_options_get_the_most_similar_as_a_hint() {
         for (typed, meant) in [
             (["runseal", "vrify", "x"], "`verify`"),
             (["runseal", "verfy", "x"], "`verify`"),
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn mistyped_command_like_none_gets_no_hint_of_another() {
+    fn mistyped_command_unlike_any_gets_no_suggestion() {
         for typed in ["nope", "x", "help-me", "frobnicate"] {
             let error = CommandLine::try_parse_from(["runseal", typed]).unwrap_err();
             let message = usage_error(&error, &[]).to_string();

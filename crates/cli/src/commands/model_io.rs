@@ -43,10 +43,12 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let is_file = args.file.as_os_str() != "-";
     let verify = |root: Node<'_>| {
         let files = FolderFiles::of_document(&LocalFiles, &args.file);
-        let bodies = match level >= Level::Integrity {
-            true if is_file => Some(BodyFacts::collect(root, &files, &name)),
-            true => BodyFacts::held(root),
-            false => None,
+        let bodies = if level < Level::Integrity {
+            None
+        } else if is_file {
+            Some(BodyFacts::collect(root, &files, &name))
+        } else {
+            BodyFacts::held(root)
         };
         let bodies = bodies.as_ref();
         verify_model_io(&ModelIoView { root, bodies }, level)

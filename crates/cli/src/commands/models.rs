@@ -89,8 +89,8 @@ pub fn keys_of_environment() -> Keys {
 /// Whether a replay leaves its recording at some call, and how it continues.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ForkArgs {
-    /// Of a recorded run that asked models: answer from the recording before call N and ask the
-    /// upstream from there on; the calls go to --fork-out, with the digest of the recording.
+    /// For a recorded run that asked models: answer from the recording before call N and ask the upstream
+    /// from there on; the calls go to --fork-out, with the digest of the recording.
     #[arg(
         long,
         value_name = "N",
@@ -107,12 +107,12 @@ pub struct ForkArgs {
 }
 
 impl ForkArgs {
-    /// Whether the recording is to be left.
+    /// Whether a fork was asked for.
     pub fn is_given(&self) -> bool {
         self.fork_at.is_some()
     }
 
-    /// Refuses what cannot be meant, before anything runs.
+    /// Refuses options that cannot work, before anything runs.
     pub fn check(&self) -> Result<(), CliError> {
         let upstream = self.upstream.as_deref().map(Upstream::parse).transpose();
         upstream.map_err(net_error)?;
@@ -159,13 +159,13 @@ impl ForkArgs {
 struct ProxySession {
     proxy: Mutex<Option<Proxy>>,
     entrance: ProxyEntrance,
-    /// What knows the secrets that went through, until everything is sealed.
+    /// Knows the secrets that went through, until everything is sealed.
     redactor: Arc<Redactor>,
     /// Where the answers of the recording end, if they do.
     fork_at: Option<usize>,
     /// Why a listener was not served.
     fault: Mutex<Option<String>>,
-    /// The folder that the recording grows in, deleted with the session if the run came to its end.
+    /// The folder in which the recording grows, deleted with the session if the run completed.
     folder: Option<PrivateFolder>,
 }
 
@@ -188,8 +188,9 @@ impl ProxySession {
 }
 
 impl Drop for ProxySession {
-    /// A run that failed, was stopped or interrupted is not sealed. What models answered it was paid for, so it is
-    /// kept.
+    /// A run that failed, was stopped or interrupted is not sealed. The models' answers were paid for, so
+    /// they
+    /// are kept.
     fn drop(&mut self) {
         let proxy = self.proxy.get_mut().unwrap_or_else(PoisonError::into_inner);
         let (Some(proxy), Some(folder)) = (proxy.take(), self.folder.take()) else {

@@ -13,7 +13,7 @@ use crate::places::files_for;
 use crate::ui;
 use crate::verdict::{StrictArgs, finding_line};
 
-/// Work with packs, the folders that runs are handed over as.
+/// Work with packs, the folders in which runs are handed over.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let report = verify_pack(&view);
     let mut verdict = render_verdict(&view, &report);
     if !wrapping.is_empty() {
-        // A fault of the wrapping archive is a fault of the pack.
+        // A fault of the archive is a fault of the pack.
         let mut findings = [report.findings(), &wrapping].concat();
         findings.sort();
         verdict.insert("ok", false);

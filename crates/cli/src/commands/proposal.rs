@@ -14,7 +14,7 @@ use crate::output::put_json;
 use crate::ui;
 use crate::verdict::{self, StrictArgs};
 
-/// Work with proposals, the plans that context bundles give.
+/// Work with proposals, the plans made from context bundles.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -29,8 +29,9 @@ enum ProposalCommand {
 
 /// Make the proposal of a context bundle: a file for each output and a test of its hash.
 ///
-/// The bundle must meet its document (000), as `runseal bundle verify` asks. Whether its ids and hashes are those of its
-/// content, which `runseal verify` asks too, is only warned of: the proposal names the bundle by the hash that it has.
+/// The bundle must meet its document (000), as `runseal bundle verify` checks. If its ids or hashes are not
+/// those of its content, which `runseal verify` checks too, there is only a warning: the proposal names the
+/// bundle by the hash that it has.
 ///
 /// Exit 0: made. Exit 1: the bundle could not be read. Exit 2: it is not JSON. Exit 3: it does not meet
 /// its document.

@@ -13,16 +13,16 @@ use crate::verdict::LevelArgs;
 
 /// Pull evidence into a new folder.
 ///
-/// It comes from an OCI registry or layout, or from object storage, with its signatures beside it. Reports that are
-/// attached stay there: anybody can attach a page.
+/// It comes from an OCI registry or layout, or from object storage, with its signatures next to it. Attached
+/// reports are not pulled: anyone can attach a page.
 ///
 /// Everything that arrives is compared with its digest; the whole is verified before it gets its name, and
 /// nothing that exists is replaced. Prints the digest, the reference that names exactly this, the
 /// folder, and what was attached.
 ///
-/// Exit 0: it is there. Exit 1: it does not verify, or is not what was declared; nothing is left. Exit 2: it could not
-/// be read or written; then `.runseal-pull-…` beside the target may hold what arrived from object storage, and the
-/// next pull goes on with that.
+/// Exit 0: it is there. Exit 1: it does not verify, or is not what was declared; nothing is left. Exit 2: it
+/// could not be read or written; then `.runseal-pull-…` next to the target may contain what arrived from
+/// object storage, and the next pull continues with that.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal pull registry.example/team/run_1:v1 -o run_1\n  runseal pull oci-layout:evidence.tar\n  runseal pull s3://bucket/evidence/run_1 -o run_1"
@@ -31,7 +31,7 @@ pub struct Args {
     /// What to pull: `host[:port]/name[:tag][@sha256:…]`, or `oci-layout:PATH[:tag]`, or
     /// `s3://BUCKET/PREFIX/NAME[@sha256:…]`.
     reference: String,
-    /// The folder that it becomes; where not given, the last part of its name.
+    /// The folder that it becomes; by default the last part of its name.
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     #[command(flatten)]

@@ -21,11 +21,11 @@ use crate::verdict::LevelArgs;
 
 /// Push evidence to a registry, a layout or object storage.
 ///
-/// Signatures that lie beside it go along.
+/// Signatures next to it are pushed too.
 ///
-/// It is verified first; what does not hold, or is not one thing, is not pushed. The same evidence has the same digest,
-/// whoever pushes it and whenever. What is there already is not sent again, and a push that was
-/// interrupted goes on where it stopped. A tag that names something else is not moved unless --move-tag
+/// It is verified first; what is not valid, or is not one thing, is not pushed. The same evidence has the
+/// same digest, whoever pushes it and whenever. What is there already is not sent again, and a push that was
+/// interrupted continues where it stopped. A tag that names something else is not moved unless --move-tag
 /// says what it names. Prints the digest and the reference that names exactly this.
 ///
 /// Exit 0: pushed. Exit 1: it does not verify, or what is there already is not what it should be. Exit 2: it could
@@ -96,17 +96,18 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Err(SourceError::NotFound { path }.into());
     }
     if is_object_address(&args.reference) {
-        return match args.image || !args.report.is_empty() || args.move_tag.is_some() {
-            true => Err(CliError::usage(
+        return if args.image || !args.report.is_empty() || args.move_tag.is_some() {
+            Err(CliError::usage(
                 "images, reports and tags go to registries",
                 "object storage takes evidence alone; name a registry or layout",
-            )),
-            false => push_run(
+            ))
+        } else {
+            push_run(
                 &args.path,
                 &args.reference,
                 args.level.level(),
                 &args.retention,
-            ),
+            )
         };
     }
     args.retention.refuse_elsewhere()?;
@@ -115,15 +116,16 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         move_tag: args.move_tag,
         ..args.access.access()
     };
-    let pushed = match args.image {
-        true => Image::of_program(&args.path).and_then(|image| image.push(&reference, &access)),
-        false => push(
+    let pushed = if args.image {
+        Image::of_program(&args.path).and_then(|image| image.push(&reference, &access))
+    } else {
+        push(
             &args.path,
             &reference,
             args.level.level(),
             &args.report,
             &access,
-        ),
+        )
     };
     let pushed = pushed.map_err(|error| match &error {
         OciError::NotValid { why, .. } => not_pushed(why, &args.path),

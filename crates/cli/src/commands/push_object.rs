@@ -49,7 +49,7 @@ impl RetentionArgs {
             _ => text.clone(),
         };
         if until.len() != 20 || !is_iso_utc(&until) {
-            let message = format!("`{}` is no date", text.escape_debug());
+            let message = format!("`{}` is not a date", text.escape_debug());
             let hint = "write 2030-01-01, or 2030-01-01T00:00:00Z";
             return Err(CliError::usage(message, hint));
         }
@@ -79,14 +79,13 @@ pub fn push_run(
     let place = S3Place::open(reference).map_err(|error| storage_error(&error, reference))?;
     verify_first(path, level)?;
     let pushed = place.put_run(path, &options).map_err(|error| {
-        let told = storage_error(&error, reference);
+        let reported = storage_error(&error, reference);
         match (&error, &options.retention) {
-            // Servers have many words for this, some of them general; but none is for a server's own
-            // failure.
-            (RemoteError::Refused { status: 400..=499 | 501, .. }, Some(_)) => told.hint(
+            // Servers answer this in many ways, some of them general, but never as their own failure.
+            (RemoteError::Refused { status: 400..=499 | 501, .. }, Some(_)) => reported.hint(
                 "locks need a bucket that was made for them; leave --retain-until out, or name such a bucket",
             ),
-            _ => told,
+            _ => reported,
         }
     })?;
     let there = pushed.bytes.saturating_sub(pushed.sent);
@@ -99,7 +98,7 @@ pub fn push_run(
     Ok(Outcome::Valid)
 }
 
-/// Fails where what is at `path` is not one thing that holds.
+/// Fails unless what is at `path` is one valid unit.
 fn verify_first(path: &Path, level: Level) -> Result<(), CliError> {
     let options = VerifyOptions {
         level,
@@ -109,7 +108,7 @@ fn verify_first(path: &Path, level: Level) -> Result<(), CliError> {
     check_survey(survey.results()).map_err(|why| not_pushed(&why, path))
 }
 
-/// Says that what is at `path` does not hold, or that nobody can tell.
+/// The error for what is at `path` and is not valid, or cannot be judged.
 pub fn not_pushed(why: &Objection, path: &Path) -> CliError {
     let outcome = match why {
         Objection::Unchecked(_) => Outcome::Unreadable,
@@ -124,7 +123,7 @@ pub fn not_pushed(why: &Objection, path: &Path) -> CliError {
     .hint(why.hint())
 }
 
-/// Says what a push did.
+/// Reports what a push did.
 pub fn tell_sent(sent: u64, there: u64, attached: &[impl AsRef<str>]) {
     let attached: Vec<_> = attached.iter().map(AsRef::as_ref).collect();
     let attached = match attached.as_slice() {

@@ -35,10 +35,10 @@ const LARGEST_STDIN: u64 = 512 << 20;
 
 /// Run any command and seal what it read, wrote and printed.
 ///
-/// The command runs as it stands in the current folder, which it sees at its own path and can
-/// write to; what it writes becomes artifacts of the bundle and, without --apply, nothing else.
-/// It has no network; with --proxy it reaches models and nothing else. Every file that it reads below the folder is sealed, so that `runseal replay`
-/// needs nothing but the bundle. What could not be seen is listed in it.
+/// The command runs unchanged in the current folder, which it sees at its own path and can write to; what it
+/// writes becomes artifacts of the bundle and, without --apply, nothing else. It has no network; with --proxy
+/// it reaches models and nothing else. Every file that it reads below the folder is sealed, so that `runseal
+/// replay` needs nothing but the bundle. What could not be seen is listed in it.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal record -- python3 analyse.py data.csv\n  \
@@ -53,15 +53,15 @@ pub struct Args {
     /// The run's id; by default `run_<time>_<first 8 digits of inputs_hash>`.
     #[arg(long, value_name = "ID")]
     run_id: Option<String>,
-    /// A file or folder that the command may read, also outside of the current folder; what it
-    /// reads of it is sealed under inputs/. May be repeated.
+    /// A file or folder that the command may read, also outside the current folder; what it reads of it is
+    /// sealed under inputs/. May be repeated.
     #[arg(long, value_name = "PATH")]
     input: Vec<PathBuf>,
     /// A parameter: the command finds it as the variable `RUNSEAL_PARAM_K`. May be repeated.
     #[arg(long, value_name = "K=V")]
     param: Vec<String>,
     /// Which of the files that it writes are kept, by their path below the folder; a folder means everything
-    /// below it. All where not given. May be repeated.
+    /// below it. By default all. May be repeated.
     #[arg(long, value_name = "GLOB")]
     keep: Vec<String>,
     /// A variable of yours that the command gets, sealed with its value; or NAME=VALUE. May be
@@ -86,10 +86,10 @@ pub struct Args {
     /// changed there meanwhile, or if the command failed. The folder of bundles is left alone.
     #[arg(long)]
     apply: bool,
-    /// Seal the run also where the command fails; it is shown as a failed run everywhere.
+    /// Seal the run even if the command fails; it is shown as a failed run everywhere.
     #[arg(long)]
     keep_failed: bool,
-    /// Tell the command that it is this many seconds after 1970, where that is possible.
+    /// Tell the command that it is this many seconds after 1970, if that is possible.
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(i64).range(0..=253_402_300_799))]
     fixed_time: Option<i64>,
     /// The seconds that the command may run.
@@ -136,21 +136,23 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         "M" => 20,
         "G" => 30,
         "T" => 40,
-        _ => return Err(format!("`{text}` is no size, such as 500M")),
+        _ => return Err(format!("`{text}` is not a size such as 500M")),
     };
     let count: u64 = digits
         .parse()
-        .map_err(|_| format!("`{text}` is no size, such as 500M"))?;
+        .map_err(|_| format!("`{text}` is not a size such as 500M"))?;
     let bytes = count.checked_mul(1 << shift).filter(|bytes| *bytes > 0);
-    bytes.ok_or_else(|| format!("`{text}` is no size that can be had"))
+    bytes.ok_or_else(|| format!("`{text}` is too large"))
 }
 
-/// Refuses a link where the folder of bundles is by default: whoever made the folder may have put it there.
+/// Refuses a link at the default place of the folder of bundles: whoever made the current folder may have
+/// put
+/// it there.
 fn refuse_default_link(out: &Path) -> Result<(), CliError> {
     if out.as_os_str() != DEFAULT_OUT || !out.is_symlink() {
         return Ok(());
     }
-    let message = format!("`{DEFAULT_OUT}` is a link, which is not followed unasked");
+    let message = format!("`{DEFAULT_OUT}` is a link, which is not followed unless you name it");
     let hint = format!("name the folder that you mean; `--out ./{DEFAULT_OUT}` follows the link");
     Err(CliError::new(Outcome::Unreadable, "OUT", message).hint(hint))
 }
@@ -184,10 +186,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let outcome = args.finish(&request, &sealed)?;
     print_sealed(&sealed, args)?;
     warn_unseen(&sealed);
-    match sealed.varying.is_steady() {
-        true if args.times > 1 => ui::note(&format!("{} runs gave the same", args.times)),
-        true => {}
-        false => ui::tell(&render_varying(&sealed.varying, args.times)),
+    if !sealed.varying.is_steady() {
+        ui::tell(&render_varying(&sealed.varying, args.times));
+    } else if args.times > 1 {
+        ui::note(&format!("{} runs gave the same", args.times));
     }
     Ok(outcome)
 }
@@ -239,7 +241,7 @@ impl Args {
         let models = None;
         if models.is_some() && self.times > 1 {
             return Err(CliError::usage(
-                "--times and --proxy do not go together: a model answers otherwise every time",
+                "--times and --proxy do not go together: a model answers differently every time",
                 "record once; `runseal replay --times N` shows what varies on the same answers",
             ));
         }
@@ -340,7 +342,7 @@ impl Args {
                 None => true,
             };
             let folder = &request.command.folder;
-            // The folder itself, whatever is at its path by now.
+            // The folder itself, whatever is at its path now.
             let top = std::fs::File::open(".").map_err(|error| {
                 let message = format!("the current folder cannot be opened: {error}");
                 CliError::new(Outcome::Unreadable, "FOLDER", message)
@@ -364,9 +366,10 @@ impl Args {
                 ));
             }
         }
-        Ok(match has_failed {
-            true => Outcome::Invalid,
-            false => Outcome::Valid,
+        Ok(if has_failed {
+            Outcome::Invalid
+        } else {
+            Outcome::Valid
         })
     }
 }
@@ -446,7 +449,8 @@ fn print_sealed(sealed: &SealedCommand, args: &Args) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What is no file, where somebody may expect it to be passed on; nothing for the empty device.
+/// What standard input is, if it is not a file but might be expected to be passed on; `None` for the null
+/// device.
 fn describe_stream(metadata: &std::fs::Metadata) -> Option<&'static str> {
     let kind = metadata.file_type();
     let null = std::fs::metadata("/dev/null").map(|null| null.rdev()).ok();
@@ -461,7 +465,7 @@ fn describe_stream(metadata: &std::fs::Metadata) -> Option<&'static str> {
     }
 }
 
-/// A name with nothing in it that moves the cursor, changes colours or the direction of writing.
+/// A name without anything that moves the cursor, or changes colours or the direction of writing.
 fn shown_name(name: &str) -> String {
     one_line(&reveal(name))
 }
@@ -478,7 +482,7 @@ fn shown_path(path: &Path, args: &Args) -> String {
     args.out.join(name).display().to_string()
 }
 
-/// Reports what this run's observation missed. What no run can observe is in the bundle and the
+/// Reports what the observation of this run missed. What no run can observe is in the bundle and the
 /// docs.
 fn warn_unseen(sealed: &SealedCommand) {
     for gap in &sealed.gaps {
@@ -493,7 +497,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn size_takes_units_and_refuses_what_is_none() {
+    fn size_takes_units_and_refuses_other_text() {
         for (text, bytes) in [("1", 1), ("2K", 2048), ("3MiB", 3 << 20), ("1gb", 1 << 30)] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }

@@ -19,7 +19,7 @@ use crate::ui;
 /// How many of the last lines of a failed command's standard error are shown.
 const SHOWN_LINES: usize = 20;
 
-/// What a command was run for.
+/// Why a command was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// To seal the run.
@@ -30,7 +30,7 @@ pub enum Doing {
 
 /// Turns a recording's error into what the command line reports.
 ///
-/// `was_shown` says that the command's output was, while it came.
+/// `was_shown` says whether the command's output was shown as it came.
 pub fn record_error(
     error: RecordError,
     was_shown: bool,
@@ -94,7 +94,7 @@ pub fn record_error(
             "SECRET",
             format!("{message}; nothing was sealed"),
         )
-        .hint("keep the command from writing and printing it; `--keep GLOB` leaves files out that it writes"),
+        .hint("keep the command from writing and printing it; `--keep GLOB` leaves out files that it writes"),
         RecordError::Room { needed, .. } => CliError::new(
             Outcome::Unreadable,
             "LIMIT",
@@ -146,25 +146,25 @@ pub fn record_error(
         RecordError::Models(_) => CliError::new(Outcome::Invalid, "MODELS", message)
             .hint("`runseal proxy record --help` says what is recorded, and what is never kept"),
         RecordError::ModelReplay(_) => CliError::new(Outcome::Invalid, "MODELS", message)
-            .hint("model_io.json in the bundle holds the calls; --fork-at names one of them"),
+            .hint("model_io.json in the bundle has the calls; --fork-at names one of them"),
         RecordError::Rejected(findings) => return print_rejected(&findings),
     })
 }
 
-/// What gives a command more room than the limit that it ran into.
+/// How to raise the limit that a command reached.
 fn more_room(limit: Limit) -> &'static str {
     match limit {
         Limit::WallTime => "`--timeout` gives it more time",
         Limit::WorkBytes => "`--artifact-bytes` lets it write more, in one file and in all",
-        Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
+        Limit::WorkFiles => "it may write no more files than that: let it pack them into one",
         Limit::Stdout | Limit::Stderr => {
-            "let it write into a file what it prints: `sh -c 'COMMAND > out.txt'`"
+            "let it write its output to a file: `sh -c 'COMMAND > out.txt'`"
         }
         Limit::Memory => "that is the most memory that a recorded command gets",
     }
 }
 
-/// What a command says it has not enough of.
+/// What a command says it ran out of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scarce {
     Space,
@@ -174,7 +174,7 @@ enum Scarce {
 }
 
 impl Scarce {
-    /// How programs say so: the C library's words, and those of some languages.
+    /// The words for it: those of the C library and of some languages.
     const WORDS: [(&'static str, Scarce); 8] = [
         ("No space left on device", Scarce::Space),
         ("Disk quota exceeded", Scarce::Space),
@@ -196,7 +196,7 @@ impl Scarce {
                 mebibytes(limits.tmp_bytes)
             ),
             Self::Memory => format!(
-                "a recorded command gets {} MiB of memory at the most",
+                "a recorded command gets at most {} MiB of memory",
                 mebibytes(limits.memory_bytes)
             ),
             Self::Files => format!(
@@ -211,7 +211,7 @@ impl Scarce {
     }
 }
 
-/// What a failed command's standard error says is scarce; the last that it says.
+/// What a failed command ran out of, by the last such words on its standard error.
 fn find_scarce(stderr: &[u8]) -> Option<Scarce> {
     let text = String::from_utf8_lossy(stderr);
     let found = Scarce::WORDS
@@ -220,7 +220,7 @@ fn find_scarce(stderr: &[u8]) -> Option<Scarce> {
     found.max_by_key(|(at, _)| *at).map(|(_, scarce)| scarce)
 }
 
-/// The kernel's answer to a file that is no program of any kind that it knows.
+/// The kernel's error for a file that is not a program of any kind that it knows.
 const NO_PROGRAM_FORMAT: i32 = 8;
 
 fn run_error(error: RunError, doing: Doing) -> CliError {
@@ -244,7 +244,7 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
         RunError::Home(_) => CliError::new(Outcome::Unreadable, "PLACE", message)
             .hint("change into the folder of the project"),
         RunError::Temporary { .. } => CliError::new(Outcome::Unreadable, "TMPDIR", message).hint(
-            "set TMPDIR to a folder that you may write to and that lies outside of the recorded one",
+            "set TMPDIR to a folder that you may write to, outside the recorded one",
         ),
         RunError::Read { source, .. } => {
             CliError::new(Outcome::Unreadable, "INPUT", format!("{message}: {source}"))
@@ -271,7 +271,7 @@ fn run_error(error: RunError, doing: Doing) -> CliError {
             "EXECUTE",
             format!("`{}` could not be started: {source}", program.escape_debug()),
         )
-        .hint("its interpreter may be missing or lie where the sandbox does not show it; `--input PATH` shows a folder"),
+        .hint("its interpreter may be missing, or where the sandbox does not show it; `--input PATH` shows a folder"),
         RunError::Sandbox(error) => sandbox_error(&error),
     }
 }
@@ -289,7 +289,7 @@ fn show_end(stderr: &[u8]) {
     }
 }
 
-/// Reports why artifacts were not copied into the folder. The bundle is complete all the same.
+/// Reports why artifacts were not copied into the folder. The bundle is complete anyway.
 pub fn apply_error(error: ApplyError, bundle: &Path) -> CliError {
     let message = error.to_string();
     let failure = match error {
@@ -320,7 +320,7 @@ mod tests {
     use super::{Scarce, find_scarce};
 
     #[test]
-    fn scarce_is_what_is_said_last() {
+    fn scarce_is_the_last_one_named() {
         let said = |text: &str| find_scarce(text.as_bytes());
         assert_eq!(
             said("OSError: [Errno 28] No space left on device"),

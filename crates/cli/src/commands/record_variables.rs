@@ -67,12 +67,13 @@ fn is_variable_name(name: &str) -> bool {
 }
 
 fn check_variable_name(name: &str) -> Result<(), CliError> {
-    match is_variable_name(name) {
-        true => Ok(()),
-        false => Err(CliError::usage(
-            format!("`{}` is no name of a variable", name.escape_debug()),
+    if is_variable_name(name) {
+        Ok(())
+    } else {
+        Err(CliError::usage(
+            format!("`{}` is not a variable name", name.escape_debug()),
             "use letters, digits and `_`, with no digit first",
-        )),
+        ))
     }
 }
 
@@ -80,7 +81,7 @@ fn host_variable(name: &str) -> Result<String, CliError> {
     std::env::var(name).map_err(|error| {
         let reason = match error {
             std::env::VarError::NotPresent => "is not set",
-            std::env::VarError::NotUnicode(_) => "is no UTF-8",
+            std::env::VarError::NotUnicode(_) => "is not UTF-8",
         };
         CliError::usage(
             format!("the variable `{}` {reason}", name.escape_debug()),

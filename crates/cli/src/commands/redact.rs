@@ -27,19 +27,19 @@ use crate::ui;
 /// The reason that is recorded when none is given.
 const NO_REASON: &str = "withheld by its holder";
 
-/// Where a seed is, for those who have none.
+/// The hint for a missing seed.
 const SEED_HINT: &str = "--seed FILE names the seed that was kept when the bundle was sealed";
 
-/// Places that are named one by one as showing again what is withheld.
+/// The most places with withheld texts that are reported one by one.
 const MAX_REPEATED: usize = 20;
 
 /// Make a copy that withholds values or files and still verifies.
 ///
-/// The bundle was sealed with --redactable. PLACE is a file (`artifacts/log.txt`), or a value in a
-/// JSON document by its pointer (`RUN_INPUT.json#/context/name`); `*`, `**` and `?` are patterns in
-/// both. Every digest of what is withheld goes too, wherever it stands, and the size beside it: with
-/// them a short value could be guessed. Places that hold a withheld text and are shown are told.
-/// Signatures beside the bundle hold for the copy and are put beside it.
+/// The bundle was sealed with --redactable. PLACE is a file (`artifacts/log.txt`), or a value in a JSON
+/// document by its pointer (`RUN_INPUT.json#/context/name`); `*`, `**` and `?` are patterns in both. Every
+/// digest of what is withheld is withheld too, wherever it is, with the size next to it: from them a short
+/// value could be guessed. Places that are shown but contain a withheld text are reported. Signatures next to
+/// the bundle are valid for the copy too and are put next to it.
 ///
 /// Exit 0: the copy is made; prints what is withheld. Exit 1: a place fits nothing or must stay.
 /// Exit 2: the bundle or seed cannot be used, or OUT exists. Nothing is written then.
@@ -57,8 +57,7 @@ pub struct Args {
     /// What to withhold; may be repeated.
     #[arg(long, value_name = "PLACE", num_args = 1..)]
     drop: Vec<String>,
-    /// Withhold strings and numbers, and files that are no JSON, in which this regular expression is
-    /// found.
+    /// Withhold strings and numbers, and files that are not JSON, in which this regular expression is found.
     #[arg(long = "match", value_name = "REGEX")]
     pattern: Vec<String>,
     /// Why, as readers of the copy will see it.
@@ -73,8 +72,8 @@ pub struct Args {
     /// Write the value at PLACE with its proof, for `runseal unredact --with`; may be repeated.
     #[arg(long, value_name = "PLACE", num_args = 1.., conflicts_with_all = ["drop", "pattern", "profile", "plan"])]
     disclose: Vec<String>,
-    /// In place of a copy write this document of the bundle as an SD-JWT (RFC 9901), signed with
-    /// --key; what would disclose each withheld value is written to `<OUT>.disclosures`, for you.
+    /// Instead of a copy, write this document of the bundle as an SD-JWT (RFC 9901), signed with --key; what
+    /// would disclose each withheld value is written to `<OUT>.disclosures`, for you.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["plan", "disclose"])]
     sd_jwt: Option<String>,
     #[command(flatten)]
@@ -87,25 +86,25 @@ pub struct Args {
 /// Whether what is sealed can be redacted later.
 #[derive(Debug, clap::Args)]
 pub struct RedactableArgs {
-    /// Commit to every value with salts, so that parts can be withheld later (docs/redaction.md).
-    /// The seed is kept beside what is sealed, as `<bundle>.seed`, for you alone.
+    /// Commit to every value with salts, so that parts can be withheld later (docs/redaction.md). The seed is
+    /// kept next to what is sealed, as `<bundle>.seed`, for you alone.
     #[arg(long)]
     redactable: bool,
-    /// The seed to commit with, in place of a new one.
+    /// The seed to commit with, instead of a new one.
     #[arg(long, value_name = "FILE", requires = "redactable")]
     seed: Option<PathBuf>,
 }
 
 impl RedactableArgs {
-    /// Where a bundle made with these options goes. A new seed is written beside its bundle, and
+    /// Where a bundle made with these options goes. A new seed is written next to its bundle, and
     /// only a folder on this machine is private enough for that.
     pub fn outgoing(&self, target: &Path) -> Result<Outgoing, CliError> {
         refuse_inside(target)?;
         let outgoing = Outgoing::begin(target)?;
         if outgoing.is_elsewhere() && self.redactable && self.seed.is_none() {
             return Err(CliError::usage(
-                "a new seed would be kept beside the bundle, where others can read it",
-                "--seed FILE names a seed of this machine",
+                "a new seed would be kept next to the bundle, where others can read it",
+                "--seed FILE names a seed on this machine",
             ));
         }
         Ok(outgoing)
@@ -145,8 +144,8 @@ pub fn redact_error(error: RedactError, place: &str) -> CliError {
             Outcome::Unreadable,
             "NOT_REDACTABLE",
             "make it again with --redactable (record, seal, engine run, run --pack, job build), sign \
-             that, and redact it; the new seal proves what it holds from now on, not that the old \
-             one held the same",
+             that, and redact it; the new seal proves what it contains from now on, not that the old \
+             one contained the same",
         ),
         RedactError::NoCopy => (
             Outcome::Unreadable,
@@ -240,7 +239,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let is_printed = args.output.is_some() && file_named(args.output.as_deref()).is_none();
     if is_printed && args.disclose.is_empty() && !args.plan {
         return Err(CliError::usage(
-            "a copy is a folder, and a token has a file of disclosures beside it",
+            "a copy is a folder, and a token has a file of disclosures next to it",
             "-o names where it goes; only what --disclose writes can be printed",
         ));
     }
@@ -249,9 +248,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     check_outside_archive(&args.bundle)?;
     let here = bring_here(&args.bundle)?;
     let bundle = here.as_ref().map_or(&args.bundle, |(_, bundle)| bundle);
-    let drops = match args.disclose.is_empty() {
-        true => drops(args)?,
-        false => Vec::new(),
+    let drops = if args.disclose.is_empty() {
+        drops(args)?
+    } else {
+        Vec::new()
     };
     if let Err(error) = bundle.metadata() {
         let path = shown.clone();
@@ -316,7 +316,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     for place in plan.repeated.iter().take(MAX_REPEATED) {
         ui::tell(&format!(
-            "warning: `{}` is shown and holds a text that is withheld elsewhere",
+            "warning: `{}` is shown, but contains a text that is withheld elsewhere",
             place.escape_debug()
         ));
     }
@@ -380,32 +380,32 @@ fn write_token(
     check_free(beside)?;
     write_private(beside, kept.as_bytes())?;
     write_bytes(out, token.as_bytes()).map_err(|error| {
-        // Without their token they are secrets that nobody looks for.
+        // Without their token, they are secrets that nobody looks for.
         let _ = std::fs::remove_file(beside);
         CliError::from(error)
     })
 }
 
-/// Fails where something is at a place that is to be written.
+/// Fails if something is already at a path that is to be written.
 fn check_free(path: &Path) -> Result<(), CliError> {
     let free = check_place(path, Place::Free);
     free.map_err(|error| redact_error(error.into(), &path.display().to_string()))
 }
 
-/// Where the signatures of a copy go; fails where there are some already, which may be another's.
+/// Where the signatures of a copy go; fails if there are some already, which may be those of something
+/// else.
 pub fn free_beside(out: &Path) -> Result<PathBuf, CliError> {
     let to = path_beside(out, SignatureForm::Dsse);
-    match files_for([to.as_path()]).is_there(&to) {
-        false => Ok(to),
-        true => {
-            let taken = StagingError::Exists(to.clone()).into();
-            Err(redact_error(taken, &out.display().to_string()))
-        }
+    if files_for([to.as_path()]).is_there(&to) {
+        let taken = StagingError::Exists(to.clone()).into();
+        Err(redact_error(taken, &out.display().to_string()))
+    } else {
+        Ok(to)
     }
 }
 
-/// The statements that were signed about the bundle and give nothing away, and where they go beside
-/// the copy.
+/// The statements that were signed about the bundle and reveal nothing, and the file next to the copy that
+/// they go to.
 fn signatures_for(
     args: &Args,
     original: &Original,
@@ -435,8 +435,9 @@ fn signatures_for(
             );
         }
     }
-    match kept.is_empty() {
-        true => Ok(None),
-        false => Ok(Some((free_beside(out)?, kept))),
+    if kept.is_empty() {
+        Ok(None)
+    } else {
+        Ok(Some((free_beside(out)?, kept)))
     }
 }

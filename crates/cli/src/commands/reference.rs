@@ -138,9 +138,12 @@ fn spelling(arg: &clap::Arg) -> String {
     let spelled: Vec<_> = names
         .iter()
         .enumerate()
-        .map(|(at, name)| match at == last && !values.is_empty() {
-            true => format!("`{name} {}`", values.join(" ")),
-            false => format!("`{name}`"),
+        .map(|(at, name)| {
+            if at == last && !values.is_empty() {
+                format!("`{name} {}`", values.join(" "))
+            } else {
+                format!("`{name}`")
+            }
         })
         .collect();
     spelled.join(", ")
@@ -153,21 +156,22 @@ fn explanation(arg: &clap::Arg) -> String {
     let takes_value = arg
         .get_num_args()
         .is_none_or(|count| count.max_values() > 0);
-    let possible: Vec<_> = match takes_value {
-        true => arg
-            .get_possible_values()
+    let possible: Vec<_> = if takes_value {
+        arg.get_possible_values()
             .iter()
             .filter(|value| !value.is_hide_set())
             .map(|value| format!("`{}`", value.get_name()))
-            .collect(),
-        false => Vec::new(),
+            .collect()
+    } else {
+        Vec::new()
     };
     if !possible.is_empty() {
         let _ = write!(text, " One of {}.", possible.join(", "));
     }
-    let defaults: Vec<_> = match takes_value {
-        true => arg.get_default_values().iter(),
-        false => [].iter(),
+    let defaults: Vec<_> = if takes_value {
+        arg.get_default_values().iter()
+    } else {
+        [].iter()
     }
     .map(|value| format!("`{}`", value.to_string_lossy()))
     .collect();
@@ -199,9 +203,10 @@ fn write_example(text: &mut String, after: &str) {
 /// A text with the final full stop that clap removes from short help.
 fn sentence(text: &str) -> String {
     let text = text.trim();
-    match text.ends_with(['.', '!', '?', ':']) || text.is_empty() {
-        true => text.to_owned(),
-        false => format!("{text}."),
+    if text.ends_with(['.', '!', '?', ':']) || text.is_empty() {
+        text.to_owned()
+    } else {
+        format!("{text}.")
     }
 }
 

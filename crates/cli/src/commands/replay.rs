@@ -36,9 +36,10 @@ use crate::verdict;
 ///
 /// A run bundle, a job bundle and a pack need nothing else; a context bundle needs its intent.
 ///
-/// REPRODUCED: it was executed again, and everything is as it was; of a job bundle, every step was read again. RE-DERIVED: nothing
-/// was executed, but what follows from the intent still does. DIVERGED: something differs. FORKED: models were asked anew from some
-/// call on, so nothing was reproduced. NOT REPLAYABLE: it does not hold, or something is missing.
+/// REPRODUCED: it was executed again, and everything is as it was; for a job bundle, every step was read
+/// again. RE-DERIVED: nothing was executed, but what follows from the intent still does. DIVERGED: something
+/// differs. FORKED: models were asked again from some call on, so nothing was reproduced. NOT REPLAYABLE: it
+/// is not valid, or something is missing.
 ///
 /// An option that does not fit what is replayed is refused.
 #[derive(Debug, Clone, clap::Args)]
@@ -49,33 +50,33 @@ use crate::verdict;
 pub struct Args {
     /// What to replay: a path, or an artifact (`oci://host/name:tag`).
     path: PathBuf,
-    /// Of a run bundle: a folder whose files have to be those that it was made with, the engine's or the
-    /// one of a recorded command. Needed where the bundle does not hold its engine.
+    /// For a run bundle: a folder whose files must be those that it was made with, the engine's or that of a
+    /// recorded command. Needed if the bundle does not contain its engine.
     #[arg(long, value_name = "DIR")]
     engine: Option<PathBuf>,
-    /// Of a recorded run: a file that its bundle names and does not hold, or a folder of such files.
+    /// For a recorded run: a file that its bundle names but does not contain, or a folder of such files.
     #[arg(long, value_name = "PATH")]
     input: Vec<PathBuf>,
-    /// Of a recorded run: a variable of yours that its command had with `record --secret`, and whose value is not in the
-    /// bundle. May be repeated.
+    /// For a recorded run: a variable of yours that its command had with `record --secret`, and whose value
+    /// is not in the bundle. May be repeated.
     #[arg(long, value_name = "NAME")]
     secret: Vec<String>,
-    /// Of a run bundle: refuse where an interpreter or library is not the one of the run.
+    /// For a run bundle: refuse if an interpreter or library is not the one of the run.
     #[arg(long)]
     same_environment: bool,
-    /// Of a context bundle or a pack: the intent, from which the bundle is derived again.
+    /// For a context bundle or a pack: the intent, from which the bundle is derived again.
     #[arg(long, value_name = "FILE")]
     intent: Option<PathBuf>,
-    /// Of a pack that does not hold the proposal that was executed: that proposal.
+    /// For a pack that does not contain the proposal that was executed: that proposal.
     #[arg(long, value_name = "FILE")]
     proposal: Option<PathBuf>,
-    /// Of a run bundle: how often to run it; several runs reveal what varies.
+    /// For a run bundle: how often to run it; several runs reveal what varies.
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=1000))]
     times: u32,
     /// How to print.
     #[arg(long, default_value = "human", value_parser = ["human", "json"])]
     format: String,
-    /// Of a run bundle: also write the page about it, with what running it again gave.
+    /// For a run bundle: also write the page about it, with the result of the replay.
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     #[command(flatten)]
@@ -124,7 +125,7 @@ fn replay_here(args: &Args) -> Result<Outcome, CliError> {
         Detected::Is(format) => format,
         Detected::Several(formats) => return Err(unknown(name_several(&formats))),
         Detected::Unknown => {
-            let message = "it is none of the formats that can be replayed";
+            let message = "its format cannot be replayed";
             return Err(unknown(message.to_owned()));
         }
     };
@@ -183,7 +184,7 @@ fn check_options(args: &Args, replayed: Format) -> Result<(), CliError> {
         Format::JobBundle => of_run.into_iter().chain([of_intent, of_pack]).collect(),
         Format::ContextBundle => of_run.into_iter().chain([of_pack]).collect(),
         Format::Pack => of_run.to_vec(),
-        // Not replayed at all, which is told next.
+        // Not replayed at all, which is reported next.
         _ => Vec::new(),
     };
     match wrong.into_iter().find(|(_, is_given, _)| *is_given) {
@@ -264,14 +265,14 @@ fn replay_run_bundle(
         Ok(Replayed::NeedsEngine) => {
             let hint = "`--engine DIR` names the folder of the engine that made the run";
             return Err(CliError::usage(
-                "the bundle does not hold its engine, so it is replayed with it",
+                "the bundle does not contain its engine, which the replay needs",
                 hint,
             ));
         }
         Ok(Replayed::OtherCopy) => {
             return Err(CliError::usage(
-                "of redacted copies, those of run bundles are replayed",
-                "`runseal verify` says what it withholds; whoever holds the whole can replay it",
+                "of redacted copies, only those of run bundles can be replayed",
+                "`runseal verify` says what it withholds; whoever has the original can replay it",
             ));
         }
         Err(error) => return record_error(error, false, Doing::Replay),
@@ -290,7 +291,7 @@ fn replay_run_bundle(
     })
 }
 
-/// Writes the page about what was replayed, with the new results beside the sealed ones.
+/// Writes the page about what was replayed, with the new results next to the sealed ones.
 fn write_report(loaded: &Judged, page: &Path, replay: &Replay) -> Result<(), CliError> {
     let runs = replay.runs.iter().enumerate();
     let differences = runs.flat_map(|(at, run)| {
@@ -341,6 +342,6 @@ fn unpack_error(error: UnpackError, path: &Path) -> CliError {
         }
         UnpackError::NoBundle => CliError::new(Outcome::Unreadable, "UNKNOWN_FORMAT", message)
             .at(path.display().to_string())
-            .hint("of archives, those with a run bundle are replayed; unpack others first"),
+            .hint("of archives, only those with a run bundle can be replayed; unpack others first"),
     }
 }

@@ -38,7 +38,7 @@ pub fn replay_job(path: &Path, json: bool) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// What a receipt says, for people. There is one only where everything is as it was sealed.
+/// What a receipt says, for people. There is one only if everything is as it was sealed.
 fn compare(receipt: &Value) -> Comparison {
     let count = |name: &str| match receipt.get(name) {
         Some(Value::Array(items)) => items.len(),

@@ -20,7 +20,7 @@ use super::run::harness_error;
 use crate::error::CliError;
 use crate::intent_input::read_intent;
 
-/// Where to find what the pack itself does not hold.
+/// Where to find what the pack itself does not contain.
 pub struct Sources<'a> {
     /// The intent that the pack was made from.
     pub intent: Option<&'a Path>,
@@ -34,7 +34,7 @@ pub struct Sources<'a> {
 pub fn replay_pack(path: &Path, sources: &Sources<'_>, json: bool) -> Result<Outcome, CliError> {
     let shown = path.to_string_lossy();
     let (files, wrapping) = read_pack(path)?;
-    // What is replayed is the pack, whichever way its reader came there.
+    // The pack is replayed, whatever path led to it.
     let view = PackView::new("", &files, Level::Integrity);
     let report = verify_pack(&view);
     if !report.is_valid() || !wrapping.is_empty() {
@@ -66,7 +66,7 @@ pub fn replay_pack(path: &Path, sources: &Sources<'_>, json: bool) -> Result<Out
         )?,
         None if sources.intent.is_none() => {
             return Err(CliError::usage(
-                "the pack holds no execution, so it is derived from its intent",
+                "the pack contains no execution, so it is derived from its intent",
                 "`--intent FILE` names the intent it was made of",
             ));
         }
@@ -131,12 +131,12 @@ fn execute_again(
     let Some(proposal) = find_proposal(files, evidence, sources)? else {
         if sources.intent.is_none() {
             return Err(CliError::usage(
-                "the pack does not hold the proposal that was executed",
+                "the pack does not contain the proposal that was executed",
                 "`--proposal FILE` names it, or `--intent FILE` the intent it was made of",
             ));
         }
         comparison.notes.push(
-            "nothing was executed: the pack does not hold its proposal, and the intent gives \
+            "nothing was executed: the pack does not contain its proposal, and the intent gives \
              another one; --proposal FILE names it"
                 .to_owned(),
         );

@@ -1,4 +1,4 @@
-//! The answer about what does not hold, and so is not replayed.
+//! The answer about something that is not valid, and so is not replayed.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use runseal_core::verify::{Finding, Report, one_line, render_human, violations_j
 use crate::error::CliError;
 use crate::{ui, verdict};
 
-/// What is wrong with something that was to be replayed, or to be replayed with.
+/// What is wrong with something that was to be replayed, or was needed for a replay.
 pub(super) struct Refused<'a> {
     /// What its rules say.
     pub(super) report: &'a Report,
-    /// What is wrong with the archive it came in.
+    /// What is wrong with the archive that it is in.
     pub(super) wrapping: &'a [Finding],
-    /// The lowest check of document 001 that failed, of a job bundle.
+    /// For a job bundle: the lowest check of document 001 that failed.
     pub(super) check: Option<u32>,
 }
 
@@ -23,7 +23,7 @@ impl Refused<'_> {
     pub(super) fn print(&self, shown: &str, json: bool) -> Result<(), CliError> {
         let title = self.report.format().title();
         let mut text = format!(
-            "{}: NOT REPLAYABLE: the {title} does not hold\n",
+            "{}: NOT REPLAYABLE: the {title} is not valid\n",
             one_line(shown)
         );
         // Writing into a string cannot fail.

@@ -26,13 +26,14 @@ use crate::verdict::LevelArgs;
 
 /// Write a self-contained HTML page, or a site of many.
 ///
-/// It says whether the thing is intact, signed and trusted, and how the run ended; what was asked, what was done
-/// and what came out; what that proves; and every rule, file and hash. The page fetches nothing and opens from disk. It says all there is without its small script, which
-/// only filters, copies and unfolds. With --embed it also carries what it is about and the verifier, and checks
-/// itself again at a click. With --recursive everything below PATH gets a page, and the folder
-/// an index with filters and two runs side by side, what is bad first. Exit 0: it was written, whatever the verdict. Exit
-/// 2: something could not be read or written, or has no page because there are too many; a site is written all the
-/// same, and its index counts everything and says what is missing.
+/// It says whether the thing is intact, signed and trusted, and how the run ended; what was asked, what was
+/// done and what came out; what that proves; and every rule, file and hash. The page fetches nothing and
+/// opens from disk. It is complete without its small script, which only filters, copies and unfolds. With
+/// --embed it also carries what it is about and the verifier, and checks itself again at a click. With
+/// --recursive everything below PATH gets a page, and the folder an index with filters and two runs side by
+/// side, what is bad first. Exit 0: it was written, whatever the verdict. Exit 2: something could not be read
+/// or written, or has no page because there are too many; a site is written all the same, and its index
+/// counts everything and says what is missing.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal report out/bundle -o report.html\n  runseal report out/bundle --embed -o report.html\n  runseal report --verifier-only -o verify.html\n  runseal report today/run --against yesterday/run -o report.html\n  runseal report -r evidence/ -o site/"
@@ -51,11 +52,11 @@ pub struct Args {
     /// Another of the same format: the page says where they differ.
     #[arg(long, value_name = "PATH", conflicts_with = "recursive")]
     against: Option<PathBuf>,
-    /// Put what the page is about into it, with the verifier: the page checks itself again, offline. Something inside an
-    /// archive is carried with the archive, which may hold nothing else.
+    /// Put what the page is about into it, with the verifier: the page checks itself again, offline.
+    /// Something inside an archive is carried with the archive, which must contain nothing else.
     #[arg(long, conflicts_with = "recursive")]
     embed: bool,
-    /// A page that is nothing but the verifier, to keep: it checks what is dropped on it.
+    /// A page with only the verifier, to keep: it checks what is dropped on it.
     #[arg(long, conflicts_with_all = ["path", "recursive", "against", "embed", "policy", "at", "strict", "lenient"])]
     verifier_only: bool,
     #[command(flatten)]
@@ -86,9 +87,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if args.recursive {
         return write_site(path, &args.output, level, &trust);
     }
-    let mut whole = match args.embed {
-        true => Some(WholeFiles::read(path)?),
-        false => None,
+    let mut whole = if args.embed {
+        Some(WholeFiles::read(path)?)
+    } else {
+        None
     };
     // Judge the very bytes that the page carries.
     let carried = whole.as_ref().and_then(WholeFiles::carried);

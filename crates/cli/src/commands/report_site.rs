@@ -1,6 +1,6 @@
 //! A site: a page about everything below a folder, and an index of them.
 //!
-//! Everything is judged once. Its page and its row in the index are made right then, of the bytes that
+//! Everything is judged once. Its page and its row in the index are made right then, from the bytes that
 //! were judged.
 
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub fn write_site(
         return Err(CliError::usage(message, hint));
     }
     if root == Path::new("-") {
-        let message = "standard input holds one thing, and a site is of many";
+        let message = "standard input is one unit, and a site is about many";
         return Err(CliError::usage(message, hint));
     }
     let files = files_for([root]);
@@ -73,8 +73,8 @@ pub fn write_site(
     })
 }
 
-/// Judges everything below `root` and stores pages and index in `staging`; gives how many pages there
-/// are, and how many units have none.
+/// Judges everything below `root` and stores pages and index in `staging`. Returns the number of pages,
+/// and of units without one.
 fn fill_site(
     files: &dyn Files,
     root: &Path,
@@ -98,7 +98,7 @@ fn fill_site(
     let survey = with_progress(&tally, || {
         survey_files_seen(files, &paths, options, &tally, &maker)
     });
-    // Where nothing was found that is a result, of which no onlooker hears.
+    // If nothing was found, the survey has a result that the observer did not see.
     let is_empty = maker.made().rows.is_empty();
     if let (true, Some(nothing)) = (is_empty, survey.results().first()) {
         maker.see(nothing, None);
@@ -134,22 +134,24 @@ struct PageMaker<'a> {
     made: Mutex<Made>,
 }
 
-/// What was made so far. Units are judged in any order, so pages get their names in the end.
+/// What was made so far. Units are judged in any order, so pages get their names at the end.
 struct Made {
     rows: BTreeMap<RowKey, SiteEntry>,
     /// The most rows that are kept.
     most: usize,
     /// Every unit, whether it has a row or not.
     counts: SiteCounts,
-    /// How many pages were begun.
+    /// The number of pages that were begun.
     pages: usize,
     /// Why a page could not be stored.
     failed: Option<WriteError>,
 }
 
-/// Rows are ordered by path, behind those of units that are not as they should be: whatever the bound, it hides none of
-/// these behind others. Rows of the same path are ordered by their pages: paths that are no text may be shown alike.
-/// The number only tells apart what is the same.
+/// Rows are ordered by path, after those of bad units: so the limit never hides a bad unit behind others.
+/// Rows with
+/// the same path are ordered by their pages: paths that are not valid text may be shown alike. The number
+/// only
+/// tells equal rows apart.
 type RowKey = (bool, String, Option<Digest>, usize);
 
 impl Made {
@@ -163,7 +165,7 @@ impl Made {
         }
     }
 
-    /// Counts a unit, and gives the number of its page if its row has a place.
+    /// Counts a unit, and returns the number of its page if there is room for its row.
     fn begin(&mut self, entry: &SiteEntry) -> Option<usize> {
         self.counts.add(entry);
         let is_full = self.rows.len() >= self.most;
@@ -177,7 +179,7 @@ impl Made {
         Some(self.pages)
     }
 
-    /// Adds a row. Where there are too many, the last one goes, and its page with it.
+    /// Adds a row. If there are too many, the last one is dropped with its page.
     fn add(&mut self, page: Option<Digest>, number: usize, entry: SiteEntry, staging: &Staging) {
         let key = (is_fine(&entry), entry.path.clone(), page, number);
         self.rows.insert(key, entry);
@@ -191,7 +193,7 @@ impl Made {
         }
     }
 
-    /// The rows in order, whose pages have the names that they keep.
+    /// The rows in order, with the final names of their pages.
     fn into_entries(self, staging: &Staging) -> Result<Vec<SiteEntry>, CliError> {
         if let Some(error) = self.failed {
             return Err(error.into());
@@ -275,7 +277,7 @@ fn staging_error(error: &StagingError) -> CliError {
         StagingError::Exists(path) => CliError::new(
             Outcome::Unreadable,
             "EXISTS",
-            "the site needs a new or empty folder, and this is something else".to_owned(),
+            "the site needs a new or empty folder, and this is not one".to_owned(),
         )
         .at(path.display().to_string())
         .hint("name a new folder; nothing is ever overwritten"),
@@ -337,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn slugs_are_plain_whatever_the_path_is() {
+    fn slugs_are_plain_for_any_path() {
         assert_eq!(slug("runs/one.zip!/ev/job"), "runs_one_zip__ev_job");
         assert_eq!(slug("\"><script>"), "script");
         assert_eq!(slug(&"é/../".repeat(40)), "");

@@ -37,19 +37,19 @@ pub enum WholeFiles {
         /// Whether they are the files of a folder.
         is_folder: bool,
     },
-    /// There is more than a page may carry; how many bytes.
+    /// There is more than a page may carry: this many bytes.
     TooLarge(u64),
 }
 
 impl WholeFiles {
-    /// Reads the folder, archive or document at `path`, with the signatures beside it.
+    /// Reads the folder, archive or document at `path`, with the signatures next to it.
     pub fn read(path: &Path) -> Result<Self, CliError> {
         let shown = path.display().to_string();
         if shown == "-" {
             let hint = "name a file or folder, or leave --embed out";
             return Err(CliError::usage("standard input cannot be carried", hint));
         }
-        // For something inside an archive the archive is embedded, so it may hold nothing else.
+        // For something inside an archive, the archive is embedded, so it must contain nothing else.
         let (outer, inner) = match shown.split_once("!/") {
             Some((outer, inner)) if !path.exists() => (Path::new(outer), Some(inner)),
             _ => (path, None),
@@ -57,14 +57,14 @@ impl WholeFiles {
         if let Some(inner) = inner {
             refuse_others(outer, inner, &shown)?;
         }
-        // What its name stands for is judged, and signatures lie beside that name, also where it is a link.
+        // What the name leads to is judged, and signatures are next to that name, even if it is a link.
         let outer = path_with_name(&LocalFiles, outer);
         let (whole, within) = match folder_of(&outer) {
             Some((folder, name)) => (path_with_name(&LocalFiles, &folder), Some(name)),
             None => (outer, None),
         };
         let name = whole.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| refusal(&shown, "its name is no text"))?;
+        let name = name.ok_or_else(|| refusal(&shown, "its name is not valid text"))?;
         let mut list = Vec::new();
         let mut room = CARRIED;
         let is_folder = whole.is_dir();
@@ -88,9 +88,10 @@ impl WholeFiles {
         }
         let mut files = MemoryFiles::default();
         for (path, bytes) in &list {
-            let added = match path.ends_with('/') {
-                true => files.add_folder(path),
-                false => files.add_file(path, Cow::Owned(bytes.clone())),
+            let added = if path.ends_with('/') {
+                files.add_folder(path)
+            } else {
+                files.add_file(path, Cow::Owned(bytes.clone()))
             };
             added.map_err(|error| refusal(&shown, &error.to_string()))?;
         }
@@ -107,8 +108,9 @@ impl WholeFiles {
         })
     }
 
-    /// Leaves out files that are in the same folder and do not belong to the unit: those that a list of
-    /// checksums does not name, and bodies that a recording does not refer to.
+    /// Leaves out files in the same folder that do not belong to the unit: those that a list of sums does
+    /// not
+    /// name, and bodies that a recording does not refer to.
     pub fn keep_only_of(&mut self, content: &UnitContent) {
         let Self::Read {
             list, is_folder, ..
@@ -152,7 +154,8 @@ impl WholeFiles {
     }
 }
 
-/// Refuses an archive that holds more than the unit at `inner` and its signatures: who is given the page would be given
+/// Refuses an archive with more than the unit at `inner` and its signatures: whoever gets the page would
+/// get
 /// everything.
 fn refuse_others(archive: &Path, inner: &str, shown: &str) -> Result<(), CliError> {
     let Some(archive) = read_archive_file(archive)? else {
@@ -167,7 +170,7 @@ fn refuse_others(archive: &Path, inner: &str, shown: &str) -> Result<(), CliErro
         })
     };
     let mut entries = archive.below("");
-    // The folders that lead to it are named in its path.
+    // The folders above it are named in its path.
     let leads_to = |name: &[u8]| inner.as_bytes().starts_with(&[name, b"/"].concat());
     let other = entries.find(|(name, record)| {
         let is_folder = record.kind() == EntryKind::Directory;
@@ -178,7 +181,7 @@ fn refuse_others(archive: &Path, inner: &str, shown: &str) -> Result<(), CliErro
         Some((name, _)) => {
             let name = String::from_utf8_lossy(name);
             let message =
-                format!("the page would carry the whole archive, which holds `{name}` as well");
+                format!("the page would carry the whole archive, which contains `{name}` as well");
             Err(CliError::new(Outcome::Unreadable, "EMBED", message)
                 .at(shown)
                 .hint("unpack it and report the folder alone, or leave --embed out"))
@@ -186,7 +189,8 @@ fn refuse_others(archive: &Path, inner: &str, shown: &str) -> Result<(), CliErro
     }
 }
 
-/// The folder that a file stands for, as the manifest of a job bundle and a list of sums do, and the file's name.
+/// The folder that a file represents, as the manifest of a job bundle and a list of sums do, and the file's
+/// name.
 fn folder_of(path: &Path) -> Option<(PathBuf, String)> {
     let name = path.file_name()?.to_str()?;
     let folder = match path.parent() {
@@ -202,7 +206,7 @@ fn folder_of(path: &Path) -> Option<(PathBuf, String)> {
     (detected == Detected::Is(stands_for)).then(|| (folder.to_owned(), name.to_owned()))
 }
 
-/// Reads a document or archive, and the folder beside it that holds the large bodies of a recording.
+/// Reads a document or archive, and the folder next to it with the large bodies of a recording.
 fn read_document(
     file: &Path,
     name: &str,
@@ -214,9 +218,10 @@ fn read_document(
     list.push((name.to_owned(), bytes));
     let bodies = bodies_folder(name);
     let folder = file.with_file_name(&bodies);
-    match folder.is_dir() {
-        true => read_folder(&folder, &bodies, list, room),
-        false => Ok(()),
+    if folder.is_dir() {
+        read_folder(&folder, &bodies, list, room)
+    } else {
+        Ok(())
     }
 }
 

@@ -23,8 +23,8 @@ use crate::ui;
 
 /// Run an intent: propose, execute in the sandbox, decide, export.
 ///
-/// Prints what became of it, and run.json's content where standard output is not a terminal. Exit 0: accepted. Exit 1: not
-/// accepted. Exit 2: no result.
+/// Prints the result, and the content of run.json if standard output is not a terminal. Exit 0: accepted.
+/// Exit 1: not accepted. Exit 2: no result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   runseal run intent.json
@@ -43,7 +43,7 @@ pub struct Args {
     /// What the run may do: strict, default, dev, or a file (TOML or JSON) that changes one of them.
     #[arg(long, value_name = "NAME|FILE", default_value = "default")]
     policy: PathBuf,
-    /// Let commands start this program too, where the policy lists programs. May be repeated.
+    /// Let commands start this program too, if the policy lists programs. May be repeated.
     #[arg(long, value_name = "PROGRAM")]
     allow: Vec<String>,
     /// With execute-sandbox: execute this proposal, made elsewhere, after verifying it against the bundle.
@@ -64,7 +64,7 @@ pub struct Args {
     log: Option<LogPlace>,
     #[command(flatten)]
     redactable: RedactableArgs,
-    /// The run's id, where two runs should have the same.
+    /// The run's id, if two runs should have the same.
     #[arg(long, value_name = "ID", value_parser = RunId::parse)]
     run_id: Option<RunId>,
     /// How commands are isolated. `none` runs them with your own rights, and is recorded.
@@ -82,7 +82,7 @@ pub struct Args {
     #[cfg(feature = "net")]
     #[command(flatten)]
     models: super::models::ModelArgs,
-    /// How to print; where not given, `human` on a terminal and `json` elsewhere.
+    /// How to print; by default `human` on a terminal and `json` elsewhere.
     #[arg(long, value_enum)]
     format: Option<FormatArg>,
 }
@@ -137,9 +137,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let ledger = ledger.filter(|_| options.redactable.is_none());
         append_target(log, pack, ledger)?;
     }
-    let on_terminal = match std::io::stdout().is_terminal() {
-        true => FormatArg::Human,
-        false => FormatArg::Json,
+    let on_terminal = if std::io::stdout().is_terminal() {
+        FormatArg::Human
+    } else {
+        FormatArg::Json
     };
     match args.format.unwrap_or(on_terminal) {
         FormatArg::Human => ui::print_text(&render_human(&finished, &options))?,
@@ -223,7 +224,7 @@ fn options_of(args: &Args) -> Result<Options, CliError> {
     })
 }
 
-/// Refuses options that would change nothing: whoever gives one relies on it.
+/// Refuses options that would have no effect: whoever gives one relies on it.
 fn check_used(args: &Args, policy: &Policy, model: &ModelMode) -> Result<(), CliError> {
     if args.model_io.is_some() && *model == ModelMode::None {
         return Err(CliError::usage(
@@ -234,7 +235,7 @@ fn check_used(args: &Args, policy: &Policy, model: &ModelMode) -> Result<(), Cli
     if matches!(args.mode, ModeArg::ExecuteSandbox) {
         return Ok(());
     }
-    // What the policy forbids is told as that (PL4).
+    // What the policy forbids is reported as that (PL4).
     let asks_models = *model != ModelMode::None
         && (args.model_io.is_some() || *model == ModelMode::Proxy)
         && policy

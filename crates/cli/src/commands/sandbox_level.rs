@@ -10,14 +10,14 @@ use crate::error::CliError;
 /// How far commands are isolated from the machine.
 #[derive(Debug, Clone, clap::Args)]
 pub struct SandboxArgs {
-    /// How far the command is kept apart from this machine. It is recorded and shown, and never
-    /// lowered automatically.
+    /// How far the command is isolated from this machine. It is recorded and shown, and never lowered
+    /// automatically.
     #[arg(long = "sandbox", value_name = "LEVEL", default_value = "namespaces", value_parser = ["namespaces", "landlock", "none"])]
     level: String,
 }
 
 impl SandboxArgs {
-    /// Whether it is the level that is taken where none is given.
+    /// Whether it is the default level.
     pub fn is_default(&self) -> bool {
         self.level == Isolation::Full.name()
     }

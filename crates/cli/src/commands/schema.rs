@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_embedded_are_all_that_the_folder_has() {
+    fn embedded_schemas_are_all_in_the_folder() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         let mut names: Vec<String> = fs::read_dir(folder)
             .unwrap()

@@ -35,10 +35,10 @@ use crate::ui;
 
 /// Sign it: say with a key that you made, reviewed or approved it.
 ///
-/// Writes a DSSE envelope around an in-toto statement beside PATH, as `<PATH>.intoto.jsonl`; a
-/// signature that is there stays, and the new one says that it follows it. What is signed is not
-/// changed. Signing it again later with a reply of a time stamping authority (--timestamp) adds
-/// the reply to the signature that it is over.
+/// Writes a DSSE envelope around an in-toto statement next to PATH, as `<PATH>.intoto.jsonl`; an existing
+/// signature stays, and the new one says that it follows it. What is signed is not changed. Signing it again
+/// later with a reply of a time stamping authority (--timestamp) adds the reply to the signature that it is
+/// over.
 ///
 /// Exit 0: signed; prints the file. Exit 1: it does not verify. Exit 2: it could not be signed. Nothing is
 /// written then.
@@ -79,14 +79,14 @@ pub struct Args {
     /// Also write a time stamp request to carry to an authority; for one PATH.
     #[arg(long, value_name = "FILE")]
     timestamp_request: Option<PathBuf>,
-    /// Write the signature beside what is signed; no format has room for one inside, so this is
-    /// what happens anyway.
+    /// Write the signature next to what is signed; no format has room for one inside, so this is what happens
+    /// anyway.
     #[arg(long)]
     detached: bool,
     /// Sign what does not verify too; the signature then says so.
     #[arg(long)]
     even_if_invalid: bool,
-    /// The signature's file, in place of the one beside PATH; `-` means standard output.
+    /// The signature's file, instead of the one next to PATH; `-` means standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -186,7 +186,7 @@ fn check_args(args: &Args) -> Result<(), CliError> {
     }
     if args.paths.iter().any(|path| path == Path::new("-")) {
         return Err(CliError::usage(
-            "standard input has no name to sign beside",
+            "standard input has no name to put a signature next to",
             "name a file or folder",
         ));
     }
@@ -389,8 +389,9 @@ fn sign_statement(
     Envelope::sign(IN_TOTO, payload, key.signer()).map_err(|error| sign_error(&error))
 }
 
-/// What a redacted copy was made from, by the newest statement beside it that the same key signed. Nobody else's
-/// word is repeated: it would become the signer's.
+/// What a redacted copy was made from, by the newest statement next to it that the same key signed. Claims
+/// of
+/// others are not repeated: they would become the signer's.
 fn original_of(target: &Target, earlier: &[Envelope], key: &PublicKey) -> Option<Subject> {
     target.withheld.as_ref()?;
     let (_, commitment) = target.file.as_ref()?;
@@ -415,7 +416,7 @@ fn action_of(
 ) -> Result<(Subject, Value), CliError> {
     let Some(response) = signable.output else {
         let hint = "ai-agent-action is of run bundles; --predicate run is of everything";
-        return Err(CliError::usage("it is no run of an engine", hint));
+        return Err(CliError::usage("it is not a run of an engine", hint));
     };
     let Some(duration_ms) = args.duration_ms else {
         let hint = "--duration-ms N says it; no bundle records how long a run took";
@@ -459,7 +460,7 @@ fn add_time(args: &Args, mut envelope: Envelope) -> Result<Envelope, CliError> {
             .ok()
             .filter(|token| token.is_over(&signature.sig))
             .ok_or_else(|| {
-                let fault = "the command's output is no token over the signature";
+                let fault = "the command's output is not a token over the signature";
                 CliError::new(Outcome::Unreadable, "TIMESTAMP", fault)
                     .at(command.as_str())
                     .hint("nothing was written")
@@ -511,7 +512,7 @@ fn stamp(args: &Args, file: &Path, earlier: Option<&[u8]>) -> Result<Vec<u8>, Cl
     let fail = |message: String| {
         CliError::new(Outcome::Unreadable, "TIMESTAMP", message)
             .at(shown.clone())
-            .hint("`runseal sign --timestamp-request FILE` writes what an authority is to be asked")
+            .hint("`runseal sign --timestamp-request FILE` writes the request for an authority")
     };
     let token = Token::parse(&read_file(reply, MAX_TOKEN_BYTES)?)
         .map_err(|error| fail(error.to_string()))?;
@@ -542,7 +543,9 @@ fn stamp(args: &Args, file: &Path, earlier: Option<&[u8]>) -> Result<Vec<u8>, Cl
         lines.push(line);
     }
     if !is_placed {
-        return Err(fail("the token is over none of the signatures".to_owned()));
+        return Err(fail(
+            "the token is not over any of the signatures".to_owned(),
+        ));
     }
     let mut bytes = lines.join(&b'\n');
     bytes.push(b'\n');

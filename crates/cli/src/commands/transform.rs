@@ -85,7 +85,7 @@ fn tell_misfits(bundle: &Bundle, declared: &Declared) {
     }
     for at in &measured.stale {
         ui::tell(&format!(
-            "note: context.findings[{at}] quotes words that the intent does not hold"
+            "note: context.findings[{at}] quotes words that the intent does not contain"
         ));
     }
 }

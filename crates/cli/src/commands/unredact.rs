@@ -64,8 +64,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// The signatures that hold for the new copy too, and where they go. A statement that names the list of
-/// what was withheld is about the old copy alone.
+/// The signatures that are valid for the new copy too, and where they go. A statement that names the list
+/// of
+/// what was withheld is about the old copy only.
 fn signatures_for(args: &Args) -> Result<Option<(PathBuf, Vec<u8>)>, CliError> {
     let from = path_beside(&args.copy, SignatureForm::Dsse);
     let limit = runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
@@ -82,15 +83,15 @@ fn signatures_for(args: &Args) -> Result<Option<(PathBuf, Vec<u8>)>, CliError> {
     };
     let mut kept = Vec::new();
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        match names_list(line) {
-            false => kept.extend_from_slice(line),
-            true => ui::tell(
-                "warning: a signature is over what the old copy withholds; it was left behind",
-            ),
+        if names_list(line) {
+            ui::tell("warning: a signature is over what the old copy withholds; it was left behind")
+        } else {
+            kept.extend_from_slice(line)
         }
     }
-    match kept.is_empty() {
-        true => Ok(None),
-        false => Ok(Some((free_beside(&args.output)?, kept))),
+    if kept.is_empty() {
+        Ok(None)
+    } else {
+        Ok(Some((free_beside(&args.output)?, kept)))
     }
 }

@@ -30,9 +30,9 @@ use crate::verdict::LevelArgs;
 /// It checks what the documents demand, and that everything which can be recomputed or is stated
 /// twice agrees. --strict adds the stored form; --lenient checks the documents' demands alone.
 ///
-/// It says three things of each: whether it is intact (the rules), whether it is signed (beside it, as
-/// `runseal sign` writes it, or by cosign, ssh-keygen or minisign), and with --trust whether a
-/// policy trusts who signed. Being unsigned is not a fault unless a signature is demanded.
+/// It says three things about each: whether it is intact (the rules), whether it is signed (next to it, as
+/// `runseal sign` writes it, or by cosign, ssh-keygen or minisign), and with --trust whether a policy trusts
+/// the signer. Being unsigned is not a fault unless a signature is demanded.
 ///
 /// Exit 0: everything valid. Exit 1: something invalid, missing though expected, or not signed or
 /// trusted though demanded. Exit 2: something could not be read, or nothing was found. Exit 3: the
@@ -61,19 +61,19 @@ pub struct Args {
     require_accepted: bool,
     #[command(flatten)]
     trust: TrustArgs,
-    /// A log (folder, or postgres://…) or proof (`.tlog-proof`) that must hold its signature,
-    /// or, if unsigned, its digests. It counts only with --log-key or --log-policy.
+    /// A log (folder, or postgres://…) or proof (`.tlog-proof`) that must have its signature, or, if
+    /// unsigned, its digests. It counts only with --log-key or --log-policy.
     #[arg(long, value_name = "FILE")]
     log: Option<LogPlace>,
     #[command(flatten)]
     log_policy: PolicyArgs,
-    /// Demand a signature that holds, whoever's it is.
+    /// Demand a valid signature, whoever's it is.
     #[arg(long)]
     require_signed: bool,
     /// How to answer.
     #[arg(long, value_enum, default_value_t = AnswerFormat::Human)]
     format: AnswerFormat,
-    /// How many threads verify; where not given, as many as there are processors.
+    /// The number of threads that verify; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
 }
@@ -111,12 +111,12 @@ fn demands(args: &Args) -> Result<Demands, CliError> {
                 "the list of what is expected is not UTF-8".to_owned(),
             )
             .at(input.shown())
-            .hint("one path, id or format a line")
+            .hint("one path, id or format per line")
         })?;
         demands = demands.expecting(&lines).map_err(|error| {
             CliError::new(Outcome::Usage, "NOTHING_EXPECTED", error.to_string())
                 .at(input.shown())
-                .hint("one path, id or format a line; a path that is a format's name as `./pack`")
+                .hint("one path, id or format per line; a path that is a format's name as `./pack`")
         })?;
     }
     Ok(demands)
@@ -145,7 +145,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Some(place) => Some(place.open_to_ask(args.log_policy.open()?)?),
         None if args.log_policy.is_given() => {
             return Err(CliError::usage(
-                "a key or policy of a log was given, and no log",
+                "a key or policy of a log was given, but no log",
                 "--log names the log or the proof that they are for",
             ));
         }
@@ -182,7 +182,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(survey.outcome())
 }
 
-/// Names recordings that nobody finished: nothing of theirs can be verified yet.
+/// Names unfinished recordings: nothing in them can be verified yet.
 fn tell_journals(paths: &[PathBuf]) {
     let folders = paths.iter().filter_map(|path| std::fs::read_dir(path).ok());
     for entry in folders.flatten().flatten() {

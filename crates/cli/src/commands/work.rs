@@ -18,7 +18,7 @@ use runseal_store::store::TaskKind;
 use super::job::place::{StoreArgs, store_error};
 use super::job::work::{parse_lease, work_error};
 use crate::error::CliError;
-use crate::places::files_anew;
+use crate::places::uncached_files;
 use crate::ui;
 
 /// How long a waiting worker sleeps before it looks again, unless it is notified.
@@ -42,17 +42,16 @@ pub struct Args {
     /// Only this kind of work; may be given several times.
     #[arg(long, value_name = "KIND", value_parser = ["verify", "replay", "read"])]
     only: Vec<String>,
-    /// How many workers.
+    /// The number of workers.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: u16,
     /// How long a task is held without a sign of life before others take it over.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0, value_parser = parse_lease)]
     lease: f64,
-    /// The name that results carry; several workers add their number. Where not given, the host
-    /// and the process.
+    /// The name that results carry; several workers add their number. By default the host and the process.
     #[arg(long, value_name = "ID")]
     worker_id: Option<String>,
-    /// The folder that paths of tasks and sources of jobs are below; where not given, this one.
+    /// The folder that paths of tasks and sources of jobs are below; by default this one.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     /// Wait for more when nothing is open.
@@ -102,7 +101,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     loop {
         if !tasks.kinds.is_empty() {
             let tools = TaskTools {
-                files: &files_anew,
+                files: &uncached_files,
                 replay: &replay,
             };
             let done = run_task_workers(again(args)?, &tasks, tools).map_err(task_error)?;
@@ -157,7 +156,7 @@ fn task_error(error: TaskWorkError) -> CliError {
     }
 }
 
-/// Replays in a process of its own, so that whatever the run does cannot harm the worker.
+/// Replays in a separate process, so that whatever the run does cannot harm the worker.
 fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
     let not_here = |error: std::io::Error| ReplayEnd::NotHere(error.to_string());
     let program = match std::env::current_exe() {
@@ -191,7 +190,7 @@ fn finish(
     let (out, err) = (child.stdout.take(), child.stderr.take());
     let is_too_long = AtomicBool::new(false);
     thread::scope(|scope| {
-        // Each pipe ends with its reader, so nobody can wait for what is not read.
+        // Each pipe ends with its reader, so nothing waits for what is not read.
         let out = thread::Builder::new().spawn_scoped(scope, || read_all(out, limit, &is_too_long));
         let err = thread::Builder::new().spawn_scoped(scope, || read_all(err, limit, &is_too_long));
         let (out, err) = match (out, err) {
@@ -234,7 +233,7 @@ fn read_all(from: Option<impl Read>, limit: u64, is_too_long: &AtomicBool) -> Ve
     bytes
 }
 
-/// The verdict about what no other machine could replay either.
+/// The verdict for what no other machine could replay either.
 fn not_replayable(message: &str, report: Option<String>) -> ReplayEnd {
     let error = Value::object([("error", message)]);
     let message = canonical_text(&error, Dialect::Kernel).unwrap_or_default();
@@ -292,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn process_that_writes_as_much_as_the_limit_is_heard() {
+    fn process_that_writes_up_to_the_limit_is_read() {
         let (status, out, err) = run("printf 12345; printf 678 >&2; exit 3", 5).unwrap();
         assert_eq!(
             (status.code(), &*out, &*err),

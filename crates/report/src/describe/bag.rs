@@ -1,4 +1,4 @@
-//! Folders that are files and lists of them: bags, and lists of sums.
+//! Folders of files with lists of them: bags, and lists of sums.
 
 use runseal_core::formats::bag::collect::{BAGIT, INFO};
 use runseal_core::formats::bag::manifest::{is_payload, manifest_name};
@@ -11,7 +11,7 @@ use crate::exhibit::Exhibit;
 use crate::limits::ROWS;
 use crate::reveal::counted;
 
-/// What a bag holds and says of itself.
+/// Describes a bag: its payload, and what it says about itself.
 pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let payload = exhibit.files.iter().filter(|file| is_payload(&file.path));
     let (count, bytes) = payload.fold((0, 0), |(count, bytes), file| {
@@ -30,9 +30,10 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
     );
     let names = exhibit.files.iter().map(|file| file.path.as_str());
     let manifests: Vec<&str> = names.filter(|name| manifest_name(name).is_some()).collect();
-    let manifests = match manifests.is_empty() {
-        true => "none".to_owned(),
-        false => manifests.join(", "),
+    let manifests = if manifests.is_empty() {
+        "none".to_owned()
+    } else {
+        manifests.join(", ")
     };
     description.add_fact("manifests", manifests);
     let info = INFO
@@ -55,28 +56,28 @@ pub(super) fn describe_bag<'a>(description: &mut Description<'a>, exhibit: &Exhi
             });
         }
         if !facts.is_empty() {
-            let block = Block::new("What it says of itself", Body::Facts(facts));
+            let block = Block::new("What it says about itself", Body::Facts(facts));
             description.asked.push(block.about(About::file(name)));
         }
     }
-    tell_caveats(description, exhibit);
+    add_caveats(description, exhibit);
     let payload = exhibit.files.iter().map(|file| file.path.as_str());
     let payload: Vec<_> = payload.filter(|path| is_payload(path)).collect();
     add_contents(description, exhibit, "payload file", payload.iter());
 }
 
-/// What a list of sums is about.
+/// Describes a list of sums.
 pub(super) fn describe_checksums<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let is_list = |path: &str| LISTS.contains(&path);
     let files = exhibit.files.iter().map(|file| file.path.as_str());
     let payload: Vec<_> = files.filter(|path| !is_list(path)).collect();
     let count = counted(payload.len(), "file");
     description.headline = Some(format!("{count} with a list of sums, not sealed"));
-    tell_caveats(description, exhibit);
+    add_caveats(description, exhibit);
     add_contents(description, exhibit, "file", payload.iter());
 }
 
-fn tell_caveats(description: &mut Description<'_>, exhibit: &Exhibit<'_>) {
+fn add_caveats(description: &mut Description<'_>, exhibit: &Exhibit<'_>) {
     for caveat in &exhibit.identity.caveats {
         description.add_fact("note", caveat.as_str());
     }

@@ -1,5 +1,5 @@
-//! A file as what it is: a table, a picture, a text, a tree. Told by its name and its first bytes;
-//! what a bundle declares is shown, never believed.
+//! A file as a table, a picture, a text or a tree, by its name and first bytes. What a bundle declares
+//! is shown, never believed.
 
 use super::{About, Block, Body, Description, Tree, Words};
 use crate::exhibit::Exhibit;
@@ -17,7 +17,7 @@ pub enum ImageKind {
     Gif,
     /// WebP.
     WebP,
-    /// Scalable vector graphics. In an `<img>` its scripts and links are dead.
+    /// Scalable vector graphics. In an `<img>`, scripts and links do nothing.
     Svg,
 }
 
@@ -34,7 +34,7 @@ impl ImageKind {
     }
 }
 
-/// What kind of picture the bytes are; `None` where none, or one that would be too large.
+/// The kind of picture; `None` if the bytes are not one, or it would be too large.
 fn image_kind(name: &str, bytes: &[u8]) -> Option<ImageKind> {
     if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         let number = |at: usize| {
@@ -53,7 +53,7 @@ fn image_kind(name: &str, bytes: &[u8]) -> Option<ImageKind> {
     if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
         return Some(ImageKind::WebP);
     }
-    // A document type could bring entities that grow without end.
+    // A document type could declare entities that grow without end.
     let is_svg = name.to_ascii_lowercase().ends_with(".svg");
     let text = str::from_utf8(bytes).ok().filter(|_| is_svg)?;
     let is_plain =
@@ -61,7 +61,7 @@ fn image_kind(name: &str, bytes: &[u8]) -> Option<ImageKind> {
     is_plain.then_some(ImageKind::Svg)
 }
 
-/// The media type that a name promises, for people.
+/// The media type that a name suggests, for people.
 fn named_type(name: &str) -> &'static str {
     let ending = name
         .rsplit_once('.')
@@ -102,7 +102,7 @@ pub fn content_block<'a>(exhibit: &Exhibit<'a>, path: &str) -> Block<'a> {
         .remark(remark.join(" · "))
 }
 
-/// Files of a bundle with their contents, as what came out; what there is beyond a bound is counted.
+/// Adds files of a bundle with their contents as results; those beyond a limit are counted.
 pub(super) fn add_contents<'a>(
     description: &mut Description<'a>,
     exhibit: &Exhibit<'a>,
@@ -129,7 +129,7 @@ fn body_of<'a>(exhibit: &Exhibit<'a>, path: &str, size: Option<u64>) -> Body<'a>
     let Some(bytes) = exhibit.contents.get(path).map(Vec::as_slice) else {
         let reason = match size {
             Some(bytes) => format!("not shown: {} are more than fits here", size_text(bytes)),
-            None => "there is no such file in the bundle".to_owned(),
+            None => "the bundle has no such file".to_owned(),
         };
         return Body::Words(Words::Missing(reason));
     };
@@ -138,7 +138,7 @@ fn body_of<'a>(exhibit: &Exhibit<'a>, path: &str, size: Option<u64>) -> Body<'a>
     }
     let Ok(text) = str::from_utf8(bytes) else {
         let reason = format!(
-            "not shown: {} that are no text",
+            "not shown: {} that are not text",
             size_text(bytes.len() as u64)
         );
         return Body::Words(Words::Missing(reason));
@@ -153,7 +153,7 @@ fn body_of<'a>(exhibit: &Exhibit<'a>, path: &str, size: Option<u64>) -> Body<'a>
     }
 }
 
-/// The texts that a kept content has, for a step; cut where the page will not show more.
+/// The text of kept content, for a step; cut at the limit of the page.
 pub(super) fn words_of(bytes: &[u8]) -> Words<'_> {
     match str::from_utf8(bytes) {
         Ok("") => Words::Missing("nothing".to_owned()),
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pictures_are_told_by_their_bytes_and_bounded_by_their_pixels() {
+    fn pictures_are_detected_by_bytes_and_limited_by_pixels() {
         let png = |width: u32, height: u32| {
             let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
             bytes.extend(width.to_be_bytes());
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             image_kind("x.png", b"<svg/>"),
             None,
-            "a name alone is no picture"
+            "a name alone is not a picture"
         );
         assert_eq!(image_kind("x.svg", b"<svg/>"), Some(ImageKind::Svg));
         assert_eq!(
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_exact_while_they_are_small() {
+    fn small_sizes_are_exact() {
         assert_eq!(size_text(1), "1 byte");
         assert_eq!(size_text(9_999), "9999 bytes");
         assert_eq!(size_text(123_456), "123 kB");

@@ -9,11 +9,11 @@ use crate::exhibit::Exhibit;
 use crate::limits::{CELL, CONTENTS};
 use crate::reveal::cut;
 
-/// Nodes of a tree that are drawn.
+/// The most nodes of a tree that are drawn.
 const DRAWN: usize = 60;
-/// Constraints of a node that are compared with its parent's, to see what was added.
+/// The most constraints of a node that are compared with its parent's, to see what was added.
 const COMPARED: usize = 10_000;
-/// Levels of a tree that are drawn.
+/// The most levels of a tree that are drawn.
 const DEEPEST: usize = 64;
 
 pub(super) fn describe_context<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
@@ -91,9 +91,10 @@ fn add_outputs<'a>(description: &mut Description<'a>, root: Node<'a>) {
         else {
             continue;
         };
-        let words = match path.ends_with(".md") {
-            true => Words::Markdown(content),
-            false => Words::Plain(content),
+        let words = if path.ends_with(".md") {
+            Words::Markdown(content)
+        } else {
+            Words::Plain(content)
         };
         let block =
             Block::new(path, Body::Words(words)).about(About::place("", format!("/outputs/{at}")));
@@ -137,7 +138,7 @@ fn tree_of(
             },
         });
     }
-    // A place of its own: what is wrong below is marked below.
+    // Only its own members: what is wrong in a child is marked at the child.
     let own = ["goal", "status", "constraints", "id", "entropy", "density"];
     let own = own
         .iter()
@@ -156,7 +157,7 @@ fn tree_of(
     }
 }
 
-/// A node's goal; where that is its parent's, what was added to the constraints.
+/// A node's goal; if it equals its parent's, the added constraints.
 fn title_of(node: Node<'_>, parent: Option<Node<'_>>) -> String {
     let goal = text_at(node, "goal").unwrap_or_else(|| "a node without a goal".to_owned());
     let Some(parent) = parent.filter(|parent| text_at(*parent, "goal").as_ref() == Some(&goal))
@@ -170,8 +171,9 @@ fn title_of(node: Node<'_>, parent: Option<Node<'_>>) -> String {
     let known: std::collections::BTreeSet<_> = known.iter().map(text_of).collect();
     let added = own.iter().map(text_of).filter(|text| !known.contains(text));
     let added: Vec<_> = added.collect();
-    match added.is_empty() {
-        true => goal,
-        false => cut(&format!("+ {}", added.join(" + ")), CELL).into_owned(),
+    if added.is_empty() {
+        goal
+    } else {
+        cut(&format!("+ {}", added.join(" + ")), CELL).into_owned()
     }
 }

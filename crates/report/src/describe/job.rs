@@ -1,4 +1,4 @@
-//! The job bundle: what was to be read, and the texts that were.
+//! The job bundle: what was to be read, and the texts that were read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +118,7 @@ fn artifact_card(artifact: Node<'_>) -> Card {
     Card::new(id, bytes.unwrap_or_default(), Mark::Plain).about(About::file(path_of(artifact)))
 }
 
-/// What a step refers to, and the slice of it that it asks for.
+/// What a step refers to, and the slice of that.
 fn asked_by(step: Node<'_>) -> (String, String) {
     let symbol = text_at(step, "refs.symbol_id");
     let reference = symbol.or_else(|| text_at(step, "refs.section_id"));

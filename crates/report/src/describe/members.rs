@@ -1,4 +1,4 @@
-//! Documents by their members, whatever they are.
+//! Reads members of any document for display.
 
 use runseal_core::canon::{Dialect, Kind, Node, canonical_bytes};
 
@@ -7,7 +7,7 @@ use super::{About, Block, Body, Fact, Lines, Row, Table, Words};
 use crate::limits::{CELL, COLUMNS, ROWS};
 use crate::reveal::cut;
 
-/// A value in one line: a string as it is, anything else as canonical JSON. Cut where it is long.
+/// A value in one line, cut if long: a string unchanged, anything else as canonical JSON.
 pub(super) fn text_of(node: Node<'_>) -> String {
     if let Some(text) = node.as_lossy_str() {
         return cut(&text, CELL).into_owned();
@@ -15,7 +15,7 @@ pub(super) fn text_of(node: Node<'_>) -> String {
     if is_bar(node) {
         return BAR.to_owned();
     }
-    // A list of texts reads better without its brackets.
+    // A list of strings reads better without brackets.
     if node.kind() == Kind::Array && node.items().all(|item| item.is_string()) {
         if node.is_empty() {
             return "none".to_owned();
@@ -32,13 +32,13 @@ pub(super) fn text_of(node: Node<'_>) -> String {
     format!("{} with {} parts", node.kind().with_article(), node.len())
 }
 
-/// The value at a path of members with dots between them.
+/// The value at a path of members separated by dots.
 pub(super) fn at<'a>(node: Node<'a>, path: &str) -> Option<Node<'a>> {
     path.split('.')
         .try_fold(node, |node, member| node.get(member))
 }
 
-/// The text at a path, unless there is none or null.
+/// The text at a path; `None` if it is missing or null.
 pub(super) fn text_at(node: Node<'_>, path: &str) -> Option<String> {
     at(node, path).filter(|node| !node.is_null()).map(text_of)
 }
@@ -48,17 +48,17 @@ pub(super) fn string_at<'a>(node: Node<'a>, path: &str) -> Option<std::borrow::C
     at(node, path)?.as_lossy_str()
 }
 
-/// The number at a path, where it is an integer.
+/// The number at a path, if it is an integer.
 pub(super) fn integer_at(node: Node<'_>, path: &str) -> Option<i64> {
     at(node, path)?.as_number()?.to_exact_i64()
 }
 
-/// The elements of a list, which stay where they are: a document may have a million of them.
+/// The elements of a list, which are not copied: a document may have a million of them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct List<'a>(Option<Node<'a>>);
 
 impl<'a> List<'a> {
-    /// The elements of `node`; none where it is no list.
+    /// The elements of `node`; empty if it is not a list.
     pub(super) fn of(node: Node<'a>) -> Self {
         Self(Some(node).filter(|node| node.kind() == Kind::Array))
     }
@@ -75,7 +75,7 @@ impl<'a> List<'a> {
         self.0.into_iter().flat_map(|list| list.items())
     }
 
-    /// The first ones as lines of text, and how many there are beyond those.
+    /// The first elements as lines of text, and the number of the others.
     pub(super) fn lines(&self) -> Lines {
         Lines {
             shown: self.iter().take(ROWS).map(text_of).collect(),
@@ -84,12 +84,12 @@ impl<'a> List<'a> {
     }
 }
 
-/// The elements of the list at a path; none where there is no list.
+/// The elements of the list at a path; empty if there is no list.
 pub(super) fn list_at<'a>(node: Node<'a>, path: &str) -> List<'a> {
     at(node, path).map(List::of).unwrap_or_default()
 }
 
-/// The members that are there, as facts.
+/// The members that exist, as facts.
 pub(super) fn facts_of(node: Node<'_>, members: &[(&str, &str)]) -> Vec<Fact> {
     let fact = |(path, label): &(&str, &str)| {
         Some(Fact {
@@ -104,7 +104,7 @@ pub(super) fn facts_of(node: Node<'_>, members: &[(&str, &str)]) -> Vec<Fact> {
 pub(super) struct ListPlace<'a, 'b> {
     /// All elements, or at least the first [`ROWS`].
     pub(super) elements: Vec<Node<'a>>,
-    /// How many there are in all.
+    /// The number of all elements.
     pub(super) total: usize,
     /// The file that the list is in.
     pub(super) file: &'b str,
@@ -124,7 +124,7 @@ impl<'a, 'b> ListPlace<'a, 'b> {
     }
 }
 
-/// A table of the named members of each element; nothing where there are no elements.
+/// A table of the named members of each element; `None` if there are no elements.
 pub(super) fn table<'a>(
     title: &str,
     list: &ListPlace<'_, '_>,
@@ -137,7 +137,7 @@ pub(super) fn table<'a>(
         "" => text_of(*element),
         path => text_at(*element, path).unwrap_or_default(),
     };
-    // A column that nothing stands in says nothing.
+    // An empty column says nothing.
     let shown = || list.elements.iter().take(ROWS);
     let is_filled =
         |column: &&(&str, &str)| shown().any(|element| !cell(element, column).is_empty());
@@ -157,7 +157,7 @@ pub(super) fn table<'a>(
     Some(Block::new(title, Body::Table(table)))
 }
 
-/// The same for the list at a path of a document.
+/// As [`table`], for the list at a path of a document.
 pub(super) fn table_at<'a>(
     title: &str,
     (file, root): (&str, Node<'_>),
@@ -169,7 +169,7 @@ pub(super) fn table_at<'a>(
     table(title, &list, columns)
 }
 
-/// A table whose columns are the plain members that the elements have.
+/// A table with a column for each plain member of the elements.
 pub(super) fn table_of_objects<'a>(title: &str, list: &ListPlace<'_, '_>) -> Option<Block<'a>> {
     let mut keys: Vec<String> = Vec::new();
     'columns: for object in list.elements.iter().take(ROWS) {

@@ -1,9 +1,8 @@
-//! What something is and says, for people: what was asked, what was done, what came out.
+//! Describes a unit for people: what was asked, what was done, what came out.
 //!
-//! Takes an [`Exhibit`] and gives one [`Description`], from which `inspect` and `report` are
-//! rendered. Says what is written there, valid or not. What is missing or mistyped is left out. A
-//! new format needs a line in [`describe`], which the compiler asks for, and a module where its
-//! members alone do not tell its story.
+//! Turns an [`Exhibit`] into a [`Description`], from which `inspect` and `report` are rendered. Shows
+//! what is written there, valid or not; what is missing or mistyped is left out. A new format needs a
+//! line in [`describe`], which the compiler demands, and a module if its members are not enough.
 
 mod bag;
 mod content;
@@ -31,17 +30,17 @@ pub use content::{ImageKind, content_block, size_text};
 pub use picture::{Card, Lane, Mark, Picture, TreeNode};
 pub use redacted::{BAR, is_bar, split_place};
 
-/// One fact: a label and what it is.
+/// A label and a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is about.
+    /// The label.
     pub label: String,
-    /// What it is.
+    /// The value.
     pub value: String,
 }
 
 impl Fact {
-    /// What it is, where an empty text is told as one.
+    /// The value; an empty one in words.
     pub(crate) fn value_or_empty(&self) -> &str {
         match self.value.as_str() {
             "" => "(empty)",
@@ -50,10 +49,10 @@ impl Fact {
     }
 }
 
-/// What a row, a card or a block is about, so that it is marked where that is wrong.
+/// What a row, a card or a block is about, so that it can be marked if that is wrong.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct About {
-    /// The file; empty where the unit is one document.
+    /// The file; empty if the unit is one document.
     pub file: String,
     /// The place in its JSON; `None` for the file as a whole.
     pub pointer: Option<String>,
@@ -80,7 +79,7 @@ impl About {
 /// A row of a table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Row {
-    /// A cell a column.
+    /// One cell per column.
     pub cells: Vec<String>,
     /// What it is about.
     pub about: Vec<About>,
@@ -93,7 +92,7 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Its rows.
     pub rows: Vec<Row>,
-    /// Rows that there are beyond those.
+    /// The number of rows left out.
     pub left_out: usize,
 }
 
@@ -102,20 +101,20 @@ pub struct Table {
 pub struct Lines {
     /// The first ones.
     pub shown: Vec<String>,
-    /// How many there are beyond those.
+    /// The number of texts left out.
     pub left_out: usize,
 }
 
 /// Something that took time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moment {
-    /// What was going on.
+    /// What happened.
     pub label: String,
     /// When it began, as written.
     pub begin: String,
     /// Milliseconds from the first beginning to this one.
     pub offset_ms: i64,
-    /// How long it took.
+    /// Its duration in milliseconds.
     pub length_ms: i64,
 }
 
@@ -124,7 +123,7 @@ pub struct Moment {
 pub struct Tree<'a> {
     /// The value.
     pub root: Node<'a>,
-    /// The JSON Schema that says what its members are; units and descriptions come from it.
+    /// Its JSON Schema, for units and descriptions.
     pub schema: Option<Node<'a>>,
 }
 
@@ -135,11 +134,11 @@ pub struct Step<'a> {
     pub title: String,
     /// How it ended, in a word.
     pub state: Option<String>,
-    /// How that is to be taken.
+    /// How good that is.
     pub mark: Mark,
     /// More about it.
     pub facts: Vec<Fact>,
-    /// Its texts: what was read, printed, said; each under a label.
+    /// Its texts, each with a label: what was read, printed or said.
     pub texts: Vec<(String, Words<'a>)>,
     /// What it is about.
     pub about: Vec<About>,
@@ -148,11 +147,11 @@ pub struct Step<'a> {
 /// A text and how it is written.
 #[derive(Debug, Clone)]
 pub enum Words<'a> {
-    /// As it is, in a fixed width.
+    /// Unchanged, in a fixed width.
     Plain(Cow<'a, str>),
     /// Markdown.
     Markdown(Cow<'a, str>),
-    /// There is none to show, for this reason.
+    /// Not shown, for this reason.
     Missing(String),
 }
 
@@ -182,32 +181,32 @@ pub enum Body<'a> {
     Table(Table),
     /// JSON.
     Tree(Tree<'a>),
-    /// A file of values with commas, or another separator, between them.
+    /// A file of values separated by commas or another character.
     Csv(&'a str),
     /// A picture file.
     Image(ImageKind, &'a [u8]),
-    /// Steps one after the other.
+    /// Steps in order.
     Steps(Vec<Step<'a>>),
     /// A conversation.
     Conversation(Vec<Turn<'a>>),
-    /// A drawing of ours.
+    /// A drawing made here.
     Picture(Picture),
-    /// When what happened.
+    /// What happened when.
     Timeline(Vec<Moment>),
 }
 
-/// A part of the story under a title.
+/// A titled part of a description.
 #[derive(Debug, Clone)]
 pub struct Block<'a> {
     /// Its title.
     pub title: String,
-    /// A remark below the title: type and size of a file.
+    /// A remark below the title, such as the type and size of a file.
     pub remark: String,
     /// What it is about.
     pub about: Vec<About>,
     /// What it shows.
     pub body: Body<'a>,
-    /// Whether it is closed until somebody opens it.
+    /// Whether it is folded at first.
     pub is_folded: bool,
 }
 
@@ -223,21 +222,21 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// The same, about this.
+    /// Adds what it is about.
     #[must_use]
     pub fn about(mut self, about: About) -> Self {
         self.about.push(about);
         self
     }
 
-    /// The same, closed at first.
+    /// Folds it at first.
     #[must_use]
     pub fn folded(mut self) -> Self {
         self.is_folded = true;
         self
     }
 
-    /// The same with a remark.
+    /// Sets the remark.
     #[must_use]
     pub fn remark(mut self, remark: impl Into<String>) -> Self {
         self.remark = remark.into();
@@ -245,7 +244,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// What something is and says.
+/// What a unit is and says.
 #[derive(Debug, Clone)]
 pub struct Description<'a> {
     /// Its format.
@@ -254,13 +253,13 @@ pub struct Description<'a> {
     pub headline: Option<String>,
     /// Ids, hashes, who made it.
     pub facts: Vec<Fact>,
-    /// What was asked for and taken in.
+    /// What was asked, and the inputs.
     pub asked: Vec<Block<'a>>,
     /// What was done.
     pub done: Vec<Block<'a>>,
     /// What came out.
     pub came_out: Vec<Block<'a>>,
-    /// What the record itself says it did not capture.
+    /// What the record says it did not capture.
     pub gaps: Vec<String>,
 }
 
@@ -291,7 +290,7 @@ pub fn describe<'a>(exhibit: &Exhibit<'a>) -> Description<'a> {
         Format::Engine => run::describe_engine(&mut description, exhibit),
         Format::Bag => bag::describe_bag(&mut description, exhibit),
         Format::Checksums => bag::describe_checksums(&mut description, exhibit),
-        // What is in it is shown, never the archive itself.
+        // The units in an archive are shown, never the archive itself.
         Format::Archive => {}
     }
     if let Some(root) = exhibit.document("") {
@@ -315,7 +314,7 @@ impl<'a> Description<'a> {
         });
     }
 
-    /// Adds the members that are there as facts.
+    /// Adds the members that exist as facts.
     fn add_facts(&mut self, node: Node<'_>, members: &[(&str, &str)]) {
         self.facts.extend(members::facts_of(node, members));
     }

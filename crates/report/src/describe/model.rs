@@ -22,7 +22,7 @@ pub(super) fn describe_model_io<'a>(description: &mut Description<'a>, exhibit: 
     description.headline = Some(format!(
         "{calls} call{}{} through {}",
         if calls == 1 { "" } else { "s" },
-        // What goes to tools, or asks for a list of models, names none.
+        // Calls to tools and for a list of models name no model.
         match text("model_id").as_ref() {
             "" | "none" => String::new(),
             model => format!(" to {model}"),
@@ -45,7 +45,7 @@ pub(super) fn describe_model_io<'a>(description: &mut Description<'a>, exhibit: 
         .extend(conversation_block(exhibit, "", root));
 }
 
-/// The calls of a recording, one turn after the other.
+/// The calls of a recording as a conversation.
 pub(super) fn conversation_block<'a>(
     exhibit: &Exhibit<'a>,
     file: &str,
@@ -78,9 +78,10 @@ pub(super) fn conversation_block<'a>(
         });
         turns.extend(answered);
     }
-    let remark = match calls.len() > STEPS {
-        true => format!("the first {STEPS} of {} calls", calls.len()),
-        false => String::new(),
+    let remark = if calls.len() > STEPS {
+        format!("the first {STEPS} of {} calls", calls.len())
+    } else {
+        String::new()
     };
     let title = "What was said to and by the model";
     let block = Block::new(title, Body::Conversation(turns)).remark(remark);
@@ -96,7 +97,7 @@ fn turn<'a>(role: impl Into<Cow<'a, str>>, said: Words<'a>) -> Turn<'a> {
     }
 }
 
-/// What the model was asked, as far as `prompt_hash` holds it fast: a recording may say anything else besides.
+/// What the model was asked, as far as `prompt_hash` binds it: a recording may claim anything else.
 fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>, is_of_proxy: bool) -> Vec<Turn<'a>> {
     if let Some(turns) = requested_turns(exhibit, call).filter(|_| is_of_proxy) {
         return turns;
@@ -107,12 +108,12 @@ fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>, is_of_proxy: bool) -> 
     let hash = text_at(call, "prompt_hash").unwrap_or_default();
     let said = match exhibit.content_of(&hash) {
         Some((_, bytes)) => words_of(bytes),
-        None => Words::Missing(format!("the prompt was kept as its hash alone: {hash}")),
+        None => Words::Missing(format!("only the hash of the prompt was kept: {hash}")),
     };
     vec![turn("user", said)]
 }
 
-/// What a client sent, where the proxy recorded it: the messages of a model's API, or the body as it is.
+/// What a client sent, if the proxy recorded it: the messages of a model's API, or the raw body.
 fn requested_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Option<Vec<Turn<'a>>> {
     let request = call.get("request")?;
     let method = text_at(request, "method")?;
@@ -126,9 +127,10 @@ fn requested_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Option<Vec<Turn
                     let turns = message_turns(document.root()).into_iter();
                     turns.map(own_turn).collect()
                 });
-                match turns.is_empty() {
-                    true => vec![turn("client", words_of(bytes))],
-                    false => turns,
+                if turns.is_empty() {
+                    vec![turn("client", words_of(bytes))]
+                } else {
+                    turns
                 }
             }
         });
@@ -146,11 +148,11 @@ fn requested_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Option<Vec<Turn
     )])
 }
 
-/// A body that is a file of its own, where it was kept.
+/// A body that is stored as a separate file, if it was kept.
 fn kept_body<'a>(exhibit: &Exhibit<'a>, file: Node<'_>) -> Result<&'a [u8], String> {
     let hash = text_at(file, "sha256").unwrap_or_default();
     let kept = exhibit.content_of(&hash).map(|(_, bytes)| bytes);
-    kept.ok_or_else(|| format!("the body is a file of its own, and not shown: {hash}"))
+    kept.ok_or_else(|| format!("the body is a separate file, not shown: {hash}"))
 }
 
 fn own_turn(turn: Turn<'_>) -> Turn<'static> {
@@ -167,13 +169,13 @@ fn own_turn(turn: Turn<'_>) -> Turn<'static> {
     }
 }
 
-/// The last messages of a request, which earlier requests did not have yet, and how many came before them.
+/// The last messages of a request, which earlier requests did not have, and the number of the others.
 fn last_messages<'a>(messages: List<'a>, said: impl Fn(Node<'a>) -> Turn<'a>) -> Vec<Turn<'a>> {
     let left_out = messages.len().saturating_sub(MESSAGES);
     let mut turns = Vec::new();
     if left_out > 0 {
-        let told = format!("{} not shown", counted(left_out, "earlier message"));
-        turns.push(turn("client", Words::Missing(told)));
+        let note = format!("{} not shown", counted(left_out, "earlier message"));
+        turns.push(turn("client", Words::Missing(note)));
     }
     turns.extend(messages.iter().skip(left_out).map(said));
     turns
@@ -199,8 +201,8 @@ fn message_turns(body: Node<'_>) -> Vec<Turn<'_>> {
     turns
 }
 
-/// What came back, where the proxy recorded it: read out of the exact bytes, never out of `reading`, which
-/// nothing holds fast.
+/// What came back, if the proxy recorded it: read from the exact bytes, never from `reading`, which no hash
+/// binds.
 fn proxied_turns(exhibit: &Exhibit<'_>, call: Node<'_>) -> Option<Vec<Turn<'static>>> {
     let response = call.get("response")?;
     let request = call.get("request")?;
@@ -213,12 +215,12 @@ fn proxied_turns(exhibit: &Exhibit<'_>, call: Node<'_>) -> Option<Vec<Turn<'stat
             Err(reason) => return missing(format!("status {status}; {reason}")),
             Ok(bytes) => match str::from_utf8(bytes) {
                 Ok(text) => Cow::Borrowed(text),
-                Err(_) => return missing(format!("status {status}; the body is no text")),
+                Err(_) => return missing(format!("status {status}; the body is not text")),
             },
         },
     };
     if string_at(response, "encoding").is_some() {
-        return missing(format!("status {status}; the body is no text"));
+        return missing(format!("status {status}; the body is not text"));
     }
     let is_type = |pair: &Node<'_>| {
         let name = pair.items().next().and_then(|name| name.as_str());
@@ -252,7 +254,7 @@ fn proxied_turns(exhibit: &Exhibit<'_>, call: Node<'_>) -> Option<Vec<Turn<'stat
     Some(turns)
 }
 
-/// A text, or a list of parts.
+/// The words of a string or of a list of parts.
 fn words_of_content<'a>(content: Node<'a>) -> Words<'a> {
     if let Some(text) = content.as_lossy_str() {
         return Words::Plain(text);
@@ -262,13 +264,14 @@ fn words_of_content<'a>(content: Node<'a>) -> Words<'a> {
         let left_out = content.items().len() - PARTS;
         texts.push(format!("… and {}", counted(left_out, "more part")));
     }
-    match texts.is_empty() {
-        true => Words::Plain(text_of(content).into()),
-        false => Words::Plain(texts.join("\n").into()),
+    if texts.is_empty() {
+        Words::Plain(text_of(content).into())
+    } else {
+        Words::Plain(texts.join("\n").into())
     }
 }
 
-/// The content of a message: a text, or a list of parts.
+/// The content of a message: a string, or a list of parts.
 fn content_words<'a>(message: Node<'a>) -> Words<'a> {
     let Some(content) = message.get("content") else {
         return Words::Plain(text_of(message).into());
@@ -276,7 +279,7 @@ fn content_words<'a>(message: Node<'a>) -> Words<'a> {
     words_of_content(content)
 }
 
-/// A part of a message: what it says, or what it calls with what.
+/// A part of a message: its text, or a call with its arguments.
 fn part_text(part: Node<'_>) -> String {
     if let Some(text) = string_at(part, "text") {
         return text.into_owned();
@@ -290,8 +293,8 @@ fn part_text(part: Node<'_>) -> String {
     }
 }
 
-/// What the model answered. Answers in the shapes that model interfaces use are taken apart, any
-/// other text is shown as it is.
+/// What the model answered. Answers in the shapes of known model APIs are split into turns; any other
+/// text is shown unchanged.
 fn answered_turns(content: Cow<'_, str>) -> Vec<Turn<'_>> {
     if content.is_empty() {
         return vec![turn(
@@ -300,14 +303,16 @@ fn answered_turns(content: Cow<'_, str>) -> Vec<Turn<'_>> {
         )];
     }
     let is_json = content.len() <= 8 * TEXT && content.trim_start().starts_with('{');
-    let parsed = match is_json {
-        true => parse_document(content.as_bytes(), &ReadOptions::default()).ok(),
-        false => None,
+    let parsed = if is_json {
+        parse_document(content.as_bytes(), &ReadOptions::default()).ok()
+    } else {
+        None
     };
     let turns = parsed.map_or_else(Vec::new, |document| turns_of_answer(document.root()));
-    match turns.is_empty() {
-        false => turns,
-        true => vec![turn("assistant", Words::Markdown(content))],
+    if turns.is_empty() {
+        vec![turn("assistant", Words::Markdown(content))]
+    } else {
+        turns
     }
 }
 
@@ -349,7 +354,7 @@ fn turns_of_answer(root: Node<'_>) -> Vec<Turn<'static>> {
     turns
 }
 
-fn tell_tokens(tokens: &str) -> String {
+fn token_count(tokens: &str) -> String {
     let plural = if tokens == "1" { "" } else { "s" };
     format!("{tokens} token{plural}")
 }
@@ -358,10 +363,10 @@ fn note_of(call: Node<'_>) -> String {
     let number = |path| text_at(call, path);
     let mut parts = Vec::new();
     if let Some(tokens) = number("tokens_input") {
-        parts.push(format!("{} in", tell_tokens(&tokens)));
+        parts.push(format!("{} in", token_count(&tokens)));
     }
     if let Some(tokens) = number("tokens_output") {
-        parts.push(format!("{} out", tell_tokens(&tokens)));
+        parts.push(format!("{} out", token_count(&tokens)));
     }
     if let Some(latency) = number("latency_ms") {
         parts.push(format!("{latency} ms"));
@@ -384,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_known_shapes_are_taken_apart_and_others_stay_whole() {
+    fn answers_of_known_shapes_are_split_and_others_stay_whole() {
         let one = |role: &str, text: &str| (role.to_owned(), text.to_owned());
         assert_eq!(said("Yes."), [one("assistant", "Yes.")]);
         assert_eq!(said("{\"a\":1}"), [one("assistant", "{\"a\":1}")]);

@@ -48,9 +48,10 @@ pub(super) fn describe_pack<'a>(description: &mut Description<'a>, exhibit: &Exh
         timeline.add_runner(RUNNER, runner);
         let is_executed =
             run.is_none_or(|run| at(run, "execution").is_some_and(|it| !it.is_null()));
-        let blocks = match is_executed {
-            true => runner_blocks(RUNNER, runner),
-            false => idle_runner_blocks(RUNNER, runner),
+        let blocks = if is_executed {
+            runner_blocks(RUNNER, runner)
+        } else {
+            idle_runner_blocks(RUNNER, runner)
         };
         description.done.extend(blocks);
     }
@@ -61,7 +62,7 @@ pub(super) fn describe_pack<'a>(description: &mut Description<'a>, exhibit: &Exh
     add_others(description, exhibit);
 }
 
-/// Under which rules it ran, what was asked back, why it was refused.
+/// Adds the policy of the run, the questions that were asked back, and the reason if it was refused.
 fn add_request(description: &mut Description<'_>, run: Node<'_>) {
     description.add_facts(
         run,
@@ -159,7 +160,7 @@ fn pack_picture(exhibit: &Exhibit<'_>, run: Node<'_>) -> super::Picture {
     ])
 }
 
-/// The actions and tests of evidence: commands with their output where the bundle keeps it.
+/// The actions and tests of evidence: commands with their output, if it was kept.
 fn doings<'a>(exhibit: &Exhibit<'a>, file: &str, evidence: Node<'a>) -> Vec<Block<'a>> {
     let mut blocks = Vec::new();
     let actions = list_at(evidence, "action_results");
@@ -215,7 +216,7 @@ fn doings<'a>(exhibit: &Exhibit<'a>, file: &str, evidence: Node<'a>) -> Vec<Bloc
     blocks
 }
 
-/// A content that evidence holds by its hash.
+/// Content that evidence stores by its hash.
 fn held_words<'a>(evidence: Node<'a>, hash: &str) -> Option<Words<'a>> {
     let entry = evidence.get(HELD)?.get(hash)?;
     let size = entry.get("size_bytes").and_then(|node| node.as_number());
@@ -224,11 +225,11 @@ fn held_words<'a>(evidence: Node<'a>, hash: &str) -> Option<Words<'a>> {
         Some(text) if text.is_empty() => Words::Missing("nothing".to_owned()),
         Some(text) => Words::Plain(text),
         None if entry.get("omitted").is_some() => Words::Missing(format!(
-            "{}, too long to be held; its hash: {hash}",
+            "{}, too long to be kept; its hash: {hash}",
             size_text(size)
         )),
-        None if size == 1 => Words::Missing("1 byte that is no text".to_owned()),
-        None => Words::Missing(format!("{} that are no text", size_text(size))),
+        None if size == 1 => Words::Missing("1 byte that is not text".to_owned()),
+        None => Words::Missing(format!("{} that are not text", size_text(size))),
     })
 }
 
@@ -248,7 +249,7 @@ fn command_step<'a>(
         let words = match kept.or_else(|| held_words(evidence, &hash)) {
             Some(words) => words,
             None if hash.ends_with(EMPTY) => Words::Missing("nothing".to_owned()),
-            None => Words::Missing(format!("kept as its hash alone: {hash}")),
+            None => Words::Missing(format!("only its hash was kept: {hash}")),
         };
         Some(((*label).to_owned(), words))
     });
@@ -270,7 +271,7 @@ fn command_step<'a>(
     }
 }
 
-/// SHA-256 of nothing.
+/// The SHA-256 of no bytes.
 const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// The decision, and the files with their contents.
@@ -303,9 +304,10 @@ fn add_results<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>, run
         let block = if let Some(words) = kept.or_else(held) {
             Block::new(path, Body::Words(words)).remark("as kept in the pack")
         } else if let Some(content) = patched.get(&(path.clone(), hash)) {
-            let words = match path.ends_with(".md") {
-                true => Words::Markdown(content.clone()),
-                false => Words::Plain(content.clone()),
+            let words = if path.ends_with(".md") {
+                Words::Markdown(content.clone())
+            } else {
+                Words::Plain(content.clone())
             };
             Block::new(path, Body::Words(words)).remark("as the patch set wrote it")
         } else {
@@ -326,7 +328,7 @@ fn contents_of_patch<'a>(patch: Node<'a>) -> BTreeMap<(String, String), Cow<'a, 
     operations.iter().filter_map(content).collect()
 }
 
-/// The files themselves: the records whole, and logs, contents, whatever else a pack may carry.
+/// Adds the files themselves: the whole records, logs, contents and anything else in a pack.
 fn add_others<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     for file in exhibit.files.iter().take(CONTENTS) {
         description
@@ -335,7 +337,7 @@ fn add_others<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     }
 }
 
-/// Evidence by itself.
+/// Describes evidence without its pack.
 pub(super) fn describe_evidence<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let Some(root) = exhibit.document("") else {
         return;

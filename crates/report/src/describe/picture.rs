@@ -1,11 +1,11 @@
-//! Pictures as data: a tree, or lanes from left to right. Drawing is the page's business.
+//! Pictures as data: a tree, or lanes from left to right. The page draws them.
 
 use runseal_core::canon::Node;
 
 use super::About;
 use super::members::List;
 
-/// How something stands.
+/// The state of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing to say.
@@ -21,11 +21,11 @@ pub enum Mark {
 /// A node of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeNode {
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// More about it.
     pub detail: String,
-    /// How it stands.
+    /// Its state.
     pub mark: Mark,
     /// What it is about.
     pub about: Vec<About>,
@@ -36,41 +36,41 @@ pub struct TreeNode {
 /// A box in a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Card {
-    /// What it is.
+    /// Its title.
     pub title: String,
     /// More about it.
     pub detail: String,
-    /// How it stands.
+    /// Its state.
     pub mark: Mark,
     /// What it is about.
     pub about: Vec<About>,
 }
 
-/// Boxes under one another; lanes stand side by side, each leads to the next.
+/// A column of boxes. Lanes are side by side, and each leads to the next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lane {
     /// Its heading.
     pub title: String,
     /// Its boxes.
     pub cards: Vec<Card>,
-    /// Boxes that there are beyond those.
+    /// The number of boxes left out.
     pub left_out: usize,
 }
 
 /// A picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Picture {
-    /// How something was taken apart.
+    /// How something was broken down.
     Tree(TreeNode),
     /// How inputs became outputs.
     Flow(Vec<Lane>),
 }
 
-/// Boxes of a lane that are kept for drawing.
+/// The most boxes of a lane that are drawn.
 const CARDS: usize = 8;
 
 impl Mark {
-    /// How something stands whose outcome has this name.
+    /// The mark for an outcome with this name.
     pub(super) fn of(outcome: Option<&str>) -> Self {
         match outcome {
             Some("SUCCESS" | "success" | "true" | "complete" | "accepted" | "passed" | "0") => {
@@ -97,7 +97,7 @@ impl Card {
         }
     }
 
-    /// The same, about this.
+    /// Adds what it is about.
     #[must_use]
     pub fn about(mut self, about: About) -> Self {
         self.about.push(about);
@@ -106,7 +106,7 @@ impl Card {
 }
 
 impl Lane {
-    /// A lane. Of many boxes the first are kept.
+    /// A lane with the first boxes; the others are counted.
     pub fn new(title: &str, cards: impl IntoIterator<Item = Card>) -> Self {
         let mut cards = cards.into_iter();
         let kept = cards.by_ref().take(CARDS).collect();
@@ -118,7 +118,7 @@ impl Lane {
     }
 }
 
-/// A lane of the first elements of a list, each as the box that `card` makes of its place and itself.
+/// A lane of the first elements of a list; `card` makes a box of each, from its index and the element.
 pub(super) fn lane_of<'a>(
     title: &str,
     list: List<'a>,
@@ -132,7 +132,7 @@ pub(super) fn lane_of<'a>(
     }
 }
 
-/// A picture of what led to what; a lane with nothing in it is left out.
+/// A picture of what led to what; empty lanes are left out.
 pub(super) fn flow(mut lanes: Vec<Lane>) -> Picture {
     lanes.retain(|lane| !lane.cards.is_empty());
     Picture::Flow(lanes)

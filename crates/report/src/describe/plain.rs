@@ -1,4 +1,4 @@
-//! Records that are their members: the runner's and the ledger.
+//! Records that are shown by their members: the runner's record and the ledger.
 
 use runseal_core::canon::Node;
 
@@ -8,7 +8,7 @@ use super::{About, Block, Body, Description, Fact, Tree};
 use crate::exhibit::Exhibit;
 use crate::reveal::counted;
 
-/// Where a run ran, under which limits, and how it ended.
+/// Describes where a run ran, its limits, and how it ended.
 pub(super) fn describe_runner<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let Some(root) = exhibit.document("") else {
         return;
@@ -28,7 +28,7 @@ pub(super) fn describe_runner<'a>(description: &mut Description<'a>, exhibit: &E
     description.done.extend(timeline.into_block());
 }
 
-/// Where something was to run, and within what limits.
+/// Where something was to run, and its limits.
 const PLACE: &[(&str, &str)] = &[
     ("platform.os", "system"),
     ("platform.arch", "processor"),
@@ -43,7 +43,7 @@ const PLACE: &[(&str, &str)] = &[
     ("write_roots", "may write below"),
 ];
 
-/// How what ran there ended.
+/// How it ended.
 const ENDING: &[(&str, &str)] = &[
     ("exit.code", "exit code"),
     ("exit.signal", "ended by signal"),
@@ -51,14 +51,14 @@ const ENDING: &[(&str, &str)] = &[
     ("exit.oom_killed", "killed for its memory"),
 ];
 
-/// What a runner record says, in a few facts.
+/// The facts of a runner record.
 pub(super) fn runner_blocks<'a>(file: &str, runner: Node<'a>) -> Vec<Block<'a>> {
     let mut facts = facts_of(runner, PLACE);
     facts.extend(facts_of(runner, ENDING));
     blocks_with(file, runner, "Where it ran", facts)
 }
 
-/// The same where nothing was executed: how it ended would be the end of nothing.
+/// As [`runner_blocks`] if nothing was executed: without how it ended.
 pub(super) fn idle_runner_blocks<'a>(file: &str, runner: Node<'a>) -> Vec<Block<'a>> {
     let title = "Where it would have run: nothing was executed";
     blocks_with(file, runner, title, facts_of(runner, PLACE))
@@ -72,7 +72,7 @@ fn blocks_with<'a>(file: &str, runner: Node<'a>, title: &str, facts: Vec<Fact>) 
     }
     let warnings = list_at(runner, "warnings");
     if !warnings.is_empty() {
-        let block = Block::new("What the runner warns of", Body::List(warnings.lines()));
+        let block = Block::new("Warnings of the runner", Body::List(warnings.lines()));
         blocks.push(block.about(About::place(file, "/warnings")));
     }
     blocks
@@ -84,7 +84,7 @@ pub(super) fn document_block<'a>(title: &str, file: &str, root: Node<'a>) -> Blo
     Block::new(title, body).about(About::file(file))
 }
 
-/// One line a run.
+/// Describes a ledger: one line per run.
 pub(super) fn describe_ledger<'a>(description: &mut Description<'a>, exhibit: &Exhibit<'a>) {
     let entries: Vec<_> = exhibit.documents.values().copied().collect();
     description.headline = Some(format!("A ledger of {}", counted(entries.len(), "run")));

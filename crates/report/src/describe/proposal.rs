@@ -92,9 +92,10 @@ pub(super) fn describe_patch<'a>(description: &mut Description<'a>, exhibit: &Ex
             text_at(operation, "op").unwrap_or_default(),
             size_text(content.len() as u64)
         );
-        let words = match path.ends_with(".md") {
-            true => Words::Markdown(content),
-            false => Words::Plain(content),
+        let words = if path.ends_with(".md") {
+            Words::Markdown(content)
+        } else {
+            Words::Plain(content)
         };
         let about = About::place("", format!("/operations/{at}"));
         let block = Block::new(path, Body::Words(words))

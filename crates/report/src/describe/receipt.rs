@@ -46,7 +46,7 @@ pub(super) fn describe_receipt<'a>(description: &mut Description<'a>, exhibit: &
     description.done.insert(0, picture);
 }
 
-/// What the only receipt says, which stands at `pointer`.
+/// Adds what the only receipt, at `pointer`, says.
 fn add_one(description: &mut Description<'_>, only: Node<'_>, pointer: &str) {
     description.headline = text_at(only, "job_id").map(|job| format!("Replay of job {job}"));
     description.add_facts(
@@ -62,7 +62,7 @@ fn add_one(description: &mut Description<'_>, only: Node<'_>, pointer: &str) {
             ("receipt_index", "index"),
             ("executor_version", "executor version"),
             ("attestation.public_key", "signed with key"),
-            ("attestation.validator_id", "signer, by its own word"),
+            ("attestation.validator_id", "signer, as it claims"),
             ("attestation.build_id", "build"),
         ],
     );
@@ -91,7 +91,7 @@ fn step_card(pointer: &str, at: usize, step: Node<'_>) -> Card {
         .about(About::place("", format!("{pointer}/steps/{at}")))
 }
 
-/// How bundles became receipts; each receipt comes with its place.
+/// How bundles became receipts; each receipt comes with its pointer.
 fn replay_picture<'a, 'b>(receipts: impl Iterator<Item = (String, Node<'b>)> + Clone) -> Block<'a> {
     let short = |node, path| {
         let text = text_at(node, path).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A redacted copy: what it shows reads like the bundle that it is a copy of. Where something is
-//! withheld there is a black bar with the reason, not a hole.
+//! A redacted copy: it reads like the original bundle, with a black bar and a reason for whatever is
+//! withheld.
 
 use std::borrow::Cow;
 
@@ -15,15 +15,15 @@ use crate::limits::ROWS;
 const REDACTION: &str = "REDACTION.json";
 const REDACTED: &str = "REDACTED.json";
 
-/// What stands where something is withheld.
+/// What is shown for a withheld value.
 pub const BAR: &str = "██████";
 
-/// Whether a value is what stands in place of a withheld one.
+/// Whether a value is the marker of a withheld one.
 pub fn is_bar(node: Node<'_>) -> bool {
     node.len() == 1 && node.get(MARKER).is_some()
 }
 
-/// A place that is withheld, taken apart: the file, and where in it.
+/// Splits a withheld place into the file and the pointer in it.
 pub fn split_place(place: &str) -> (&str, Option<&str>) {
     match place.split_once('#') {
         Some((file, place)) => (file, Some(place)),
@@ -31,7 +31,7 @@ pub fn split_place(place: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// A text with bars in place of markers.
+/// A text with bars instead of markers.
 fn mask(text: &str) -> String {
     let begin = format!("{{\"{MARKER}\":\"");
     let mut masked = String::with_capacity(text.len());
@@ -45,7 +45,7 @@ fn mask(text: &str) -> String {
     masked
 }
 
-/// Lines of JSON are shown as text; their markers are no text of theirs.
+/// Replaces the markers in lines of JSON that are shown as text.
 fn mask_words(description: &mut Description<'_>) {
     let Description {
         asked,
@@ -94,7 +94,7 @@ pub(super) fn describe_redacted<'a>(description: &mut Description<'a>, exhibit: 
     };
     let block = Block::new("What is withheld", Body::Table(table));
     description.asked.insert(0, block);
-    // Each document of which something is withheld, whole, with bars where its values were.
+    // Each document with withheld values, whole, with bars instead of those values.
     let mut names: Vec<&str> = withheld
         .iter()
         .filter(|(place, _)| split_place(place).1.is_some())

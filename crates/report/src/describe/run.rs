@@ -24,7 +24,7 @@ use crate::exhibit::Exhibit;
 use crate::limits::{CONTENTS, ROWS};
 use crate::reveal::counted;
 
-/// A run bundle with what it says of its run.
+/// A run bundle with what it says about its run.
 #[derive(Clone, Copy)]
 struct Run<'a, 'e> {
     exhibit: &'e Exhibit<'a>,
@@ -44,7 +44,8 @@ impl<'a, 'e> Run<'a, 'e> {
         self.exhibit.files.iter().filter(has_role)
     }
 
-    /// The same without copies of JSON files byte for byte, which stand beside their canonical form.
+    /// The files with this role, without the exact copies of JSON files, which are stored next to their
+    /// canonical form.
     fn shown(&self, role: Role) -> impl Iterator<Item = &'a MemberFile> + Clone + use<'a> {
         let files = self.files(Some(role));
         files.filter(|file| path_of_exact(&file.path).is_none())
@@ -69,7 +70,7 @@ pub(super) fn describe_run<'a>(description: &mut Description<'a>, exhibit: &Exhi
             ],
         );
         let gaps = list_at(environment, "observation.gaps");
-        // What this run lacks first, then what every recording does.
+        // First what this run lacks, then what every recording lacks.
         let is_general = |gap: &Node<'_>| text_at(*gap, "kind").as_deref() == Some(NEVER_SEEN);
         let own = gaps.iter().filter(|gap| !is_general(gap));
         let gaps = own.chain(gaps.iter().filter(is_general)).take(ROWS);
@@ -124,7 +125,7 @@ fn add_identity<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
     }
 }
 
-/// A list of words as a shell would have to be given them: where a word begins and ends is never in doubt.
+/// A command as a shell would need it: where a word begins and ends is never in doubt.
 fn command_text(command: Node<'_>) -> Option<String> {
     let words = List::of(command).lines();
     let mut command: Vec<_> = words.shown.iter().map(|word| quote(word)).collect();
@@ -134,7 +135,7 @@ fn command_text(command: Node<'_>) -> Option<String> {
     (!command.is_empty()).then(|| command.join(" "))
 }
 
-/// A word of a command line, in quotes unless no shell sees anything in it but letters.
+/// A word of a command line, in quotes unless it is plain to every shell.
 fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_./=:,@%+-".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -143,8 +144,8 @@ fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// A document with the schema that its engine gave it. Nobody wrote schemas for a recorded command, so what those in
-/// the bundle say is not shown.
+/// A document with its engine's schema. The schemas of a recorded command were generated, so they are not
+/// used.
 fn tree<'a>(run: Run<'a, '_>, title: &str, file: &str, schema: &str) -> Option<Block<'a>> {
     let root = run.document(file)?;
     let has_schema = run.reading.kind() != RunKind::Recorded;
@@ -328,7 +329,7 @@ fn run_picture(run: Run<'_, '_>) -> super::Picture {
     ])
 }
 
-/// The roles in the order of the list of all files: what the user made first, then what everybody's bundle has.
+/// The roles in the order of the list of all files: first what the user made, then what every bundle has.
 const ORDER: [Role; 9] = [
     Role::Artifact,
     Role::Output,
@@ -346,7 +347,7 @@ fn add_outputs<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
     let artifacts = artifacts.map(|file| file.path.as_str());
     let output = tree(run, "Output", RUN_OUTPUT, OUTPUT_SCHEMA);
     if run.reading.kind() == RunKind::Recorded && artifacts.clone().next().is_some() {
-        // The output of a recorded command is a list of the files that it left: the files come first.
+        // The output of a recorded command only lists the files that it left, so the files come first.
         add_contents(description, run.exhibit, "artifact", artifacts);
         description.came_out.extend(output.map(Block::folded));
     } else {
@@ -372,8 +373,8 @@ fn add_outputs<'a>(description: &mut Description<'a>, run: Run<'a, '_>) {
         &["path", "size", "sha256"],
         files(None).map(row),
     );
-    let remark = "files at places that the format does not know: nothing says what they are, and a replay compares \
-                  them with nothing";
+    let remark = "files at paths that the format does not know: nothing says what they are, and a replay does not \
+                  compare them";
     description
         .came_out
         .extend(unknown.map(|it| it.remark(remark)));

@@ -1,4 +1,4 @@
-//! When things happened: the moments that records name, as distances from the first.
+//! When things happened: the times in records, as offsets from the first.
 
 use runseal_core::canon::Node;
 use runseal_core::timestamp::parse_utc;
@@ -14,12 +14,12 @@ pub(super) struct Timeline {
     moments: Vec<Moment>,
     /// The places that the moments come from.
     about: Vec<About>,
-    /// How many phases there are beyond those that are shown.
+    /// The number of phases left out.
     left_out: usize,
 }
 
 impl Timeline {
-    /// A span of the document `file`, with a beginning and an end.
+    /// Adds a span of the document `file`, with a beginning and an end.
     pub(super) fn add_span(
         &mut self,
         label: &str,
@@ -38,7 +38,7 @@ impl Timeline {
         }
     }
 
-    /// The phases that a runner record has.
+    /// Adds the phases of a runner record.
     pub(super) fn add_runner(&mut self, file: &str, runner: Node<'_>) {
         let (from, to) = ("timing.started_at", "timing.completed_at");
         self.add_span("runner", (file, runner), from, to);
@@ -52,7 +52,7 @@ impl Timeline {
         }
     }
 
-    /// Something that began and took so long.
+    /// Adds something with a beginning and a length.
     pub(super) fn push(&mut self, label: &str, begin: Option<String>, length: Option<i64>) {
         let (Some(begin), Some(length)) = (begin, length) else {
             return;
@@ -67,8 +67,8 @@ impl Timeline {
         }
     }
 
-    /// The block, if there is anything. Spans that are the same are one, with the names of all; where
-    /// no time passed, because the clock was fixed, there is nothing to draw and that is said.
+    /// The block, if there is anything. Equal spans become one with all their names. If no time passed,
+    /// because the clock was fixed, the block says so instead of drawing anything.
     pub(super) fn into_block<'a>(self) -> Option<Block<'a>> {
         let mut merged: Vec<Moment> = Vec::new();
         for moment in self.moments {
@@ -92,7 +92,7 @@ impl Timeline {
         let body = if is_still {
             let begin = merged.first().map(|moment| moment.begin.clone());
             let text = format!(
-                "Every time in the record is {}: its clock was fixed, so it tells no durations.",
+                "Every time in the record is {}: its clock was fixed, so there are no durations.",
                 begin.unwrap_or_default()
             );
             Body::Words(Words::Missing(text))

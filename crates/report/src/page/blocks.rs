@@ -1,4 +1,4 @@
-//! The parts of the story: texts, tables, trees, pictures, steps, conversations.
+//! The blocks of a page: texts, tables, trees, pictures, steps, conversations.
 
 use base64ct::{Base64, Encoding as _};
 use maud::{Markup, html};
@@ -10,17 +10,17 @@ use crate::exhibit::Faults;
 use crate::limits::TEXT;
 use crate::reveal::{counted, cut};
 
-/// The rules that what a part is about breaks.
+/// The rules that are broken by what a part is about.
 pub(super) fn fault_of<'f>(faults: &'f Faults, about: &[About]) -> Option<&'f str> {
     faults.of_any(about)
 }
 
-/// A mark beside what is wrong.
+/// A mark next to what is wrong.
 pub(super) fn fault_mark(rules: &str) -> Markup {
     html! { span.fault-mark { "⚠ wrong: " (rules) } }
 }
 
-/// A chapter of the page; nothing where it would be empty.
+/// A chapter of the page; nothing if it would be empty.
 pub(super) fn chapter(
     id: &str,
     title: &str,
@@ -85,7 +85,7 @@ fn body(block: &Block<'_>, faults: &Faults, budget: &mut Budget) -> Markup {
         Body::Image(kind, bytes) => {
             if !budget.take_picture(bytes.len()) {
                 budget.note(format!("the picture {}", block.title));
-                return missing("not shown: the page has as many pictures as it may");
+                return missing("not shown: the page has reached its limit for pictures");
             }
             let data = Base64::encode_string(bytes);
             let address = format!("data:{};base64,{data}", kind.media_type());
@@ -93,7 +93,7 @@ fn body(block: &Block<'_>, faults: &Faults, budget: &mut Budget) -> Markup {
                 figure {
                     img src=(address) alt=(format!("picture from the bundle: {}", cut(&block.title, 100)))
                         loading="lazy" decoding="async";
-                    figcaption { "A picture from the bundle. What it shows is its maker's word." }
+                    figcaption { "A picture from the bundle. What it shows is its maker's claim." }
                 }
             }
         }
@@ -112,7 +112,7 @@ fn missing(reason: &str) -> Markup {
     html! { p.missing { (reason) } }
 }
 
-/// A text in its frame, cut where it is long.
+/// A text in its frame, cut if long.
 fn words(said: &Words<'_>, title: &str, budget: &mut Budget) -> Markup {
     let text = match said {
         Words::Missing(reason) => return missing(reason),
@@ -158,10 +158,10 @@ pub(super) fn is_hash(text: &str) -> bool {
     digits.len() >= 40 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Names, ids and places of up to so many bytes stay on one line.
+/// Names, ids and places of at most this many bytes stay on one line.
 const SHORT_NAME: usize = 28;
 
-/// A text that may go on in a new line behind each part of a path or name, rather than inside a word.
+/// A text that may break after each part of a path or name, rather than inside a word.
 pub(crate) fn breakable(text: &str) -> Markup {
     if text.len() <= SHORT_NAME {
         return html! { (text) };
@@ -182,7 +182,7 @@ fn is_time(text: &str) -> bool {
     (20..=40).contains(&shape.len()) && shape.starts_with(b"0000-00-00T00:00:00") && text.is_ascii()
 }
 
-/// A value: a hash is folded away, an id in fixed width, a time on one line, anything else as it is.
+/// A value: a hash is folded, an id in fixed width, a time on one line, anything else unchanged.
 pub(super) fn value(text: &str) -> Markup {
     if is_hash(text) {
         let prefix = if text.starts_with("sha256:") { 7 } else { 0 };
@@ -198,7 +198,7 @@ pub(super) fn value(text: &str) -> Markup {
     html! { @if is_code { span.mono { (breakable(text)) } } @else { (text) } }
 }
 
-/// A table of ours. A wrong row says so.
+/// A table; wrong rows are marked.
 pub(super) fn table(table: &Table, title: &str, faults: &Faults, budget: &mut Budget) -> Markup {
     let any = table
         .rows

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::limits::{PAGE_PICTURES, PAGE_TEXT};
 
-/// What is left for texts and pictures.
+/// The bytes left for texts and pictures.
 #[derive(Debug)]
 pub(super) struct Budget {
     text: usize,
@@ -23,14 +23,14 @@ impl Default for Budget {
 }
 
 impl Budget {
-    /// Takes up to so many bytes of text; gives how many may be shown.
+    /// Takes up to `bytes` bytes of text; returns how many may be shown.
     pub(super) fn take_text(&mut self, bytes: usize) -> usize {
         let taken = bytes.min(self.text);
         self.text -= taken;
         taken
     }
 
-    /// Takes a picture, whole or not at all.
+    /// Takes a whole picture, or returns `false`.
     pub(super) fn take_picture(&mut self, bytes: usize) -> bool {
         match self.pictures.checked_sub(bytes) {
             Some(left) => {
@@ -48,7 +48,7 @@ impl Budget {
         }
     }
 
-    /// Says what was left out.
+    /// The section about what was left out.
     pub(super) fn left_out(&self) -> Markup {
         if self.left_out.is_empty() {
             return html! {};

@@ -1,8 +1,8 @@
-//! The part of a page that checks again: the verifier as a WebAssembly module, and the bundle where the
+//! The part of a page that checks again: the verifier as a WebAssembly module, and the bundle if the
 //! page carries it.
 //!
-//! Both stand in the page as data blocks, which no browser runs. The script that calls the module is
-//! named by its hash in the page's policy, and the module itself imports nothing.
+//! Both are data blocks, which no browser runs. The page's policy names the script that calls the
+//! module by its hash, and the module imports nothing.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,40 +14,40 @@ use runseal_core::verify::Level;
 
 use super::finish;
 
-/// The script: it calls the module, and shows what it says.
+/// The script that calls the module and shows its answer.
 pub(super) const SCRIPT: &str = concat!(include_str!("verifier.js"), include_str!("check.js"));
 
 /// What a page needs to check again.
 #[derive(Debug, Clone)]
 pub struct SelfCheck<'a> {
-    /// The verifier, as WebAssembly packed by gzip: browsers unpack it.
+    /// The verifier, as gzipped WebAssembly, which browsers unpack.
     pub module: &'a [u8],
-    /// What the page carries of what it is about.
+    /// What the page carries of its subject.
     pub carried: Carried<'a>,
 }
 
-/// What a page carries of what it is about.
+/// What a page carries of its subject.
 #[derive(Debug, Clone)]
 pub enum Carried<'a> {
-    /// Nothing was asked for.
+    /// Nothing.
     Nothing,
     /// All files, with the paths to verify among them.
     Files {
-        /// What is verified.
+        /// The paths to verify.
         paths: Vec<String>,
         /// Every file by its path; a folder ends with `/`.
         files: Vec<(String, Cow<'a, [u8]>)>,
     },
-    /// It would be larger than a page may be.
+    /// It is larger than a page may carry.
     TooLarge {
-        /// How many bytes there are.
+        /// Its size in bytes.
         bytes: u64,
-        /// How many a page may carry.
+        /// The most bytes that a page may carry.
         limit: u64,
     },
 }
 
-/// What the page said of what it is about, for comparison.
+/// What the page says about its subject, for comparison.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Said {
     pub(super) is_intact: bool,
@@ -55,7 +55,7 @@ pub(super) struct Said {
     pub(super) has_policy: bool,
 }
 
-/// The section with its controls. A page that is about nothing has said nothing.
+/// The section with its controls. `said` is `None` on a page without a subject.
 pub(super) fn section(check: &SelfCheck<'_>, level: Level, said: Option<Said>) -> Markup {
     let chosen = |name: &str| (level_name(level) == name).then_some("");
     let is_intact = said.map(|said| said.is_intact);
@@ -65,19 +65,19 @@ pub(super) fn section(check: &SelfCheck<'_>, level: Level, said: Option<Said>) -
             data-level=(level_name(level)) data-trust=[has_policy] {
             h2 { @if is_intact.is_some() { "Check again here" } @else { "Check something" } }
             p { "The verifier is part of this page, as WebAssembly that imports nothing: no network, no clock. It is the \
-                 same code as " code { "runseal verify" } " and says the same. A page that somebody else made could show \
+                 same code as " code { "runseal verify" } " and says the same. A page that someone else made could show \
                  anything, its own check included"
                 @if is_intact.is_some() {
                     ": what matters is checked with a " code { "verify.html" } " of your own ("
                     code { "runseal report --verifier-only" } ") or on the command line."
                 } @else {
                     ": use one that you made yourself (" code { "runseal report --verifier-only" }
-                    ") or got from somebody you trust."
+                    ") or got from someone you trust."
                 }
             }
-            p { "A signature lies beside what it signs, as " code { "run.intoto.jsonl" } " beside " code { "run" }
-                ". A browser that is given the folder " code { "run" } " sees nothing beside it: choose or drop the \
-                 folder that holds both, or an archive of it." }
+            p { "A signature is next to what it signs, as " code { "run.intoto.jsonl" } " next to " code { "run" }
+                ". A browser that is given the folder " code { "run" } " sees nothing next to it: choose or drop the \
+                 folder with both, or an archive of it." }
             @match &check.carried {
                 Carried::Nothing => {},
                 Carried::Files { files, .. } => p {
@@ -124,7 +124,7 @@ const fn level_name(level: Level) -> &'static str {
     }
 }
 
-/// The module and the bundle, as blocks of data at the end of the page.
+/// The module and the bundle, as data blocks at the end of the page.
 pub(super) fn blocks(check: &SelfCheck<'_>) -> Markup {
     html! {
         script #runseal-module type="application/octet-stream" {
@@ -136,7 +136,7 @@ pub(super) fn blocks(check: &SelfCheck<'_>) -> Markup {
     }
 }
 
-/// The files as JSON of nothing but ASCII, with no `<` in it.
+/// The files as ASCII JSON without `<`.
 fn bundle_json(paths: &[String], files: &[(String, Cow<'_, [u8]>)]) -> String {
     let mut json = String::from("{\"paths\":[");
     for (at, path) in paths.iter().enumerate() {
@@ -169,7 +169,7 @@ fn push_text(json: &mut String, text: &str) {
     json.push('"');
 }
 
-/// A page that is nothing but the verifier, for whoever wants to keep one.
+/// A page with only the verifier, to keep.
 pub fn render_verifier(module: &[u8]) -> String {
     let check = SelfCheck {
         module,
@@ -183,7 +183,7 @@ pub fn render_verifier(module: &[u8]) -> String {
             }
             (section(&check, Level::Integrity, None))
             footer {
-                "This page fetches nothing and sends nothing. Keep it: it is a whole verifier, and what it checks was \
+                "This page fetches nothing and sends nothing. Keep it: it is a complete verifier, and what it checks was \
                  not made by it."
             }
         }

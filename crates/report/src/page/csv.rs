@@ -1,4 +1,4 @@
-//! A CSV file as a table, with a line for each column of numbers.
+//! A CSV file as a table, with a sparkline for each column of numbers.
 
 use maud::{Markup, html};
 
@@ -7,12 +7,12 @@ use super::svg::sparkline;
 use crate::limits::{COLUMNS, CSV, CSV_ROWS};
 use crate::reveal::{counted, cut};
 
-/// Characters of a cell that are shown.
+/// The most characters of a cell that are shown.
 const CELL: usize = 80;
-/// Cells that are read.
+/// The most cells that are read.
 const MOST_CELLS: usize = 400_000;
 
-/// Splits a text into records, with quoted cells that may hold separators and line ends.
+/// Splits a text into records; quoted cells may contain separators and line ends.
 fn records(text: &str, separator: char) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut row = Vec::new();
@@ -51,7 +51,7 @@ fn records(text: &str, separator: char) -> Vec<Vec<String>> {
     rows
 }
 
-/// What stands between the cells: whatever the first line has most of.
+/// The separator of cells: the one that the first line has most of.
 fn separator_of(text: &str) -> char {
     let first = text.lines().next().unwrap_or_default();
     let count = |c: char| first.matches(c).count();
@@ -66,12 +66,13 @@ fn number(cell: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The names of the columns, where the first record has some, and the number of the others.
+/// The names of the columns, if the first record has them, and the number of other records.
 pub(crate) fn summary(text: &str) -> (Vec<String>, usize) {
     let mut rows = records(text, separator_of(text));
-    let head = match has_head(&rows) {
-        true => rows.remove(0),
-        false => Vec::new(),
+    let head = if has_head(&rows) {
+        rows.remove(0)
+    } else {
+        Vec::new()
     };
     (head, rows.len())
 }
@@ -85,7 +86,7 @@ pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
     let read = &text[..text.floor_char_boundary(CSV)];
     let mut rows = records(read, separator_of(read));
     if read.len() < text.len() {
-        // The last record may be a part of one.
+        // The last record may be incomplete.
         rows.pop();
         budget.note(format!(
             "{} bytes of {}",
@@ -96,9 +97,10 @@ pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
     if rows.is_empty() {
         return html! { p.missing { "no records" } };
     }
-    let head = match has_head(&rows) {
-        true => rows.remove(0),
-        false => Vec::new(),
+    let head = if has_head(&rows) {
+        rows.remove(0)
+    } else {
+        Vec::new()
     };
     let width = rows.iter().map(Vec::len).max().unwrap_or(0).max(head.len());
     let columns = width.min(COLUMNS);
@@ -146,13 +148,13 @@ pub(super) fn table(text: &str, title: &str, budget: &mut Budget) -> Markup {
         }
         p.more {
             (counted(rows.len(), "row"))
-            @if rows.len() > shown { ", of which the first " (shown) " are shown" }
-            @if width > columns { "; " (width) " columns, of which the first " (columns) " are shown" }
+            @if rows.len() > shown { "; the first " (shown) " are shown" }
+            @if width > columns { "; " (width) " columns; the first " (columns) " are shown" }
         }
     }
 }
 
-/// The numbers of a column, where it has nothing else.
+/// The numbers of a column, if it has nothing else.
 fn column_of(rows: &[Vec<String>], column: usize) -> Option<Vec<f64>> {
     let cells = rows
         .iter()

@@ -10,7 +10,7 @@ use crate::exhibit::{Exhibit, Faults};
 use crate::proof::Proof;
 use crate::reveal::cut;
 
-/// Characters of a headline that are shown at the top; the whole of it is below.
+/// The most characters of a headline at the top; the whole of it is below.
 const HEADLINE: usize = 280;
 
 pub(super) fn head(
@@ -27,7 +27,7 @@ pub(super) fn head(
         } => Some((verdict, *is_reproduced)),
         ComparedWith::Other { .. } => None,
     });
-    // A green top above a run that came out otherwise would say two things.
+    // A green top would contradict a replay with another result.
     let tone = match replay {
         Some((_, false)) => Tone::Bad,
         _ => answers.tone(),
@@ -50,7 +50,7 @@ pub(super) fn head(
                 @if let Some((verdict, is_reproduced)) = replay {
                     dt { "Run again" }
                     dd #replayed { (replay_verdict(verdict, is_reproduced)) " "
-                        a href="#differences" { "what it gave" } }
+                        a href="#differences" { "the result" } }
                 }
                 @if let Some(headline) = &description.headline {
                     dt { "About" }
@@ -67,11 +67,12 @@ pub(super) fn head(
     }
 }
 
-/// What came of running it again, as a badge.
+/// The verdict of a replay, as a badge.
 pub(super) fn replay_verdict(verdict: &str, is_reproduced: bool) -> Markup {
-    let class = match is_reproduced {
-        true => "state good",
-        false => "state failed",
+    let class = if is_reproduced {
+        "state good"
+    } else {
+        "state failed"
     };
     html! { span class=(class) { (verdict) } }
 }
@@ -103,7 +104,7 @@ pub(super) fn contents(
     }
 }
 
-/// Who signed, when by whose clock, and what the policy says.
+/// Who signed it and when, by whose clock, and what the policy says.
 pub(super) fn authenticity(exhibit: &Exhibit<'_>) -> Markup {
     let Some(found) = exhibit.authenticity else {
         return html! {};
@@ -119,7 +120,7 @@ pub(super) fn authenticity(exhibit: &Exhibit<'_>) -> Markup {
     }
 }
 
-/// What is shown and what is not.
+/// What the evidence proves, and what it does not.
 pub(super) fn proof(proof: &Proof, gaps: &[String]) -> Markup {
     html! {
         section.chapter #proof {

@@ -1,12 +1,12 @@
-//! Markdown as markup, without anything that leads out of the page: links are texts with their target
-//! beside them, pictures their description, HTML the text it is.
+//! Markdown as markup, without anything that leads out of the page: a link becomes text with its
+//! target, a picture its description, and HTML plain text.
 
 use maud::{Markup, PreEscaped, Render as _, html};
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-/// Elements that may be open at once; deeper ones are flattened.
+/// The most elements open at once; deeper ones are flattened.
 const DEEPEST: usize = 32;
-/// Parts of a text that are looked at. A short text can become very many.
+/// The most events of a text that are read. A short text can become very many.
 const MOST_EVENTS: usize = 20_000;
 
 /// The markup of a text.
@@ -31,13 +31,13 @@ pub(super) fn render(text: &str) -> Markup {
 #[derive(Default)]
 struct Writer {
     html: String,
-    /// Names of open elements, with what stands behind them when they close; none for flattened ones.
+    /// Names of open elements, with the text after their ends; `None` for flattened ones.
     open: Vec<(Option<&'static str>, String)>,
     is_in_head: bool,
 }
 
 impl Writer {
-    /// Every text comes in here, and is escaped.
+    /// Adds a text. Every text comes through here and is escaped.
     fn text(&mut self, text: &str) {
         text.render_to(&mut self.html);
     }
@@ -100,7 +100,7 @@ impl Writer {
         let nothing = String::new;
         match tag {
             Tag::Paragraph => self.begin("p", nothing()),
-            // Headings of a text from outside are no headings of the page.
+            // Headings of a text from outside are not headings of the page.
             Tag::Heading { .. } => self.begin("strong", "\n".to_owned()),
             Tag::BlockQuote(_) => self.begin("blockquote", nothing()),
             Tag::CodeBlock(kind) => {
@@ -114,7 +114,7 @@ impl Writer {
                     self.end();
                 }
                 self.begin("pre", nothing());
-                // Who has no mouse scrolls what is wide with the keyboard.
+                // Makes wide text scrollable with the keyboard.
                 if self.html.ends_with("<pre>") {
                     self.html.truncate(self.html.len() - 1);
                     self.html.push_str(" tabindex=\"0\">");

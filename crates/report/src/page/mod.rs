@@ -1,10 +1,10 @@
-//! One self-contained HTML page about one thing: four answers, what was asked, what was done, what came
+//! One self-contained HTML page about one unit: four answers, what was asked, what was done, what came
 //! out, what that proves, every rule, every hash.
 //!
-//! The page fetches nothing. Its policy names its one style sheet and its one small script by their
-//! hashes and forbids everything else; the script only filters, copies and unfolds, and the page says
-//! all there is without it. Every text from outside goes through the template's escaping, and the
-//! finished page through [`reveal`]. The same exhibit gives the same bytes.
+//! The page fetches nothing. Its policy names its style sheet and its small script by their hashes and
+//! forbids everything else. The script only filters, copies and unfolds; the page is complete without
+//! it. Every text from outside goes through the template's escaping, and the finished page through
+//! [`reveal`]. The same exhibit always gives the same bytes.
 
 mod blocks;
 mod budget;
@@ -34,57 +34,57 @@ pub use check::{Carried, SelfCheck, render_verifier};
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
-/// One difference between two, as the page shows it.
+/// One difference between two units, as the page shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// What it is about, such as `outputs`.
     pub topic: &'static str,
     /// The file and the place in it.
     pub place: String,
-    /// What the other one has; of a replay, what was sealed.
+    /// What the other unit has; in a replay, what was sealed.
     pub before: Option<String>,
-    /// What this one has; of a replay, what came now.
+    /// What this unit has; in a replay, what came out now.
     pub after: Option<String>,
-    /// The lines that differ, of two texts.
+    /// The lines that differ, if both are texts.
     pub lines: Option<String>,
 }
 
-/// What something is compared with.
+/// What a unit is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ComparedWith {
-    /// Another of its kind.
+    /// Another unit of its kind.
     Other {
         /// Its path.
         path: String,
         /// Whether it is intact.
         is_intact: bool,
     },
-    /// What it gave when it was run again.
+    /// Its replay.
     Replay {
-        /// How that ended, such as `REPRODUCED`.
+        /// The verdict, such as `REPRODUCED`.
         verdict: String,
-        /// Whether everything was as it was.
+        /// Whether everything is the same.
         is_reproduced: bool,
-        /// Why it could not be run or compared, and why it may differ.
+        /// Why it could not be run or compared, or may differ.
         remarks: Vec<String>,
     },
 }
 
-/// Where this differs from something else.
+/// The differences from another unit or a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// From what.
+    /// What it is compared with.
     pub with: ComparedWith,
-    /// What differs, grouped by topic.
+    /// The differences, grouped by topic.
     pub differences: Vec<Difference>,
 }
 
-/// The page about an exhibit, compared with another where that was asked for.
+/// Renders the page about an exhibit, with a comparison if there is one.
 pub fn render_page(exhibit: &Exhibit<'_>, comparison: Option<&Comparison>) -> String {
     render_page_that_checks(exhibit, comparison, None)
 }
 
-/// The same, with the verifier in it where that was asked for.
+/// As [`render_page`], with the verifier in the page if there is a `check`.
 pub fn render_page_that_checks(
     exhibit: &Exhibit<'_>,
     comparison: Option<&Comparison>,
@@ -156,7 +156,7 @@ pub(crate) fn finish(title: &str, body: Markup, check: Option<&SelfCheck<'_>>) -
     }
 }
 
-/// What the page may do: its own style sheet and script, pictures that are part of it, nothing else.
+/// The content security policy: the page's own style sheet and script, embedded pictures, nothing else.
 fn policy(checks: bool) -> String {
     let hash = |text: &str| {
         let digest = Digest::of(text.as_bytes());

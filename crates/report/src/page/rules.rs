@@ -1,4 +1,4 @@
-//! What is wrong, every rule and its state, every hash, every file.
+//! The findings, every rule and its state, every hash, every file.
 
 use maud::{Markup, html};
 use runseal_core::formats::archive;
@@ -42,14 +42,14 @@ pub(super) fn findings(exhibit: &Exhibit<'_>) -> Markup {
     }
 }
 
-/// Rules that the verdict needs and that could not be run.
+/// Required rules that could not be run.
 pub(super) fn could_not_run<'a>(exhibit: &Exhibit<'a>) -> impl Iterator<Item = &'a RuleResult> {
     let is_open =
         |result: &&RuleResult| result.required && matches!(result.state, RuleState::NotRun(_));
     exhibit.report.results().iter().filter(is_open)
 }
 
-/// Findings of one rule that are shown.
+/// The most findings of one rule that are shown.
 const OF_ONE_RULE: usize = 20;
 
 fn findings_of_rule(findings: &[&Finding], rule: Option<&RuleInfo>) -> Markup {
@@ -85,7 +85,7 @@ fn findings_of_rule(findings: &[&Finding], rule: Option<&RuleInfo>) -> Markup {
     }
 }
 
-/// A rule's state as the page names it: what was not asked for is told from what could not be run.
+/// The page's name for a rule's state, which tells "not asked" from "could not be run".
 fn state_of(result: &RuleResult) -> (&'static str, &'static str, Option<&'static str>) {
     match result.state {
         RuleState::Passed => ("good", "passed", None),
@@ -124,7 +124,7 @@ pub(super) fn rules(exhibit: &Exhibit<'_>) -> Markup {
             h2 { "Every rule" }
             p #counts { (counted(results.len(), "rule")) ": " (counts.join(", ")) }
             details open[!exhibit.is_valid()] {
-                summary { "All rules and what became of them" }
+                summary { "All rules and their state" }
                 div.scroll tabindex="0" role="group" aria-label="rules" {
                     table data-filter="rules" {
                         thead { tr {
@@ -156,7 +156,7 @@ pub(super) fn rules(exhibit: &Exhibit<'_>) -> Markup {
     }
 }
 
-/// Ids and hashes: folded away, there to be copied and searched for.
+/// Ids and hashes, folded: for copying and searching.
 pub(super) fn hashes(description: &Description<'_>) -> Markup {
     if description.facts.is_empty() {
         return html! {};
@@ -179,7 +179,7 @@ pub(super) fn hashes(description: &Description<'_>) -> Markup {
     }
 }
 
-/// All files; those that are wrong first, so that no bound hides them.
+/// All files, the wrong ones first, so that no limit hides them.
 pub(super) fn files(exhibit: &Exhibit<'_>, faults: &Faults) -> Markup {
     let files = exhibit.files;
     if files.is_empty() {

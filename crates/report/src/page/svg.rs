@@ -1,5 +1,5 @@
-//! Pictures of ours: lanes and trees as lists that any reader can follow, bars and lines as SVG.
-//! Positions are whole numbers, so the same picture is the same bytes.
+//! Draws pictures: lanes and trees as lists that any reader can follow, bars and lines as SVG.
+//! Positions are whole numbers, so the same picture always has the same bytes.
 
 use maud::{Markup, html};
 
@@ -9,7 +9,7 @@ use crate::exhibit::Faults;
 use crate::limits::POINTS;
 use crate::reveal::cut;
 
-/// Characters of a card's title.
+/// The most characters of a card's title.
 const TITLE: usize = 90;
 
 pub(super) fn picture(picture: &Picture, faults: &Faults) -> Markup {
@@ -23,7 +23,7 @@ pub(super) fn picture(picture: &Picture, faults: &Faults) -> Markup {
     }
 }
 
-/// The class of a box, and what it says to who does not see colours.
+/// The class of a box, and its sign for people who do not see colours.
 fn mark(mark: Mark, is_wrong: bool) -> (&'static str, &'static str) {
     match (is_wrong, mark) {
         (true, _) => ("card fault", ""),
@@ -75,11 +75,12 @@ fn tree_node(node: &TreeNode, faults: &Faults) -> Markup {
     }
 }
 
-/// A hash stands in full where it can be copied.
+/// The title of a card. A hash is cut: it is in full where it can be copied.
 fn card_title(title: &str) -> Markup {
-    match is_hash(title) {
-        true => html! { (cut(title, 16)) },
-        false => breakable(&cut(title, TITLE)),
+    if is_hash(title) {
+        html! { (cut(title, 16)) }
+    } else {
+        breakable(&cut(title, TITLE))
     }
 }
 

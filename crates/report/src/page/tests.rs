@@ -49,7 +49,7 @@ fn with_exhibit(goal: &str, show: impl FnOnce(&Exhibit<'_>) -> String) -> String
 }
 
 #[test]
-fn page_of_a_replay_says_at_its_top_how_it_ended() {
+fn page_of_a_replay_has_its_verdict_at_the_top() {
     let good = || Answer {
         question: "a question",
         tone: Tone::Good,
@@ -86,7 +86,7 @@ fn page_of_a_replay_says_at_its_top_how_it_ended() {
     );
 }
 
-/// The names of all tags that a reader of HTML would see, outside style sheet and script.
+/// The names of all tags that an HTML parser would see, outside style sheet and script.
 fn tags(html: &str) -> Vec<&str> {
     html.split('<')
         .skip(1)
@@ -123,14 +123,14 @@ fn page_has_a_box_for_every_node_and_its_verdict_in_words() {
 }
 
 #[test]
-fn page_hidden_characters_are_written_out_wherever_they_come_from() {
+fn page_hidden_characters_are_written_out_everywhere() {
     let html = page_of("a\u{202e}b\u{200b}c");
     assert!(!html.contains(['\u{202e}', '\u{200b}']));
     assert!(html.contains("a\\u{202e}b\\u{200b}c"));
 }
 
 #[test]
-fn style_and_script_hold_nothing_that_would_end_them_or_be_changed() {
+fn style_and_script_are_embedded_unchanged() {
     for text in [STYLE, SCRIPT] {
         assert!(!text.contains("</"), "would end the element");
         assert_eq!(reveal(text), text, "its hash must stay");
@@ -145,13 +145,13 @@ fn style_and_script_hold_nothing_that_would_end_them_or_be_changed() {
 }
 
 #[test]
-fn page_is_bounded_whatever_the_strings_are() {
+fn page_size_is_limited_for_any_strings() {
     let page = page_of(&"x".repeat(3 << 20));
     assert!(page.len() < 2 << 20, "{} bytes", page.len());
 }
 
 #[test]
-fn page_counts_what_is_wrong_once_and_marks_the_file_that_a_document_is() {
+fn page_counts_findings_once_and_marks_the_file_of_a_document() {
     let html = page_of("goal");
     let counts: Vec<_> = html
         .split("What is wrong (")
@@ -171,7 +171,7 @@ fn page_counts_what_is_wrong_once_and_marks_the_file_that_a_document_is() {
     let whole = html.split("id=\"done\"").nth(1).unwrap_or_default();
     assert!(
         !whole.contains("class=\"card good\""),
-        "nothing of it is good by its own word"
+        "nothing is good just because it says so"
     );
 }
 
@@ -182,13 +182,13 @@ fn style_of_withheld_values_is_not_that_of_bars() {
 }
 
 #[test]
-fn page_of_one_wrong_file_does_not_count_it_among_others() {
+fn page_of_one_wrong_file_does_not_say_one_of_one() {
     let html = page_of("goal");
     assert!(html.contains("<p>1 file, 1 byte, which is wrong</p>"));
 }
 
 #[test]
-fn page_tells_what_is_empty_instead_of_showing_nothing() {
+fn page_names_empty_values() {
     let html = page_of("");
     assert!(html.contains("<p class=\"missing\">an empty text</p>"));
     let fact = Fact {
@@ -199,7 +199,7 @@ fn page_tells_what_is_empty_instead_of_showing_nothing() {
     assert!(html.contains("<dt>adapter</dt><dd>(empty)</dd>"), "{html}");
 }
 
-/// The answers about something of this format that says this of its outcome and is not intact.
+/// The answers about a unit of this format and outcome that is not intact.
 fn answers_of(format: Format, outcome: Option<&str>) -> Answers {
     let document = parse_document(b"{}", &ReadOptions::default()).unwrap();
     let root = document.root();
@@ -219,7 +219,7 @@ fn answers_of(format: Format, outcome: Option<&str>) -> Answers {
 }
 
 #[test]
-fn outcome_that_is_missing_is_not_known_and_of_a_format_without_one_does_not_apply() {
+fn missing_outcome_is_not_known_or_does_not_apply() {
     for format in [
         Format::Pack,
         Format::ContextBundle,
@@ -237,7 +237,7 @@ fn outcome_that_is_missing_is_not_known_and_of_a_format_without_one_does_not_app
 }
 
 #[test]
-fn summary_calls_nothing_signed_or_unsigned_that_nobody_could_look_at() {
+fn summary_of_unread_signatures_says_neither_signed_nor_unsigned() {
     let mut answers = answers_of(Format::Pack, None);
     answers.intact.tone = Tone::Good;
     assert_eq!(
@@ -252,7 +252,7 @@ fn summary_calls_nothing_signed_or_unsigned_that_nobody_could_look_at() {
     );
 }
 
-/// The outcome that a redacted copy with these documents is shown with.
+/// The outcome shown for a redacted copy with these documents.
 fn outcome_of_copy(documents: &[(&str, &str)]) -> (Tone, String, String) {
     let options = ReadOptions::default();
     let parsed: Vec<_> = documents
@@ -284,7 +284,7 @@ fn outcome_of_copy(documents: &[(&str, &str)]) -> (Tone, String, String) {
 fn redacted_copy_of_a_failed_run_is_shown_as_failed() {
     let run = ("REDACTION.json", r#"{"format":"run-bundle"}"#);
     let output = |text| [run, ("RUN_OUTPUT.json", text)];
-    // What is not intact claims: the document here is no context bundle.
+    // The copy is not intact, so its outcome is a claim.
     let (tone, word, _) = outcome_of_copy(&output(r#"{"failed":true,"exit_status":3}"#));
     assert_eq!(
         (tone, word.as_str()),
@@ -304,7 +304,7 @@ fn redacted_copy_of_a_failed_run_is_shown_as_failed() {
     assert_eq!((tone, word.as_str()), (Tone::Bad, "Claims: not accepted"));
 }
 
-/// The page of something of this format that holds these documents and is not intact.
+/// The page of a unit of this format with these documents that is not intact.
 fn page_with(format: Format, documents: &[(&str, &str)]) -> String {
     let options = ReadOptions::default();
     let parsed: Vec<_> = documents
@@ -332,7 +332,7 @@ fn page_with(format: Format, documents: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn pack_that_executed_nothing_tells_no_exit_code() {
+fn pack_that_executed_nothing_has_no_exit_code() {
     let runner = r#"{"platform":{"os":"linux"},"exit":{"code":0}}"#;
     let page = |run| page_with(Format::Pack, &[("run.json", run), ("runner.json", runner)]);
     let idle = page(r#"{"kernel_result_kind":"REFUSE","execution":null}"#);
@@ -343,7 +343,7 @@ fn pack_that_executed_nothing_tells_no_exit_code() {
 }
 
 #[test]
-fn chain_of_receipts_shows_every_bundle_and_no_column_without_content() {
+fn chain_of_receipts_shows_every_bundle_and_no_empty_column() {
     let receipt = |bundle: &str| {
         format!(
             r#"{{"bundle_id":"{bundle}","outcome":"SUCCESS","job_id":"j","receipt_index":null,"steps":[]}}"#
@@ -363,7 +363,7 @@ fn chain_of_receipts_shows_every_bundle_and_no_column_without_content() {
 }
 
 #[test]
-fn engine_without_a_code_is_not_called_by_its_version_alone() {
+fn engine_without_a_code_is_not_named_by_its_version_alone() {
     let manifest = [("ENGINE_MANIFEST.json", r#"{"engine_version":"1.0.0"}"#)];
     let html = page_with(Format::Engine, &manifest);
     assert!(html.contains("“An engine without a code, 1.0.0”"));

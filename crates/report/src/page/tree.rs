@@ -10,9 +10,9 @@ use crate::exhibit::Faults;
 use crate::limits::{DEPTH, NODES};
 use crate::reveal::{counted, cut};
 
-/// Characters of a string that are shown at once.
+/// The most characters of a string that are shown at once.
 const STRING: usize = 300;
-/// Characters of a string that can be unfolded.
+/// The most characters of a string that can be unfolded.
 const LONG_STRING: usize = 8_000;
 /// Levels that are open at first.
 const OPEN: usize = 2;
@@ -69,7 +69,7 @@ impl Walk<'_, '_> {
             self.left_out += node.len();
             return html! { li.more { "… and " (counted(node.len(), "more value")) " further down" } };
         }
-        // Values that say their unit beside themselves.
+        // The members of an object may share a unit, given next to them.
         let unit = node.get("unit").and_then(|unit| unit.as_lossy_str());
         let mut shown = Vec::new();
         let base = pointer.len();
@@ -117,7 +117,7 @@ impl Walk<'_, '_> {
         };
         let class = fault.as_ref().map(|_| "fault");
         if is_bar(node) {
-            // A bar that nobody gave a reason for is no withheld place of a sound copy.
+            // Without a reason, the marker is not a withheld place of a valid copy.
             let reason = self.faults.bar(self.file, pointer);
             return html! {
                 li class=[class] {
@@ -208,7 +208,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// What stands where a value is withheld.
+/// What is shown for a withheld value.
 fn bar(reason: &str) -> Markup {
     html! {
         span.withheld aria-hidden="true" { (BAR) }
@@ -216,7 +216,7 @@ fn bar(reason: &str) -> Markup {
     }
 }
 
-/// The numbers of a list that is nothing else, for a line.
+/// The numbers of a list, if it has nothing else, for a sparkline.
 fn numbers_of(node: Node<'_>) -> Option<Vec<f64>> {
     if node.kind() != Kind::Array || node.len() < 8 {
         return None;
@@ -225,7 +225,7 @@ fn numbers_of(node: Node<'_>) -> Option<Vec<f64>> {
     node.items().take(20_000).map(number).collect()
 }
 
-/// The part of a schema that speaks of a member or element. References are not followed.
+/// The part of a schema for a member or element. References are not followed.
 fn schema_of<'a>(schema: Node<'a>, name: &str, is_list: bool) -> Option<Node<'a>> {
     if is_list {
         return schema.get("items");
@@ -240,7 +240,7 @@ fn schema_of<'a>(schema: Node<'a>, name: &str, is_list: bool) -> Option<Node<'a>
     })
 }
 
-/// The unit of a number: as its schema says, or as its name ends.
+/// The unit of a number, from its schema or the end of its name.
 fn unit_of(name: &str, schema: Option<Node<'_>>) -> Option<String> {
     if let Some(schema) = schema {
         for member in ["unit", "x-unit", "x_unit", "units"] {

@@ -12,18 +12,18 @@ use crate::exhibit::{Exhibit, Faults};
 use crate::page::csv;
 use crate::reveal::counted;
 
-/// Rows of a table that are shown.
+/// The most rows of a table that are shown.
 const ROWS: usize = 10;
-/// Characters of a cell that are shown.
+/// The most characters of a cell that are shown.
 const CELL: usize = 64;
-/// Findings that are shown.
+/// The most findings that are shown.
 const FINDINGS: usize = 5;
-/// Files of the user that are listed.
+/// The most files of the user that are listed.
 const FILES: usize = 20;
 
-// Writing into a string cannot fail; the results below are dropped for that reason.
+// Writing into a string cannot fail, so the results below are dropped.
 
-/// What it is, what came out, what was asked and done, and whether it holds, on one screen.
+/// Renders what it is, what came out, what was asked and done, and whether it is valid, on one screen.
 pub fn render_inspection_human(exhibit: &Exhibit<'_>, screen: Screen) -> String {
     let description = describe(exhibit);
     let answers = Answers::of(exhibit);
@@ -44,12 +44,12 @@ pub fn render_inspection_human(exhibit: &Exhibit<'_>, screen: Screen) -> String 
     {
         write_block(&mut text, block, &faults, screen);
     }
-    // What no recording sees is one line there; nothing of what this one lacks is left out.
-    let told = &exhibit.identity.not_captured;
-    let gaps = if told.is_empty() {
+    // What no recording sees is one line there; everything that this one lacks is listed.
+    let short = &exhibit.identity.not_captured;
+    let gaps = if short.is_empty() {
         &description.gaps
     } else {
-        told
+        short
     };
     if !gaps.is_empty() {
         let _ = writeln!(text, "Not captured ({})", gaps.len());
@@ -77,7 +77,7 @@ pub fn render_inspection_human(exhibit: &Exhibit<'_>, screen: Screen) -> String 
     text
 }
 
-/// The files that the run left, before everything that any bundle has.
+/// Writes the files that the run left, before what every bundle has.
 fn write_outputs(
     text: &mut String,
     exhibit: &Exhibit<'_>,
@@ -133,9 +133,9 @@ fn name_of(block: &Block<'_>) -> String {
     cell(about.unwrap_or(&block.title), 80)
 }
 
-/// The four answers in columns. Where a column is too narrow for what stands behind an answer, that has a line of its own.
+/// Writes the four answers in columns. Details that do not fit get their own lines.
 fn write_answers(text: &mut String, answers: &Answers, screen: Screen) {
-    /// Where words begin: after a margin, the question and a sign.
+    /// The column where words begin, after a margin, the question and a sign.
     const WORDS: usize = 14;
     let words = answers.all().map(|answer| plain(&answer.word));
     let widest = words.iter().map(|word| columns(word)).max().unwrap_or(0);
@@ -144,12 +144,11 @@ fn write_answers(text: &mut String, answers: &Answers, screen: Screen) {
         .is_some_and(|width| width < WORDS + widest + 2 + 20);
     for (answer, word) in answers.all().into_iter().zip(&words) {
         let question = pad(answer.question, 8);
-        let (gap, indent) = match is_narrow {
-            true => (format!("\n{}", " ".repeat(WORDS)), WORDS),
-            false => {
-                let gap = " ".repeat(widest - columns(word) + 2);
-                (gap, WORDS + widest + 2)
-            }
+        let (gap, indent) = if is_narrow {
+            (format!("\n{}", " ".repeat(WORDS)), WORDS)
+        } else {
+            let gap = " ".repeat(widest - columns(word) + 2);
+            (gap, WORDS + widest + 2)
         };
         let detail = plain(&answer.detail);
         let _ = write!(
@@ -158,12 +157,11 @@ fn write_answers(text: &mut String, answers: &Answers, screen: Screen) {
             answer.tone.sign(),
             screen.tint(answer.tone, word)
         );
-        let _ = match detail.is_empty() {
-            true => writeln!(text),
-            false => {
-                let detail = fit(&detail, screen.room(indent)).into_owned();
-                writeln!(text, "{gap}{}", screen.dim(&detail))
-            }
+        let _ = if detail.is_empty() {
+            writeln!(text)
+        } else {
+            let detail = fit(&detail, screen.room(indent)).into_owned();
+            writeln!(text, "{gap}{}", screen.dim(&detail))
         };
     }
 }
@@ -190,9 +188,10 @@ fn summary_of(block: &Block<'_>) -> String {
         Body::Csv(text) => {
             let (head, rows) = csv::summary(text);
             let rows = counted(rows, "row");
-            match head.is_empty() {
-                true => rows,
-                false => format!("{rows}: {}", cell(&head.join(","), 60)),
+            if head.is_empty() {
+                rows
+            } else {
+                format!("{rows}: {}", cell(&head.join(","), 60))
             }
         }
         Body::Image(kind, _) => kind.media_type().to_owned(),
@@ -316,7 +315,7 @@ fn write_table(text: &mut String, title: &str, table: &Table, faults: &Faults, s
     }
 }
 
-/// A line of a table keeps its beginning.
+/// Cuts the end of a line of a table.
 fn cut_end(line: &str, room: usize) -> String {
     if columns(line) <= room {
         return line.to_owned();
@@ -365,7 +364,7 @@ fn write_verdict(text: &mut String, exhibit: &Exhibit<'_>, screen: Screen) {
     }
 }
 
-/// The same as JSON, whole.
+/// Renders all of it as JSON.
 pub fn render_inspection_json(exhibit: &Exhibit<'_>) -> Value {
     let description = describe(exhibit);
     let facts = description.facts.iter().map(|fact| {

@@ -1,7 +1,7 @@
 //! What people see on a terminal: verdicts and descriptions, with colour and as wide as the screen.
 //!
-//! Without a screen, when output goes to a file or a pipe, the same is said plainly: no colour, no
-//! wrapping, one line a thing, so that it can be searched.
+//! Without a screen, if output goes to a file or a pipe, the same text is plain: no colour, no
+//! wrapping, one line per item, so that it can be searched.
 
 mod inspect;
 mod survey;
@@ -21,7 +21,7 @@ use crate::reveal::cut;
 /// Where text is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Screen {
-    /// Columns of the terminal; none where there is no terminal.
+    /// The columns of the terminal; `None` without a terminal.
     pub width: Option<usize>,
     /// Whether it shows colours.
     pub has_colour: bool,
@@ -46,26 +46,27 @@ impl Screen {
         self.paint("1", text)
     }
 
-    /// The text without stress.
+    /// The text dimmed.
     pub(crate) fn dim<'a>(self, text: &'a str) -> Cow<'a, str> {
         self.paint("2", text)
     }
 
     fn paint<'a>(self, code: &str, text: &'a str) -> Cow<'a, str> {
-        match self.has_colour && !text.is_empty() {
-            true => Cow::Owned(format!("\u{1b}[{code}m{text}\u{1b}[0m")),
-            false => Cow::Borrowed(text),
+        if self.has_colour && !text.is_empty() {
+            Cow::Owned(format!("\u{1b}[{code}m{text}\u{1b}[0m"))
+        } else {
+            Cow::Borrowed(text)
         }
     }
 
-    /// How many columns are left behind an indent; many where there is no terminal.
+    /// The columns left after an indent; many without a terminal.
     pub(crate) fn room(self, indent: usize) -> usize {
         self.width
             .map_or(usize::MAX, |width| width.saturating_sub(indent).max(20))
     }
 }
 
-/// How many columns a text takes. Wide characters take two.
+/// The columns that a text takes. Wide characters take two.
 pub(crate) fn columns(text: &str) -> usize {
     text.chars().map(char_columns).sum()
 }
@@ -87,13 +88,12 @@ fn char_columns(c: char) -> usize {
     }
 }
 
-/// A text padded with blanks to so many columns.
+/// A text padded with blanks to `to` columns.
 pub(crate) fn pad(text: &str, to: usize) -> String {
     format!("{text}{}", " ".repeat(to.saturating_sub(columns(text))))
 }
 
-/// A text that fits so many columns; its middle is left out where it is longer, since both ends of a path
-/// tell more.
+/// A text cut to `room` columns. Its middle is left out, since both ends of a path say more.
 pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     if columns(text) <= room {
         return Cow::Borrowed(text);
@@ -106,7 +106,7 @@ pub(crate) fn fit(text: &str, room: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{front}…{back}"))
 }
 
-/// Breaks a text into lines of so many columns, between words.
+/// Breaks a text between words into lines of at most `room` columns.
 pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
     if columns(text) <= room {
         return vec![text.to_owned()];

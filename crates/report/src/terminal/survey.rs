@@ -1,4 +1,4 @@
-//! For people: what failed, where, expected and actual, what it means, and what to do.
+//! A survey for people: what failed, where, expected and actual, what it means, and what to do.
 
 use std::fmt::Write as _;
 
@@ -9,14 +9,14 @@ use runseal_core::verify::{Checked, EXPECTED, Finding, Level, Outcome, Survey, V
 use super::{Screen, columns, fit, pad, plain, wrap};
 use crate::answers::Tone;
 
-/// Valid things are listed one by one up to this number.
+/// The most valid units that are listed one by one.
 const FEW: usize = 20;
-/// Withheld places that are named one by one.
+/// The most withheld places that are listed one by one.
 const WITHHELD: usize = 100;
-/// Findings of one rule that are shown.
+/// The most findings of one rule that are shown.
 const SHOWN: usize = 10;
 
-/// The survey as text. Findings beyond the tenth of a rule are counted, not shown.
+/// Renders the survey as text. Findings beyond the tenth of a rule are counted, not shown.
 pub fn render_survey_human(survey: &Survey, screen: Screen) -> String {
     let mut text = Text {
         out: String::new(),
@@ -51,7 +51,7 @@ pub fn render_survey_human(survey: &Survey, screen: Screen) -> String {
     text.out
 }
 
-/// Lines for a screen: as wide as it is, in its colours.
+/// Lines for a screen, in its width and colours.
 struct Text {
     out: String,
     screen: Screen,
@@ -62,7 +62,7 @@ impl Text {
         self.toned(Tone::Neutral, depth, content);
     }
 
-    /// Advice on how to go on, where it is wanted.
+    /// Adds advice on what to do next, unless the screen is quiet.
     fn hint(&mut self, depth: usize, advice: &str) {
         if !self.screen.is_quiet {
             self.line(depth, &format!("hint: {advice}"));
@@ -73,7 +73,7 @@ impl Text {
         let indent = "  ".repeat(depth);
         let lines = wrap(content, self.screen.room(indent.len() + 2));
         for (at, line) in lines.iter().enumerate() {
-            // What goes on stands a little further in.
+            // Continuation lines are indented a little more.
             let hanging = if at == 0 { "" } else { "  " };
             // Writing into a string cannot fail.
             let _ = writeln!(
@@ -85,7 +85,7 @@ impl Text {
     }
 }
 
-/// The widths of the columns, where there is a screen.
+/// The widths of the columns on a screen.
 struct Layout {
     path: usize,
     format: usize,
@@ -111,7 +111,7 @@ impl Layout {
         let outcome =
             widest(|result| plain(result.identity.outcome.as_deref().unwrap_or_default())).min(20);
         let path = widest(|result| plain(&result.path));
-        // The state before, signatures behind, and two blanks between columns.
+        // The state at the left, signatures at the right, and two blanks between columns.
         let room = width.saturating_sub(11 + format + outcome + 36).max(16);
         Some(Self {
             path: path.min(room),
@@ -165,14 +165,14 @@ fn write_result(text: &mut Text, survey: &Survey, result: &Checked, layout: &Opt
     }
 }
 
-/// The three answers in a few words, where signatures were looked for.
+/// The three answers in a few words, if signatures were looked for.
 fn answers(survey: &Survey, result: &Checked) -> String {
     let Some(found) = survey.authenticity_of(result) else {
         return String::new();
     };
     let intact = match (result.is_valid(), survey.level()) {
         (false, _) => "NOT intact",
-        // Nothing was asked that would show it.
+        // No rule was asked that would show it.
         (true, Level::Document) => "meets its document",
         (true, _) => "intact",
     };
@@ -195,8 +195,8 @@ fn write_withheld(text: &mut Text, result: &Checked) {
     }
 }
 
-/// Who signed, when by whose clock, and what the policy and the log say; nothing where there is
-/// neither signature, policy nor log.
+/// Writes who signed it and when, by whose clock, and what the policy and the log say; nothing without
+/// a signature, policy or log.
 fn write_authenticity(text: &mut Text, survey: &Survey, result: &Checked) {
     let Some(found) = survey.authenticity_of(result) else {
         return;
@@ -209,7 +209,7 @@ fn write_authenticity(text: &mut Text, survey: &Survey, result: &Checked) {
     }
 }
 
-/// How what it records ended: a valid record of a failed run is still of a failed run.
+/// The outcome that it records: a valid record of a failed run is still of a failed run.
 fn ended(result: &Checked) -> String {
     let outcome = result.identity.outcome.as_deref();
     outcome.map_or(String::new(), |outcome| format!(", {}", plain(outcome)))
@@ -264,7 +264,7 @@ fn write_finding(text: &mut Text, finding: &Finding) {
 
 /// What to do about broken rules.
 fn advice(result: &Checked, findings: &[Finding]) -> Option<String> {
-    // The path is its reader's, and not its maker's.
+    // The path is the reader's, not the maker's.
     let is_of_path =
         |finding: &Finding| finding.rule_id == "PK7" && finding.path() == Some(&result.path);
     if findings.iter().all(is_of_path) {
@@ -275,7 +275,7 @@ fn advice(result: &Checked, findings: &[Finding]) -> Option<String> {
         .iter()
         .all(|finding| finding.rule_id.starts_with("AR"))
     {
-        let again = "get the archive again from whoever made it, or pack the folder anew";
+        let again = "get the archive again from whoever made it, or pack the folder again";
         return Some(again.to_owned());
     }
     if findings.iter().any(|finding| finding.rule_id == EXPECTED) {
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn survey_human_tells_what_where_expected_actual_meaning_and_advice() {
+    fn survey_human_shows_rule_place_expected_actual_meaning_and_advice() {
         let text = render_survey_human(&survey(), Screen::default());
         for wanted in [
             "INVALID  runs/<b> & c\\u{1}\\u{202e} (job bundle)",
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn survey_on_a_screen_is_aligned_coloured_and_no_wider_than_it() {
+    fn survey_on_a_screen_is_aligned_coloured_and_fits() {
         let screen = Screen {
             width: Some(72),
             ..Screen::default()
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn survey_without_a_screen_has_colour_only_where_it_is_asked_for() {
+    fn survey_without_a_screen_has_colour_only_if_asked() {
         let plain = render_survey_human(&survey(), Screen::default());
         assert!(!plain.contains('\u{1b}'));
         let coloured = Screen {
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn survey_findings_beyond_the_bound_are_told() {
+    fn survey_findings_beyond_the_limit_are_counted() {
         let more = FINDINGS_A_SURVEY + 3;
         let results =
             (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));

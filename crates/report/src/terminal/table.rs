@@ -1,16 +1,16 @@
-//! Tables as wide as the screen, and rows of numbers in one line of signs.
+//! Tables as wide as the screen, and sparklines.
 
 use super::{Screen, columns, fit, pad, plain};
 
 /// Blanks between two columns.
 const GAP: usize = 2;
-/// What every column keeps, however narrow the screen is.
+/// The least width of a column, however narrow the screen is.
 const NARROWEST: usize = 6;
 /// From low to high.
 const SIGNS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// A table of texts from outside: a line a row. Where the screen is too narrow the widest columns lose
-/// their middle; without a screen nothing is cut.
+/// Renders a table of texts from outside, one line per row. If the screen is too narrow, the widest columns
+/// lose their middle; without a screen nothing is cut.
 pub fn render_table(screen: Screen, headers: &[String], rows: &[Vec<String>]) -> String {
     let cells = |row: &[String]| row.iter().map(|cell| plain(cell)).collect::<Vec<_>>();
     let rows: Vec<Vec<String>> = rows.iter().map(|row| cells(row)).collect();
@@ -31,9 +31,10 @@ pub fn render_table(screen: Screen, headers: &[String], rows: &[Vec<String>]) ->
             .enumerate()
             .map(|(at, (cell, width))| {
                 let cell = fit(cell, *width);
-                match at + 1 == row.len() {
-                    true => cell.into_owned(),
-                    false => pad(&cell, width + GAP),
+                if at + 1 == row.len() {
+                    cell.into_owned()
+                } else {
+                    pad(&cell, width + GAP)
                 }
             });
         fitted.collect::<String>().trim_end().to_owned()
@@ -46,7 +47,7 @@ pub fn render_table(screen: Screen, headers: &[String], rows: &[Vec<String>]) ->
     text
 }
 
-/// Takes columns from the widest until all fit.
+/// Narrows the widest columns until all fit.
 fn narrow(widths: &mut [usize], room: usize) {
     let gaps = GAP * widths.len().saturating_sub(1);
     while widths.iter().sum::<usize>() + gaps > room {
@@ -60,7 +61,7 @@ fn narrow(widths: &mut [usize], room: usize) {
     }
 }
 
-/// Numbers as a line of signs, each as high as its number among the others; a dot where there is none.
+/// Renders numbers as a sparkline; a missing number is a dot.
 pub fn render_spark(numbers: &[Option<f64>]) -> String {
     let known = || numbers.iter().flatten().copied();
     let (low, high) = (
@@ -71,7 +72,7 @@ pub fn render_spark(numbers: &[Option<f64>]) -> String {
         None => '·',
         Some(_) if low == high => SIGNS[3],
         Some(number) => {
-            // Halved first: the distance of two finite numbers need not be finite.
+            // Halved first: the difference of two finite numbers may not be finite.
             let share = (number / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
             let steps = (SIGNS.len() - 1) as f64;
             SIGNS[(share * steps).round().clamp(0.0, steps) as usize]

@@ -1,14 +1,14 @@
-//! Schemas that would take hours or gigabytes: each is answered with the bound that it reached.
+//! Schemas that would take hours or gigabytes: each is answered with the limit that it reached.
 
 use super::*;
 use runseal_core::canon::{ReadOptions, parse_document};
 use runseal_core::limits::{SCHEMA_MAX_EXPANSION, SCHEMA_MAX_VALUES};
 use serde_json::{Value, json};
 
-/// Steps that are counted here, so that a test does not take all there are.
+/// A limit of steps for tests, so that they do not take the real one.
 const FEW_STEPS: u64 = 1_000_000;
 
-/// What is said about `document`, a line a violation; for a bad schema, why it is one.
+/// One line for each violation in `document`, or why the schema is bad.
 fn answer(schema: &Value, document: &str) -> Vec<String> {
     let options = ReadOptions::default();
     let schema = schema.to_string();
@@ -33,7 +33,7 @@ fn list(element: &str, count: usize) -> String {
     format!("[{}]", vec![element; count].join(","))
 }
 
-/// Definitions of which each refers to the next one twice.
+/// Definitions, each with two references to the next.
 fn doubling(levels: usize, keyword: &str, leaf: Value) -> Value {
     let mut definitions = serde_json::Map::new();
     for level in 0..levels {
@@ -54,7 +54,7 @@ fn assert_too_much(schema: &Value, document: &str, bound: &str) {
 }
 
 #[test]
-fn schema_references_that_double_are_refused_before_they_are_followed() {
+fn schema_with_doubling_references_is_refused_before_following_them() {
     let bound = format!("more than {SCHEMA_MAX_EXPANSION} of its subschemas");
     assert_too_much(&doubling(30, "allOf", json!({})), "{}", &bound);
     assert_too_much(&doubling(30, "anyOf", json!(false)), "{}", &bound);
@@ -89,7 +89,7 @@ fn schema_references_that_double_under_anchors_ids_and_dynamic_anchors_are_refus
 }
 
 #[test]
-fn schema_parts_with_ids_whose_ways_double_are_compiled_once_each() {
+fn schema_parts_with_ids_on_doubling_paths_are_compiled_once() {
     let mut definitions = serde_json::Map::new();
     for level in 0..40 {
         for side in ["r", "s"] {
@@ -112,7 +112,7 @@ fn schema_parts_with_ids_whose_ways_double_are_compiled_once_each() {
 }
 
 #[test]
-fn schema_circles_that_cross_each_other_are_refused() {
+fn schema_with_crossing_cycles_is_refused() {
     let all = |own: usize| {
         let others = (0..12).filter(|other| *other != own);
         let references = others.map(|other| json!({"$ref": format!("#/$defs/d{other}")}));
@@ -125,7 +125,7 @@ fn schema_circles_that_cross_each_other_are_refused() {
 }
 
 #[test]
-fn schema_that_doubles_from_level_to_level_of_the_document_stops() {
+fn schema_doubling_with_document_depth_stops() {
     let mut definitions = serde_json::Map::new();
     for level in 0..60 {
         let next = json!({"$ref": format!("#/$defs/d{}", level + 1)});
@@ -187,7 +187,7 @@ fn schema_violations_under_long_names_are_bounded_by_their_places() {
 }
 
 #[test]
-fn schema_that_is_large_itself_is_refused() {
+fn schema_too_large_is_refused() {
     let properties: serde_json::Map<_, _> = (0..SCHEMA_MAX_VALUES)
         .map(|n| (format!("p{n}"), json!(true)))
         .collect();
@@ -198,7 +198,7 @@ fn schema_that_is_large_itself_is_refused() {
     assert_too_much(&json!({"patternProperties": many}), "{}", "1000 patterns");
     assert_too_much(&json!({"pattern": "a".repeat(5_000)}), "{}", "4096 bytes");
     let leaves: serde_json::Map<_, _> = (0..200).map(|n| (format!("p{n}"), json!(true))).collect();
-    // Places are kept once, whatever stands below them.
+    // Places are kept once, whatever is below them.
     let named = json!({"properties": {"n".repeat(1 << 20): {"properties": leaves}}});
     assert!(answer(&named, "{}").is_empty());
     let identified =
@@ -210,7 +210,7 @@ fn schema_that_is_large_itself_is_refused() {
 fn schema_patterns_that_would_grow_or_backtrack_are_bounded() {
     let bomb = json!({"pattern": "((a{1000}){1000}){1000}"});
     assert_too_much(&bomb, "\"a\"", "instructions");
-    // Look-around is followed all ways at once, however the text can be split.
+    // Look-around follows all ways at once, however the text can be split.
     let schema = json!({"pattern": "^(?=a)(a|aa)+(?!b)c$"});
     let found = answer(&schema, &format!("\"{}\"", "a".repeat(600)));
     assert!(
@@ -218,8 +218,8 @@ fn schema_patterns_that_would_grow_or_backtrack_are_bounded() {
         "{found:?}"
     );
     assert!(answer(&json!({"pattern": "^(?!b)a+$"}), "\"aaa\"").is_empty());
-    // Back-references are tried one way after the other, and what was given up is never a match:
-    // not even where the schema is negated.
+    // Back-references are tried one way after another, and a search that was given up is never a match,
+    // not even if the schema is negated.
     let pattern = json!({"pattern": "^(a|aa)+(b?)\\2c$"});
     let text = format!("\"{}\"", "a".repeat(60));
     assert_too_much(&pattern, &text, "1000000 steps");
@@ -227,7 +227,7 @@ fn schema_patterns_that_would_grow_or_backtrack_are_bounded() {
 }
 
 #[test]
-fn schema_that_nests_deeper_than_a_thread_can_follow_is_answered() {
+fn schema_nested_deeper_than_the_stack_is_answered() {
     // Deep documents under schemas with several steps for each level.
     let deep = format!("{}1{}", "[".repeat(512), "]".repeat(512));
     let few = json!({"items": {"allOf": [{"$ref": "#"}]}});
@@ -237,7 +237,7 @@ fn schema_that_nests_deeper_than_a_thread_can_follow_is_answered() {
 }
 
 #[test]
-fn schema_equal_elements_are_found_by_worth_and_whatever_the_order_of_members() {
+fn schema_equal_elements_are_found_by_value_in_any_member_order() {
     let schema = json!({"uniqueItems": true});
     for twice in [
         "[1,1.0]",
@@ -259,7 +259,7 @@ fn schema_equal_elements_are_found_by_worth_and_whatever_the_order_of_members() 
 }
 
 #[test]
-fn schema_empty_containers_are_not_taken_for_each_other() {
+fn schema_empty_array_and_object_are_not_equal() {
     let schema = json!({"items": {"$ref": "#"}, "additionalProperties": {"$ref": "#"}, "not": {"type": "string"}});
     assert!(answer(&schema, r#"[[],{},[[],{}],{"a":[],"b":{}}]"#).is_empty());
     assert_eq!(
@@ -294,7 +294,7 @@ fn schema_content_keywords_are_annotations_in_every_draft() {
 }
 
 #[test]
-fn schema_of_draft_4_with_an_empty_enum_is_no_schema() {
+fn schema_of_draft_4_with_an_empty_enum_is_invalid() {
     let four = "http://json-schema.org/draft-04/schema#";
     for schema in [
         json!({"$schema": four, "enum": []}),

@@ -1,4 +1,4 @@
-//! Where signatures lie: beside what they sign, under its name and an ending.
+//! Finds signatures: they are next to what they sign, under its name and an ending.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -14,7 +14,7 @@ use crate::Files;
 /// How a signature is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignatureForm {
-    /// DSSE around an in-toto statement, one a line.
+    /// DSSE around an in-toto statement, one per line.
     Dsse,
     /// A keyed sigstore bundle.
     Sigstore,
@@ -54,7 +54,7 @@ pub const BESIDE: [SignatureForm; 4] = [
     SignatureForm::Minisign,
 ];
 
-/// The file beside `path` that holds signatures of this form.
+/// The file next to `path` for signatures of this form.
 pub fn path_beside(path: &Path, form: SignatureForm) -> PathBuf {
     // `run/` and `run/.` name the folder that `run` names.
     let mut name = OsString::from(path.components().as_path());
@@ -62,7 +62,7 @@ pub fn path_beside(path: &Path, form: SignatureForm) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// The same place by a path that ends in its name: `.` and `..` name no folder that anything could be beside.
+/// The same place by a path that ends in its name. `.` and `..` do not, so nothing could be next to them.
 pub fn path_with_name(files: &dyn Files, path: &Path) -> PathBuf {
     match (path.file_name(), files.resolved_name(path)) {
         (None, Some(name)) => path.join("..").join(name),
@@ -70,7 +70,7 @@ pub fn path_with_name(files: &dyn Files, path: &Path) -> PathBuf {
     }
 }
 
-/// Whether anything stands where signatures of `path` would, whatever it is.
+/// Whether anything has the name of a signature file of `path`, whatever it is.
 pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
     let path = &path_with_name(files, path);
     BESIDE
@@ -78,8 +78,8 @@ pub(super) fn has_beside(files: &dyn Files, path: &Path) -> bool {
         .any(|form| files.is_there(&path_beside(path, *form)))
 }
 
-/// Reads all signatures beside `path`. A file that is there and cannot be used is a damaged
-/// signature, never none; where nobody can say what is there, that is told too.
+/// Reads all signatures next to `path`. A file that cannot be used or read counts as a damaged or
+/// unread signature, never as none.
 pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     let path = &path_with_name(files, path);
@@ -93,7 +93,7 @@ pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
         let word = form.word();
         let signature = match files.read(&file, MAX_SIGNATURE_FILE_BYTES) {
             Err(SourceError::NotFound { .. }) => continue,
-            // Nothing can lie beside something that is in an archive.
+            // `path` is inside an archive, where there are no paths.
             Err(SourceError::Io { source, .. }) if source.kind() == ErrorKind::NotADirectory => {
                 continue;
             }
@@ -109,8 +109,8 @@ pub fn read_beside(files: &dyn Files, path: &Path) -> Vec<Found> {
     found
 }
 
-/// Reads all signatures that lie beside the entry `name` among the other entries of its archive. The
-/// archive is not opened again: these are the bytes that were read with everything else in it.
+/// Reads all signatures next to the entry `name` in its archive. The archive is not opened again: these
+/// are the bytes that were read with everything else in it.
 pub(crate) fn read_beside_entry(archive: &Archive, name: &str) -> Vec<Found> {
     let mut found = Vec::new();
     for (form, entry, content) in entries_beside(archive, name) {
@@ -128,10 +128,10 @@ pub(crate) fn read_beside_entry(archive: &Archive, name: &str) -> Vec<Found> {
     found
 }
 
-/// The files with signatures that lie beside the entry `name` in its archive, as they are.
+/// The signature files next to the entry `name` in its archive, unchanged.
 ///
 /// # Errors
-/// When one of them is there and was not read: it is never left out.
+/// If one of them was not read: none is ever left out.
 pub fn files_beside_entry(
     archive: &Archive,
     name: &str,
@@ -148,7 +148,7 @@ pub fn files_beside_entry(
     files.collect()
 }
 
-/// What an entry with the name of a signature file has to offer.
+/// What an entry with the name of a signature file contains.
 enum EntryContent<'a> {
     Bytes(&'a [u8]),
     NotKept,
@@ -156,10 +156,9 @@ enum EntryContent<'a> {
 }
 
 const NOT_KEPT: &str = "it is longer than what is kept of an archive";
-const NOT_A_FILE: &str = "it is no regular file";
+const NOT_A_FILE: &str = "it is not a regular file";
 
-/// Every entry where signatures of the entry `name` would be. Beside the archive's top nothing can lie in the
-/// archive.
+/// Every entry with the name of a signature file of the entry `name`. There are none for the archive's top.
 fn entries_beside<'a>(
     archive: &'a Archive,
     name: &str,
@@ -180,7 +179,7 @@ fn entries_beside<'a>(
     })
 }
 
-/// The signatures in a file; a file that holds none is one that is damaged.
+/// The signatures in a file. A file without any counts as a damaged signature.
 fn read_file(form: SignatureForm, place: String, bytes: &[u8]) -> Vec<Found> {
     match read_signatures(&place, bytes) {
         Ok(signatures) => signatures,

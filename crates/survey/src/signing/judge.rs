@@ -1,4 +1,4 @@
-//! A policy file with its chain, and the second and third answer about one path.
+//! Loads a policy file with its chain, and answers whether a unit is signed, trusted and logged.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -27,7 +27,7 @@ use super::place::{folder_of, place_of};
 use super::target::{Signable, archive_digest, outer_path, parse_facts, signable_of};
 use crate::{Files, Keep, Observer, Position, UnitContent};
 
-/// A whole chain may be as long as many policies.
+/// A chain may be as long as many policies.
 const MAX_CHAIN_BYTES: u64 = 64 * MAX_POLICY_BYTES;
 
 /// Why a policy file decides nothing.
@@ -36,21 +36,21 @@ pub enum PolicyFileError {
     /// It could not be read.
     #[error(transparent)]
     Source(#[from] SourceError),
-    /// It is no text.
-    #[error("the policy is no UTF-8 text")]
+    /// It is not text.
+    #[error("the policy is not UTF-8 text")]
     NotText,
-    /// It is no policy.
+    /// It is not a policy.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The chain beside it does not hold.
-    #[error("the chain `{path}` does not hold")]
+    /// The chain next to it is not valid.
+    #[error("the chain `{path}` is not valid")]
     Chain {
         /// The file.
         path: String,
         /// The first version that does not follow from the one before.
         source: ChainError,
     },
-    /// Its trusted root of sigstore cannot be used.
+    /// Its sigstore trusted root cannot be used.
     #[error("line {line}: {fault}")]
     Sigstore {
         /// The policy's line that names the root, from 1.
@@ -60,10 +60,10 @@ pub enum PolicyFileError {
     },
 }
 
-/// A policy that was read, at the newest version that the chain beside it proves.
+/// A policy at the newest version that the chain next to it proves.
 #[derive(Debug)]
 pub struct LoadedPolicy {
-    /// The file as it was named; where the chain led further, with the version it led to.
+    /// The file as it was named; with the version, if the chain led to a newer one.
     pub shown: String,
     /// The policy.
     pub policy: Policy,
@@ -73,17 +73,17 @@ pub struct LoadedPolicy {
     folder: Option<PathBuf>,
 }
 
-/// The chain that lies beside a policy.
+/// The path of the chain next to a policy.
 pub fn chain_beside(path: &Path) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(".chain");
     PathBuf::from(name)
 }
 
-/// Reads a policy and follows the chain beside it, as of `now` in milliseconds since 1970.
+/// Reads a policy and follows the chain next to it, as of `now` in milliseconds since 1970.
 ///
 /// # Errors
-/// When it cannot be read, is no policy, or its chain does not hold.
+/// If it cannot be read, is not a policy, or its chain is not valid.
 pub fn load_policy(
     files: &dyn Files,
     path: &Path,
@@ -136,35 +136,35 @@ pub fn load_policy(
     })
 }
 
-/// A log, or a proof out of one, that can be asked whether it holds something.
+/// A log, or a proof from one, that can be asked whether it has something.
 pub trait AskedLog: Sync {
-    /// What it says of `target`, which these statements are about, at a time in milliseconds since
-    /// 1970. What was logged before anybody signed it is found by its digests.
+    /// What it says about `target`, the subject of these statements, at `now` in milliseconds since 1970.
+    /// What was logged before it was signed is found by its digests.
     fn ask(&self, statements: &[&Envelope], target: &Target, now: i64) -> LogNote;
 }
 
 /// What is asked about one path.
 #[derive(Clone, Copy)]
 pub struct TrustQuestion<'a> {
-    /// The policy, where one was given.
+    /// The policy, if any.
     pub policy: Option<&'a LoadedPolicy>,
-    /// Keys that were given instead of a policy, or beside it.
+    /// Keys that were given instead of a policy, or with it.
     pub keys: &'a [(PublicKey, String)],
     /// Now, in milliseconds since 1970.
     pub now: i64,
-    /// The log that must hold it, where one was given.
+    /// The log that must have it, if any.
     pub log: Option<&'a dyn AskedLog>,
 }
 
 impl TrustQuestion<'_> {
-    /// Whether a policy or a log has to answer even where nothing is signed.
+    /// Whether a policy or a log must answer even if nothing is signed.
     fn is_asked(&self) -> bool {
         self.policy.is_some() || self.log.is_some()
     }
 }
 
-/// Answers the second and third question about everything that a survey judges, right after it
-/// was judged and from what was read for that.
+/// Answers for everything that a survey judges whether it is signed, trusted and logged: right after it
+/// was judged, and from what was read for that.
 pub struct SignatureJudge<'a> {
     files: &'a dyn Files,
     question: TrustQuestion<'a>,
@@ -173,7 +173,7 @@ pub struct SignatureJudge<'a> {
 }
 
 impl<'a> SignatureJudge<'a> {
-    /// One who asks `question`.
+    /// Asks `question` about every unit.
     pub fn new(files: &'a dyn Files, question: TrustQuestion<'a>) -> Self {
         Self {
             files,
@@ -183,7 +183,7 @@ impl<'a> SignatureJudge<'a> {
         }
     }
 
-    /// The survey with the answers to everything whose format is known.
+    /// Adds the answers to the results of known formats.
     pub fn answer(self, survey: Survey, demand: SignatureDemand) -> Survey {
         let answers = self.answers.into_inner();
         let answers = answers.unwrap_or_else(PoisonError::into_inner);
@@ -226,23 +226,23 @@ impl Observer for SignatureJudge<'_> {
     }
 }
 
-/// A unit that was judged, as far as its signatures are concerned.
+/// What questions about signatures need of a judged unit.
 #[derive(Debug, Clone, Copy)]
 pub struct JudgedUnit<'a> {
     /// Where it is, as answers write it.
     pub path: &'a Path,
-    /// Whether its rules hold, and those of the archive that it came in.
+    /// Whether it is valid, including the archive that it is in.
     pub is_valid: bool,
-    /// Its ids, and how what it records ended.
+    /// Its ids, and the outcome that it records.
     pub identity: &'a Identity,
     /// What is wrong with it.
     pub findings: &'a [Finding],
-    /// What was kept of it; `None` if there was nothing beside it to check, or it could not be read.
+    /// What was kept of it; `None` if there are no signatures to check, or it could not be read.
     pub content: Option<&'a UnitContent>,
 }
 
-/// Answers whether a unit is signed, trusted and logged, from what was kept when it was judged: nothing of it
-/// is read a second time, which might be something else by now. Units of one archive share `outer_files`.
+/// Answers whether a unit is signed, trusted and logged, from what was kept when it was judged: nothing is
+/// read twice, because it may have changed by now. Units of one archive share `outer_files`.
 pub fn judge_trust(
     files: &dyn Files,
     unit: JudgedUnit<'_>,
@@ -287,13 +287,13 @@ pub fn judge_trust(
     (authenticity, decision)
 }
 
-/// What the units of one archive have in common: its digest, and how much may be spent on checking
-/// signatures. They come one after the other, so that the same archive always gets the same answers.
+/// What the units of one archive share: its digest, and the budget for checking signatures. They are
+/// judged one after another, so the same archive always gets the same answers.
 #[derive(Debug, Default)]
 pub struct OuterFiles {
     /// The digest of the archive that was asked for last; it is not read again for each of its units.
     last: Mutex<Option<(PathBuf, (String, Digest))>>,
-    /// The signatures beside the archive that was asked for last.
+    /// The signatures next to the archive that was asked for last.
     beside: Mutex<Option<(PathBuf, Arc<Vec<Found>>)>>,
     budgets: Mutex<BTreeMap<PathBuf, Budget>>,
 }
@@ -349,7 +349,7 @@ fn unreadable(error: &dyn std::error::Error) -> String {
     format!("what was signed cannot be read: {error}")
 }
 
-/// Unsigned, and not trusted where a policy was asked.
+/// Unsigned, and not trusted if a policy was asked.
 fn refused(question: TrustQuestion<'_>, reason: &str) -> Authenticity {
     let mut unsigned = Authenticity::unsigned();
     unsigned.trusted = question.policy.map(|policy| TrustNote {
@@ -375,8 +375,9 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Asks about a unit, which came in `archive` if there is one. A signature may also be over that archive as
-    /// a file, whose digest costs a second reading of it: it is computed only if the answer may depend on it.
+    /// Asks about a unit, which is in `archive` if there is one. A signature may also be over that archive
+    /// as
+    /// a file. Its digest costs a second reading, so it is computed only if the answer may depend on it.
     fn answer(
         &self,
         mut signable: Signable,
@@ -435,7 +436,7 @@ impl Asked<'_> {
         });
         authenticity.logged = question.log.map(|log| {
             let statements = find_statements(self.found, about, &known, budget);
-            // An entry stands for one thing.
+            // An entry is about one thing.
             let about = statements
                 .iter()
                 .filter(|one| one.fault.is_none() && !one.names_more);

@@ -1,6 +1,5 @@
-//! The second and third question about what was judged: is it signed, and is it trusted. What a
-//! signature means is decided in `runseal-trust`; here is found what lies beside what it signs, and
-//! what has to be signed.
+//! The second and third question about what was judged: is it signed, and is it trusted. `runseal-trust`
+//! decides what a signature means; this module finds the signatures, and what they must be over.
 
 mod beside;
 mod judge;

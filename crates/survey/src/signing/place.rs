@@ -1,4 +1,4 @@
-//! Where something is, as the `paths` of a policy see it: the place that a path leads to, not its spelling.
+//! Where something is, for the `paths` of a policy: the place that a path leads to, not its spelling.
 
 use std::path::{Path, PathBuf};
 
@@ -6,15 +6,16 @@ use runseal_trust::policy::Place;
 
 use crate::{Files, InsidePath};
 
-/// What stands between the scheme of an address and the rest.
+/// The separator between the scheme of an address and the rest.
 const SCHEME: &str = "://";
 
-/// The folder that a policy's relative patterns are relative to: the one that it lies in by its name.
+/// The folder that a policy's relative patterns are relative to: the parent in its path.
 pub(super) fn folder_of(files: &dyn Files, policy: &Path) -> Option<PathBuf> {
     let folder = policy.parent()?;
-    match folder.as_os_str().is_empty() {
-        true => files.resolved(Path::new(".")),
-        false => files.resolved(folder),
+    if folder.as_os_str().is_empty() {
+        files.resolved(Path::new("."))
+    } else {
+        files.resolved(folder)
     }
 }
 
@@ -46,7 +47,7 @@ pub(super) fn place_of(files: &dyn Files, folder: Option<&Path>, path: &Path) ->
     }
 }
 
-/// An address in its only spelling; none if it has several.
+/// An address in its only spelling; `None` if it has several.
 fn plain_address(address: &str) -> Option<String> {
     let address = address.strip_suffix('/').unwrap_or(address);
     let (_, rest) = address.split_once(SCHEME)?;

@@ -1,4 +1,4 @@
-//! What is to be signed or was signed: the digests that stand for the whole of it, and its facts.
+//! What is signed: the digests that identify the whole of a unit, and its facts.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,23 +29,24 @@ const SUMS: &str = "SHA256SUMS.txt";
 pub struct Signable {
     /// The digests that identify it.
     pub target: Target,
-    /// What it is.
+    /// Its format.
     pub format: Format,
-    /// What it says of itself.
+    /// What it says about itself.
     pub facts: Facts,
-    /// The files that went into a run, if everything of it was kept.
+    /// The inputs of a run, if everything of it was kept.
     pub inputs: BTreeMap<String, Digest>,
     /// The digest of a run's canonical RUN_OUTPUT.json, if everything of it was kept.
     pub output: Option<Digest>,
-    /// Whether its rules hold.
+    /// Whether it is valid.
     pub is_valid: bool,
 }
 
-/// Reads and verifies the unit at `path`: the digests are of the bytes that were judged. What is signed has a
-/// name of its own, so a folder around it is refused.
+/// Reads and verifies the unit at `path`: the digests are of the bytes that were judged. A signature is
+/// next
+/// to the unit itself, so a folder around it is refused.
 ///
 /// # Errors
-/// If it cannot be read, or is of no known format.
+/// If it cannot be read, or has no known format.
 pub fn read_signable(files: &dyn Files, path: &Path, level: Level) -> Result<Signable, LoadError> {
     let judged = load(files, path, level)?.by_its_name()?;
     let documents = judged.parse();
@@ -64,7 +65,7 @@ pub(super) fn parse_facts(content: &UnitContent) -> BTreeMap<String, Document<'_
     let names = ["RUN_META.json", "run.json", "bundle.json", REDACTION];
     let parsed = names.into_iter().filter_map(|name| {
         let bytes = content.document(name)?;
-        // The manifest of a job may be long, and only its commitment matters here.
+        // The manifest of a job may be long, but only its commitment matters here.
         let is_long = name == "bundle.json";
         if is_long && !str::from_utf8(bytes).is_ok_and(|text| text.contains("\"commitment\"")) {
             return None;
@@ -75,11 +76,11 @@ pub(super) fn parse_facts(content: &UnitContent) -> BTreeMap<String, Document<'_
     parsed.collect()
 }
 
-/// The digests and facts of a unit that was judged, from what was kept of it then. The digest of the archive
-/// that it came in is not among them: it costs a second reading of the whole file.
+/// The digests and facts of a judged unit, from what was kept of it. The digest of its archive is not
+/// among them: it costs a second reading of the whole file.
 ///
 /// # Errors
-/// If a part of it cannot be signed for.
+/// If a part of it has no digest.
 pub(super) fn signable_of(
     files: &dyn Files,
     unit: JudgedUnit<'_>,
@@ -93,7 +94,7 @@ pub(super) fn signable_of(
         .redaction
         .or_else(|| commitment_in(content.format, get));
     if target.redaction.is_some() {
-        // A statement outlives its bundle: it must not give digests of what may be withheld later.
+        // A statement outlives its bundle: it must not reveal digests of what may be withheld later.
         facts.roots.clear();
         if content.format == Format::Pack {
             facts.ids.remove("bundle_id");
@@ -111,15 +112,14 @@ pub(super) fn signable_of(
     })
 }
 
-/// A redacted copy: the commitment stands for what was sealed, and beside it is the list of what is
-/// withheld.
+/// The target of a redacted copy: the commitment to what was sealed, and the list of what is withheld.
 fn of_copy(name: &str, commitment: Vec<u8>, list: &[u8]) -> Target {
     let mut target = Target::of_file(name, REDACTION, commitment);
     target.withheld = Some((REDACTED.to_owned(), Digest::of(list)));
     target
 }
 
-/// The commitment that a main document holds, by the name and digest that copies have it under.
+/// The commitment in a main document, with the name that copies give it.
 fn commitment_in<'a>(
     format: Format,
     get: impl Fn(&str) -> Option<Node<'a>>,
@@ -130,8 +130,8 @@ fn commitment_in<'a>(
     Some((REDACTION.to_owned(), Digest::of(&stored)))
 }
 
-/// A link, a pipe, a name that cannot be listed: a digest over the rest would cover less than it
-/// seems to.
+/// The digests of all files. Fails on a link, a pipe or a name that cannot be listed: a digest over the
+/// rest would cover less than it seems to.
 fn all_digests(
     files: impl IntoIterator<Item = (String, Option<Digest>)>,
 ) -> Result<BTreeMap<String, Digest>, SourceError> {
@@ -139,13 +139,13 @@ fn all_digests(
         Some(digest) => Ok((path, digest)),
         None => Err(SourceError::Io {
             path,
-            source: io::Error::other("it is no regular file that a digest could cover"),
+            source: io::Error::other("it is not a regular file, so no digest can cover it"),
         }),
     });
     listed.collect()
 }
 
-/// What people call the thing at `path`.
+/// The name of the unit at `path`, for people.
 fn name_of(files: &dyn Files, path: &Path) -> String {
     let named = path.file_name();
     let named = named.map(|name| name.to_string_lossy().into_owned());
@@ -169,7 +169,7 @@ fn target_of(files: &dyn Files, path: &Path, content: &UnitContent) -> Result<Ta
     Ok(match content.format {
         Format::RunBundle => {
             let mut target = Target::of_file(&name, SUMS, take(SUMS)?);
-            // What its redacted copies will have in common with it.
+            // What it will share with its redacted copies.
             let is_kept = content.documents.contains_key(REDACTION);
             if is_kept || content.files.iter().any(|file| file.path == REDACTION) {
                 let digest = Digest::of(&take(REDACTION)?);
@@ -186,7 +186,7 @@ fn target_of(files: &dyn Files, path: &Path, content: &UnitContent) -> Result<Ta
     })
 }
 
-/// An archive as a subject of its own.
+/// The name and digest of an archive.
 pub(super) fn archive_digest(
     files: &dyn Files,
     archive: &Path,
@@ -194,8 +194,8 @@ pub(super) fn archive_digest(
     Ok((name_of(files, archive), files.digest(archive)?))
 }
 
-/// What has a name outside of archives, for the thing at `path`: itself, or the archive that it is in.
-/// `None` where it came through a pipe.
+/// The path outside archives for the unit at `path`: its own, or that of its archive. `None` if it came
+/// through a pipe.
 pub(super) fn outer_path(files: &dyn Files, path: &Path) -> Option<PathBuf> {
     let bytes = path.as_os_str().as_encoded_bytes();
     if bytes == b"-" || bytes.starts_with(b"-!/") {
@@ -205,7 +205,7 @@ pub(super) fn outer_path(files: &dyn Files, path: &Path) -> Option<PathBuf> {
     Some(inside.map_or_else(|| path.to_owned(), |inside| inside.archive))
 }
 
-/// Reads a file that was too large to be kept. Its bytes count only if they are those that were judged.
+/// Reads a file that was too large to keep. Fails if its bytes are not those that were judged.
 fn read_as_judged(
     files: &dyn Files,
     path: &Path,
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn list_too_large_to_be_kept_is_signed_for_only_as_it_was_judged() {
+    fn list_too_large_to_keep_is_signed_only_as_judged() {
         let (files, path) = (folder("as judged\n"), Path::new("run"));
         let mut judged = load(&files, path, Level::Integrity).unwrap();
         let kept = judged.content.texts.remove(SUMS);

@@ -16,11 +16,11 @@ use crate::progress::with_progress;
 use crate::signing::TrustArgs;
 use crate::ui;
 
-/// Verify everything at and below each PATH, and add what holds to the catalogue.
+/// Verify everything at and below each PATH, and add what is valid to the catalogue.
 ///
-/// A unit counts by the digest of its content: the same run under two names, or in a folder and in an
-/// archive, is one entry that was seen at two places. Adding again changes nothing. What is not valid
-/// is named and not added.
+/// A unit is identified by the digest of its content: the same run under two names, or in a folder and in an
+/// archive, is one entry, seen at two places. Adding again changes nothing. What is not valid is named and
+/// not added.
 ///
 /// Exit 1: something is not valid, or not trusted though --trust was given. Exit 2: something could not
 /// be read, nothing was found, or the catalogue cannot be used.
@@ -31,7 +31,7 @@ use crate::ui;
 pub struct Args {
     #[command(flatten)]
     source: SourceArgs,
-    /// A tag for all that is added; may be given several times.
+    /// A tag for everything that is added; may be given several times.
     #[arg(long = "tag", value_name = "TAG")]
     tags: Vec<String>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub struct SourceArgs {
     paths: Vec<PathBuf>,
     #[command(flatten)]
     trust: TrustArgs,
-    /// How many threads verify; where not given, as many as there are processors.
+    /// The number of threads that verify; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
 }
@@ -55,12 +55,13 @@ pub struct SourceArgs {
 impl SourceArgs {
     /// Refuses standard input: the catalogue could not say where it came from.
     pub fn check(&self) -> Result<(), CliError> {
-        match self.paths.iter().any(|path| path == Path::new("-")) {
-            true => Err(CliError::usage(
-                "standard input has no place that a catalogue could remember",
-                "save it to a file and name that",
-            )),
-            false => Ok(()),
+        if self.paths.iter().any(|path| path == Path::new("-")) {
+            Err(CliError::usage(
+                "standard input has no path for the catalogue to remember",
+                "save it to a file and name the file",
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -94,11 +95,12 @@ pub fn parse_tags(tags: &[String]) -> Result<BTreeSet<String>, CliError> {
 }
 
 /// Reports what was refused on standard error, and returns the summary to print.
-pub fn tell_report(report: &AddReport) -> Value {
+pub fn print_report(report: &AddReport) -> Value {
     for refused in &report.refused {
-        let code = match refused.is_readable {
-            true => refused.rule.unwrap_or("NOT_ADDED"),
-            false => "UNREADABLE",
+        let code = if refused.is_readable {
+            refused.rule.unwrap_or("NOT_ADDED")
+        } else {
+            "UNREADABLE"
         };
         let error = CliError::new(report.outcome(), code, refused.reason.clone());
         ui::tell_error(&error.at(refused.place.clone()));
@@ -126,6 +128,6 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let tags = parse_tags(&args.tags)?;
     let mut catalog = args.store.create()?;
     let report = args.source.add_to(&mut *catalog, tags, Existing::Keep)?;
-    ui::print_json(&tell_report(&report), Dialect::Jcs)?;
+    ui::print_json(&print_report(&report), Dialect::Jcs)?;
     Ok(report.outcome())
 }

@@ -15,12 +15,12 @@ use crate::error::CliError;
 use crate::output::{file_named, put_bytes};
 use crate::ui;
 
-/// The most runs that a table has room for side by side.
+/// The most runs that can be compared side by side.
 const MOST: usize = 64;
 
 /// Show what differs between runs: fields, parameters and metrics, side by side.
 ///
-/// Numbers get a line of signs that shows their shape, from the first run to the last.
+/// Numbers get a sparkline, from the first run to the last.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal catalog compare 3fa9 81bc 0d44\n  runseal catalog compare sweep --plot sweep.svg\n  runseal catalog compare baseline 81bc --format csv > differences.csv"
@@ -32,7 +32,7 @@ pub struct Args {
     /// Show what is the same everywhere too.
     #[arg(long)]
     all: bool,
-    /// Draw the numbers that differ into this SVG file; `-` prints the drawing in place of the table.
+    /// Draw the numbers that differ into this SVG file; `-` prints the drawing instead of the table.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// How to print.
@@ -57,8 +57,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let ending = args.plot.as_ref().and_then(|path| path.extension());
     if ending.is_some_and(|ending| !ending.eq_ignore_ascii_case("svg")) {
         return Err(CliError::usage(
-            "the plot is an SVG file, and the name says otherwise",
-            "let it end with .svg",
+            "the plot is an SVG file, but the name does not say so",
+            "end the name with .svg",
         ));
     }
     let is_printed = args.plot.is_some() && file_named(args.plot.as_deref()).is_none();
@@ -80,7 +80,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     }
     if !(2..=MOST).contains(&digests.len()) {
         let message = format!(
-            "{} is named, and 2 to {MOST} can be compared",
+            "{} named, but 2 to {MOST} can be compared",
             count(digests.len())
         );
         return Err(CliError::usage(
@@ -139,7 +139,7 @@ fn draw(comparison: &Comparison) -> Result<String, CliError> {
     }
     if rows.len() > MOST_PANELS {
         ui::note(&format!(
-            "{} numbers differ, and the first {MOST_PANELS} are drawn",
+            "{} numbers differ; the first {MOST_PANELS} are drawn",
             rows.len()
         ));
     }

@@ -22,7 +22,7 @@ pub struct Args {
     /// How to print.
     #[arg(long, value_enum)]
     format: ExportFormat,
-    /// Only what this holds for, such as 'metrics.rmse<0.3 and engine=FLATS'.
+    /// Only entries that match this, such as 'metrics.rmse<0.3 and engine=FLATS'.
     #[arg(long = "where", value_name = "FILTER")]
     filter: Option<String>,
     #[command(flatten)]
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// The first line of the CSV: what is known of every entry, then these parameters and metrics.
+/// The first line of the CSV: what every entry has, then these parameters and metrics.
 pub fn csv_headings(names: &BTreeMap<ValueName, ()>) -> String {
     let shown: Vec<String> = names.keys().map(|name| name.shown(names)).collect();
     csv_line(FIXED.into_iter().chain(shown.iter().map(String::as_str)))

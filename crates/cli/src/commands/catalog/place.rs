@@ -19,13 +19,13 @@ const FILE: &str = "catalog.db";
 /// `--store`, as every command of the catalogue has it.
 #[derive(clap::Args)]
 pub struct CatalogArgs {
-    /// The catalogue: a file, or postgres://USER@HOST/DATABASE. Where not given, the server that
-    /// RUNSEAL_STORE names, else the nearest .runseal/catalog.db, here or in a folder above, that is yours or root's.
+    /// The catalogue: a file, or postgres://USER@HOST/DATABASE. By default the server that RUNSEAL_STORE
+    /// names, else the nearest .runseal/catalog.db, here or in a folder above, that is yours or root's.
     #[arg(long, value_name = "STORE")]
     store: Option<OsString>,
 }
 
-/// Omits the address, which may hold a password.
+/// Omits the address, which may contain a password.
 impl fmt::Debug for CatalogArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("CatalogArgs")
@@ -77,10 +77,12 @@ impl CatalogArgs {
 
 /// An error of the catalogue in a file, which not every error names.
 fn file_error(error: &CatalogError, path: &Path) -> CliError {
-    let told = catalog_error(error);
+    let reported = catalog_error(error);
     match error {
-        CatalogError::Sql(_) | CatalogError::Newer { .. } => told.at(path.display().to_string()),
-        _ => told,
+        CatalogError::Sql(_) | CatalogError::Newer { .. } => {
+            reported.at(path.display().to_string())
+        }
+        _ => reported,
     }
 }
 
@@ -93,34 +95,34 @@ pub fn catalog_error(error: &CatalogError) -> CliError {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     };
-    let told = |outcome, code| CliError::new(outcome, code, message.clone());
+    let reported = |outcome, code| CliError::new(outcome, code, message.clone());
     match error {
-        CatalogError::Missing(_) => told(Outcome::Unreadable, "CATALOG")
+        CatalogError::Missing(_) => reported(Outcome::Unreadable, "CATALOG")
             .hint("`runseal catalog add PATH` makes one; --store names one"),
-        CatalogError::Foreign(_) => told(Outcome::Unreadable, "CATALOG")
+        CatalogError::Foreign(_) => reported(Outcome::Unreadable, "CATALOG")
             .hint("--store names another file; nothing was changed in this one"),
-        CatalogError::Newer { .. } => told(Outcome::Unreadable, "CATALOG")
+        CatalogError::Newer { .. } => reported(Outcome::Unreadable, "CATALOG")
             .hint("use the program that wrote it, or a later one"),
-        CatalogError::Damaged(_) => told(Outcome::Unreadable, "CATALOG")
+        CatalogError::Damaged(_) => reported(Outcome::Unreadable, "CATALOG")
             .hint("remove it and `runseal catalog rebuild` it from the bundles; tags are lost"),
-        CatalogError::Unknown(_) => told(Outcome::Unreadable, "NOT_FOUND").hint(
+        CatalogError::Unknown(_) => reported(Outcome::Unreadable, "NOT_FOUND").hint(
             "name it by the first digits of its digest, four or more, or by a tag; \
              `runseal catalog list` shows both",
         ),
         CatalogError::Ambiguous { .. } => {
-            told(Outcome::Unreadable, "AMBIGUOUS").hint("give more digits of the digest")
+            reported(Outcome::Unreadable, "AMBIGUOUS").hint("give more digits of the digest")
         }
-        CatalogError::BadTag(_) => told(Outcome::Usage, "USAGE")
+        CatalogError::BadTag(_) => reported(Outcome::Usage, "USAGE")
             .hint("a tag has up to 100 characters on one line, and no blanks around it"),
         CatalogError::Folder { .. }
         | CatalogError::Write(_)
         | CatalogError::Sql(_)
         | CatalogError::Store(_)
-        | CatalogError::Thread(_) => told(Outcome::Unreadable, "CATALOG"),
+        | CatalogError::Thread(_) => reported(Outcome::Unreadable, "CATALOG"),
     }
 }
 
-/// The digests that names stand for, each once and in order.
+/// The digests of these names, each once and in order.
 pub fn resolve_all(catalog: &dyn CatalogReader, names: &[String]) -> Result<Vec<Digest>, CliError> {
     let mut digests = Vec::new();
     for name in names {

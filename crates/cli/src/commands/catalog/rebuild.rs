@@ -6,13 +6,13 @@ use runseal_core::canon::Dialect;
 use runseal_core::verify::Outcome;
 use runseal_store::catalog::Existing;
 
-use super::add::{SourceArgs, tell_report};
+use super::add::{SourceArgs, print_report};
 use super::place::{CatalogArgs, catalog_error};
 use crate::error::CliError;
 use crate::ui;
 
-/// Make the catalogue anew from what is at and below each PATH: everything is verified and written
-/// again, and what is not there any more is forgotten.
+/// Make the catalogue again from what is at and below each PATH: everything is verified and written again,
+/// and what is no longer there is forgotten.
 ///
 /// Tags of what is still there are kept, since they are stored nowhere else. If something could not
 /// be read, nothing is forgotten.
@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         .source
         .add_to(&mut *catalog, BTreeSet::new(), Existing::Replace)?;
     let outcome = report.outcome();
-    let mut printed = tell_report(&report);
+    let mut printed = print_report(&report);
     if outcome == Outcome::Unreadable {
         ui::note("something could not be read, so nothing was forgotten");
     } else {

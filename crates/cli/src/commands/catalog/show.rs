@@ -11,7 +11,7 @@ use super::table::{EntryFormat, joined};
 use crate::error::CliError;
 use crate::ui;
 
-/// Show all that the catalogue knows of a run.
+/// Show everything that the catalogue knows about a run.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal catalog show 3fa9c2d1\n  runseal catalog show baseline --format json"

@@ -26,7 +26,7 @@ pub enum EntryFormat {
 /// What `list` and `search` have in common.
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
-    /// Only what this holds for, such as 'metrics.rmse<0.3 and engine=FLATS'.
+    /// Only entries that match this, such as 'metrics.rmse<0.3 and engine=FLATS'.
     #[arg(long = "where", value_name = "FILTER")]
     pub filter: Option<String>,
     /// Further columns of the table: parameters and metrics, such as params.seed. Those that --where
@@ -85,7 +85,7 @@ impl ListArgs {
                 let has_more = limit > 0 && entries.len() > limit;
                 entries.truncate(if limit > 0 { limit } else { usize::MAX });
                 if entries.is_empty() {
-                    ui::note("nothing in the catalogue is like that");
+                    ui::note("nothing in the catalogue matches");
                     return Ok(());
                 }
                 print_table(&entries, &columns)?;
@@ -144,7 +144,7 @@ fn headers(columns: &[ValueColumn]) -> Vec<String> {
     fixed.into_iter().map(str::to_owned).chain(asked).collect()
 }
 
-/// What every list of entries says of one: its digest as it is shown, and what it is.
+/// The cells that every list has for an entry: its digest as shown, and what it is.
 pub fn fixed_cells(entry: &Entry, digest: String) -> Vec<String> {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
     vec![
@@ -202,7 +202,7 @@ pub fn csv_line<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     format!("{}\r\n", quoted.join(","))
 }
 
-/// What spreadsheets take for the end of a cell, besides the comma.
+/// What spreadsheets take for the end of a cell, other than the comma.
 const SEPARATORS: [char; 5] = [';', '\t', '|', '\n', '\r'];
 
 /// The cell with a `'` before whatever a spreadsheet would take for a formula, by any separator.
@@ -225,7 +225,7 @@ fn disarm(cell: &str) -> String {
 /// Whether a spreadsheet may take a text for a formula. Numbers with a sign are numbers.
 fn is_formula(cell: &str) -> bool {
     let is_number = cell.trim().parse::<f64>().is_ok_and(f64::is_finite);
-    // The wide forms count where a spreadsheet runs in an East Asian language.
+    // The wide forms count in spreadsheets that run in an East Asian language.
     let signs = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     !is_number && cell.trim_start_matches([' ', '"']).starts_with(signs)
 }

@@ -1,7 +1,7 @@
 //! `runseal demo`: one of everything, made, verified, replayed and tampered with.
 //!
-//! Every line that begins with `$` is a command line that this same program is started with. So the
-//! demo shows what a person would see, and fails where the product fails.
+//! Every line that begins with `$` is a command line with which this same program is started. So the
+//! demo shows what a person would see, and fails if the product fails.
 
 mod files;
 mod shell;
@@ -18,13 +18,11 @@ use shell::Shell;
 
 /// See it all on built-in examples: make, verify, replay, tamper.
 ///
-/// Takes a few seconds. Where the sandbox cannot be set up it says what was not run and why, and
-/// does the rest.
+/// Takes a few seconds. If the sandbox cannot be set up, it says what was not run and why, and does the rest.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal demo --out demo")]
 pub struct Args {
-    /// Where to put it, in a folder that does not exist or is empty; a new temporary one where
-    /// not given. It stays.
+    /// Where to put it: a folder that does not exist or is empty; by default a new temporary one. It stays.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

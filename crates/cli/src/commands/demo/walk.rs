@@ -12,7 +12,7 @@ use crate::ui;
 struct DemoEvidence {
     name: &'static str,
     title: &'static str,
-    /// The file to change, relative to what was made; empty where that is itself a file.
+    /// The file to change, relative to what was made; empty if that is itself a file.
     file: String,
     /// The text after which a byte is changed.
     behind: &'static str,

@@ -18,18 +18,19 @@ use crate::output::put_json;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal export otel model_io.json -o spans.json")]
 pub struct Args {
-    /// The recording, or a folder that holds a model_io.json.
+    /// The recording, or a folder with a model_io.json.
     path: PathBuf,
-    /// The file to write; standard output where it is not given, or `-`.
+    /// The file to write; by default, or with `-`, standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Outcome, CliError> {
-    let path = match args.path.is_dir() {
-        true => args.path.join("model_io.json"),
-        false => args.path.clone(),
+    let path = if args.path.is_dir() {
+        args.path.join("model_io.json")
+    } else {
+        args.path.clone()
     };
     let recording = Recording::load(&path).map_err(net_error)?;
     let spans = export_spans(&recording);

@@ -18,12 +18,12 @@ use crate::{ui, verdict};
 
 /// Write a run bundle as an RO-Crate: Process Run Crate 0.5, which workflow and archive tools read.
 ///
-/// The bundle is verified first. It is copied into bundle/, where it still verifies, with the signatures that
-/// lie beside it; ro-crate-metadata.json says what ran, on what, what came out and who signed as its author. The
-/// same bundle gives the same bytes.
+/// The bundle is verified first. It is copied into bundle/, where it still verifies, with the signatures next
+/// to it; ro-crate-metadata.json says what ran, on what, what came out and who signed as its author. The same
+/// bundle gives the same bytes.
 ///
-/// Exit 0: the crate is written. Exit 1: the bundle does not hold, or the policy of --trust does not accept it.
-/// Exit 2: it cannot be read, or OUT exists. Nothing is written then.
+/// Exit 0: the crate is written. Exit 1: the bundle is not valid, or the policy of --trust does not accept
+/// it. Exit 2: it cannot be read, or OUT exists. Nothing is written then.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal export ro-crate RUN_BUNDLE/run_1 -o crate\n  runseal export ro-crate run_1.tar.gz -o crate.zip --license https://creativecommons.org/licenses/by/4.0/"
@@ -32,7 +32,7 @@ pub struct Args {
     /// The run bundle: a folder or archive, or something inside one (`evidence.zip!/run`).
     #[arg(value_name = "RUN_BUNDLE")]
     bundle: PathBuf,
-    /// The folder to write; a zip where the name ends with .zip. There are no other archives.
+    /// The folder to write; a zip if the name ends with .zip. Other archives are refused.
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     /// The licence of the crate: a URL, or words. Bundles state none, and RO-Crate asks for one.
@@ -64,23 +64,24 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// Refuses places where the crate would break a bundle, or be a folder with the name of an archive.
+/// Refuses an output that would break a bundle, or would be a folder with the name of an archive.
 fn check_output(output: &Path) -> Result<(), CliError> {
     const ARCHIVES: [&str; 9] = ["tar", "tgz", "gz", "tzst", "zst", "bz2", "xz", "7z", "rar"];
     refuse_inside(output)?;
     let ending = output.extension().unwrap_or_default().to_string_lossy();
     let is_archive = ARCHIVES.contains(&ending.to_lowercase().as_str())
         || (ending != "zip" && ending.eq_ignore_ascii_case("zip"));
-    match is_archive {
-        false => Ok(()),
-        true => Err(CliError::usage(
+    if is_archive {
+        Err(CliError::usage(
             format!("a crate is a folder or a .zip, not a .{ending}"),
             "end the name with .zip, or name a folder and pack it yourself",
-        )),
+        ))
+    } else {
+        Ok(())
     }
 }
 
-/// Refuses what the policy that was asked does not accept.
+/// Refuses what the policy, if any, does not accept.
 fn check_trusted(authenticity: &Authenticity, bundle: &Path) -> Result<(), CliError> {
     match &authenticity.trusted {
         Some(trust) if !trust.is_trusted => {
@@ -93,8 +94,8 @@ fn check_trusted(authenticity: &Authenticity, bundle: &Path) -> Result<(), CliEr
     }
 }
 
-/// Whoever signed as the author; otherwise the first who signed without saying as what. Whoever reviewed or
-/// approved a run did not run it.
+/// The signer who signed as the author; otherwise the first who signed without a meaning. Whoever reviewed
+/// or approved a run did not run it.
 fn author_of(authenticity: &Authenticity) -> Option<Signer<'_>> {
     let held = || {
         let signatures = authenticity.signatures.iter();
@@ -127,12 +128,12 @@ fn crate_error(error: CrateError, bundle: &Path, target: &Path) -> CliError {
             }
             let mut refused = refuse("NOT_VALID");
             refused.outcome = Outcome::Invalid;
-            refused.hint("`runseal verify` says more; only what holds is exported")
+            refused.hint("`runseal verify` says more; only valid bundles are exported")
         }
         CrateError::Unpack(UnpackError::NoBundle) | CrateError::NotARun(_) => {
             refuse("UNKNOWN_FORMAT").hint("name a run bundle: a folder with RUN_META.json")
         }
-        CrateError::Changed(_) => refuse("CHANGED").hint("export again when nobody writes to it"),
+        CrateError::Changed(_) => refuse("CHANGED").hint("export again while nothing writes to it"),
         CrateError::Form(_) => refuse("NO_FORM"),
         CrateError::Zip(_) => refuse("TOO_LARGE"),
     }

@@ -18,14 +18,14 @@ use crate::output::put_bytes;
 /// For tools that sign and store statements themselves, such as cosign attest or witness; `runseal sign --predicate
 /// slsa` signs the same statement here. The bundle is verified first.
 ///
-/// Exit 0: it is written. Exit 1: the bundle does not hold. Exit 2: it cannot be read, or is no run bundle.
+/// Exit 0: it is written. Exit 1: the bundle is not valid. Exit 2: it cannot be read, or is not a run bundle.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal export slsa RUN_BUNDLE/run_1 -o provenance.json")]
 pub struct Args {
     /// The run bundle: a folder or archive.
     #[arg(value_name = "RUN_BUNDLE")]
     bundle: PathBuf,
-    /// The file to write; standard output where it is not given, or `-`.
+    /// The file to write; by default, or with `-`, standard output.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -42,14 +42,14 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let signable =
         read_signable(&args.bundle, Level::Integrity).map_err(|error| load_error(error, &shown))?;
     if signable.format != Format::RunBundle {
-        return Err(refuse("UNKNOWN_FORMAT", "it is no run bundle")
-            .hint("SLSA provenance is of run bundles: folders with RUN_META.json"));
+        return Err(refuse("UNKNOWN_FORMAT", "it is not a run bundle")
+            .hint("SLSA provenance is for run bundles: folders with RUN_META.json"));
     }
     if !signable.is_valid {
-        let message = "the run bundle does not hold";
+        let message = "the run bundle is not valid";
         return Err(CliError::new(Outcome::Invalid, "NOT_VALID", message)
             .at(&shown)
-            .hint("`runseal verify` says more; only what holds is exported"));
+            .hint("`runseal verify` says more; only valid bundles are exported"));
     }
     if signable.target.redaction.is_some() {
         return Err(refuse(

@@ -28,8 +28,7 @@ pub struct Args {
     /// be empty.
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
-    /// The root of the sources; where not given, the folder that holds .runseal, else the
-    /// working folder.
+    /// The root of the sources; by default the folder that contains .runseal, else the working folder.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub struct Args {
     /// The store to copy: a file, or postgres://USER@HOST/DATABASE.
     #[arg(long, value_name = "STORE")]
     from: OsString,
-    /// The store to copy to; it is made where there is none, and must be empty.
+    /// The store to copy to; it is made if there is none, and must be empty.
     #[arg(long, value_name = "STORE")]
     to: OsString,
 }

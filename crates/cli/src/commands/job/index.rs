@@ -21,8 +21,8 @@ pub struct Args {
     /// Files or folders below the root.
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// The root that section paths are relative to; where not given, the folder that holds
-    /// .runseal, else the working folder.
+    /// The root that section paths are relative to; by default the folder that contains .runseal, else the
+    /// working folder.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]

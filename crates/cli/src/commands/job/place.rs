@@ -15,7 +15,7 @@ use runseal_store::store::{ServerFault, Store, StoreError, StoreReader};
 use crate::error::CliError;
 use crate::ui;
 
-/// The folder that holds a project's store.
+/// The folder of a project's store.
 const FOLDER: &str = ".runseal";
 /// The store's file inside it.
 const FILE: &str = "jobs.db";
@@ -25,13 +25,13 @@ const VARIABLE: &str = "RUNSEAL_STORE";
 /// `--store`, as every job command has it.
 #[derive(clap::Args)]
 pub struct StoreArgs {
-    /// The store: a file, or postgres://USER@HOST/DATABASE. Where not given, what RUNSEAL_STORE
-    /// names, else the nearest .runseal/jobs.db, here or in a folder above, that is yours or root's.
+    /// The store: a file, or postgres://USER@HOST/DATABASE. By default what RUNSEAL_STORE names, else the
+    /// nearest .runseal/jobs.db, here or in a folder above, that is yours or root's.
     #[arg(long, value_name = "STORE")]
     store: Option<OsString>,
 }
 
-/// Omits the address, which may hold a password.
+/// Omits the address, which may contain a password.
 impl fmt::Debug for StoreArgs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StoreArgs")
@@ -42,17 +42,17 @@ impl fmt::Debug for StoreArgs {
 pub enum Place {
     /// In a file.
     File(PathBuf),
-    /// At an address, which may hold a password.
+    /// At an address, which may contain a password.
     Server(String),
 }
 
 impl Place {
-    /// What was typed. An address of another kind of server is refused, and not shown.
+    /// Parses what was typed. The address of another kind of server is refused, and not shown.
     pub fn of(text: &OsStr) -> Result<Self, CliError> {
         match text.to_str() {
             Some(text) if is_server(text) => Ok(Self::Server(text.to_owned())),
             Some(text) if has_scheme(text) => Err(CliError::usage(
-                "the store is an address, and not one of PostgreSQL",
+                "the store is an address, but not one of PostgreSQL",
                 "name a file, or postgres://USER@HOST/DATABASE; a file of such a name as ./NAME",
             )),
             _ => Ok(Self::File(text.into())),
@@ -68,8 +68,10 @@ fn has_scheme(text: &str) -> bool {
     })
 }
 
-/// The nearest file of this name in a `.runseal`, here or in a folder above; if there is none, the one that
-/// would be made here. Nobody named it, so it counts only if nobody else prepared it: those of other users
+/// The nearest file with this name in a `.runseal`, here or in a folder above; if there is none, the one
+/// that
+/// would be made here. It was not named, so it counts only if no other user prepared it: those of other
+/// users
 /// above are passed over, and one that is here is an error.
 pub fn nearest(file: &str) -> Result<PathBuf, CliError> {
     let near = Path::new(FOLDER).join(file);
@@ -77,9 +79,9 @@ pub fn nearest(file: &str) -> Result<PathBuf, CliError> {
         let here = std::env::current_dir().unwrap_or_default();
         for folder in here.ancestors().skip(1) {
             let path = folder.join(FOLDER).join(file);
-            match path.is_file().then(|| find_stranger(folder, file)) {
+            match path.is_file().then(|| find_foreign_part(folder, file)) {
                 Some(None) => return Ok(path),
-                Some(Some(_)) => tell_passed_over(&path),
+                Some(Some(_)) => note_passed_over(&path),
                 None => {}
             }
         }
@@ -90,20 +92,20 @@ pub fn nearest(file: &str) -> Result<PathBuf, CliError> {
 
 /// Refuses the place for a store here if another user may have prepared it.
 fn check_own(file: &str) -> Result<(), CliError> {
-    let Some(place) = find_stranger(Path::new("."), file) else {
+    let Some(place) = find_foreign_part(Path::new("."), file) else {
         return Ok(());
     };
     let message = format!(
-        "`{}` belongs to another user, so the store in it is not used unasked",
+        "`{}` belongs to another user, so the store in it is not used unless you name it",
         place.display()
     );
     let hint = format!("if you trust that user, name it: --store {FOLDER}/{file}");
     Err(CliError::new(Outcome::Unreadable, "STORE", message).hint(hint))
 }
 
-/// Which of `folder`, its `.runseal` and the file in there belongs neither to this user nor to root. What
-/// does not exist belongs to nobody; of a link, both it and what it leads to count.
-fn find_stranger(folder: &Path, file: &str) -> Option<PathBuf> {
+/// The first of `folder`, its `.runseal` and the file in it that belongs neither to this user nor to root.
+/// What does not exist belongs to nobody; both a link and its target count.
+fn find_foreign_part(folder: &Path, file: &str) -> Option<PathBuf> {
     let own = rustix::process::geteuid().as_raw();
     let is_strange = |found: std::io::Result<Metadata>| {
         found.is_ok_and(|found| ![own, 0].contains(&found.uid()))
@@ -115,8 +117,8 @@ fn find_stranger(folder: &Path, file: &str) -> Option<PathBuf> {
         .find(|path| is_strange(path.symlink_metadata()) || is_strange(path.metadata()))
 }
 
-/// Says once which store was not used: a command looks for it several times.
-fn tell_passed_over(path: &Path) {
+/// Notes, once, which store was not used: a command looks for it several times.
+fn note_passed_over(path: &Path) {
     static TOLD: Once = Once::new();
     TOLD.call_once(|| {
         ui::note(&format!(
@@ -156,7 +158,7 @@ impl StoreArgs {
         given.map(|text| Place::of(&text)).transpose()
     }
 
-    /// Where the store is that is meant.
+    /// Where the store is.
     fn place(&self) -> Result<Place, CliError> {
         match self.given()? {
             Some(place) => Ok(place),
@@ -205,13 +207,13 @@ impl StoreArgs {
         }
     }
 
-    /// The root of the sources: `given`, else the folder that holds `.runseal`, else the working
+    /// The root of the sources: `given`, else the folder that contains `.runseal`, else the working
     /// folder.
     pub fn root(&self, given: Option<&Path>) -> PathBuf {
         if let Some(root) = given {
             return root.to_owned();
         }
-        // An address that is refused has no root either; whoever opens the store is told.
+        // A refused address has no root either; opening the store reports it.
         let Ok(Place::File(path)) = self.place() else {
             return PathBuf::from(".");
         };
@@ -229,10 +231,10 @@ impl StoreArgs {
 
 /// An error of the store in a file, which not every error names.
 fn file_error(error: &StoreError, path: &Path) -> CliError {
-    let told = store_error(error);
+    let reported = store_error(error);
     match error {
-        StoreError::Sql(_) | StoreError::Newer { .. } => told.at(path.display().to_string()),
-        _ => told,
+        StoreError::Sql(_) | StoreError::Newer { .. } => reported.at(path.display().to_string()),
+        _ => reported,
     }
 }
 

@@ -70,10 +70,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// Faults that are told one by one.
+/// The most faults that are reported one by one.
 const SHOWN: usize = 20;
 
-/// Tells the first faults, and how many more there are; the last one told as the command's error.
+/// Reports the first faults and the number of the others; the last one reported is the command's error.
 fn invalid(faults: &[PlanFault], shown: &str) -> CliError {
     let place = |fault: &PlanFault| format!("{shown} {}", fault.path);
     let more = faults.len().saturating_sub(SHOWN);

@@ -58,7 +58,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     if key.is_none() && args.signer.is_given() {
         return Err(CliError::usage(
             "--validator-id and --build-id are part of a signature",
-            "--key FILE signs the receipt; leave them out where it is not signed",
+            "--key FILE signs the receipt; leave them out if it is not signed",
         ));
     }
     let signer = key.as_ref().map(|key| (key, &identity));

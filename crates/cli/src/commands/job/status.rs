@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             None => format!("there is no run `{run_id}`"),
         };
         return Err(CliError::new(Outcome::Invalid, "UNKNOWN", message)
-            .hint("`runseal job status` shows all there are"));
+            .hint("`runseal job status` shows all of them"));
     }
     let printed = Value::object([("jobs", Value::array(jobs.iter().map(job)))]);
     ui::print_json(&printed, Dialect::Kernel)?;

@@ -36,7 +36,7 @@ struct AddArgs {
     name: String,
     /// The section: its id, its file, or its file and heading as `docs/a.md#Heading`.
     section: String,
-    /// The slice of steps that give none.
+    /// The slice for steps that give none.
     #[arg(long)]
     slice: Option<String>,
     #[command(flatten)]
@@ -62,7 +62,7 @@ struct RemoveArgs {
     store: StoreArgs,
 }
 
-/// Look at one symbol.
+/// Show one symbol.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal job symbol show @guide")]
 struct ShowArgs {
@@ -120,7 +120,7 @@ fn add(args: &AddArgs) -> Result<Outcome, CliError> {
             .name
             .contains(|c: char| c.is_whitespace() || c.is_control())
     {
-        let message = format!("`{}` is no symbol name", args.name);
+        let message = format!("`{}` is not a symbol name", args.name);
         return Err(CliError::usage(
             message,
             "a name begins with `@` and has no spaces",
@@ -156,10 +156,10 @@ fn unknown(name: &str) -> CliError {
         "UNKNOWN_SYMBOL",
         format!("there is no symbol `{name}`"),
     )
-    .hint("`runseal job symbol list` shows those there are")
+    .hint("`runseal job symbol list` shows all symbols")
 }
 
-/// A symbol and what it stands for.
+/// A symbol and the section that it names.
 fn show(store: &dyn StoreReader, symbol: &SymbolRecord) -> Result<Value, CliError> {
     let section: Option<SectionRecord> = store
         .section(&symbol.section_id)

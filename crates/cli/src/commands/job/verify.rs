@@ -27,7 +27,7 @@ pub struct Args {
 /// `--jobs`, for commands that read in parallel.
 #[derive(Debug, clap::Args)]
 pub struct JobsArgs {
-    /// How many threads read; where not given, as many as there are processors.
+    /// The number of threads that read; by default the number of processors.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
 }

@@ -21,7 +21,7 @@ pub struct Args {
     /// Only the steps of this run.
     #[arg(long, value_name = "RUN_ID")]
     run: Option<JobRunId>,
-    /// How many workers.
+    /// The number of workers.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     workers: u16,
     /// How long a worker may hold a step before others take it over.
@@ -30,8 +30,7 @@ pub struct Args {
     /// The name that receipts carry; several workers add their number.
     #[arg(long, value_name = "ID", default_value = "worker")]
     worker_id: String,
-    /// The root of the sources; where not given, the folder that holds .runseal, else the
-    /// working folder.
+    /// The root of the sources; by default the folder that contains .runseal, else the working folder.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
     #[command(flatten)]

@@ -16,7 +16,7 @@ pub struct Item {
 /// A requirement list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List {
-    /// The goal; absent where the text has neither a heading nor an introduction.
+    /// The goal; `None` if the text has neither a heading nor an introduction.
     pub goal: Option<Item>,
     /// The constraints, in order.
     pub items: Vec<Item>,

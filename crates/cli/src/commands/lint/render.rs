@@ -99,7 +99,7 @@ fn waiver_lines(file: &Linted) -> Vec<String> {
     }
     for at in &file.measured.stale {
         lines.push(format!(
-            "note: context.findings[{at}] quotes words that the intent does not hold"
+            "note: context.findings[{at}] quotes words that the intent does not contain"
         ));
     }
     lines
@@ -253,7 +253,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// A path as a URI reference: percent-encodes everything that may not stand in a path segment.
+/// A path as a URI reference: percent-encodes everything that is not allowed in a path segment.
 fn encode_uri(path: &[u8]) -> String {
     let mut uri = String::with_capacity(path.len());
     for byte in path {

@@ -16,7 +16,7 @@ use crate::error::CliError;
 pub(super) struct Source {
     /// The path as given on the command line.
     pub path: String,
-    /// The bytes of that path, which need not be text; of `path` where they are.
+    /// The bytes of that path, which may not be valid text.
     pub path_bytes: Vec<u8>,
     pub intent: Intent,
     /// In a list: the line of the goal, and the line of each constraint in the order given.

@@ -12,10 +12,11 @@ use crate::error::CliError;
 use crate::signing::KeyArgs;
 use crate::ui;
 
-/// Append the signed statements beside each PATH to a log, all of them or none.
+/// Append the signed statements next to each PATH to a log, all of them or none.
 ///
-/// What is in the log already is not appended again. An entry stands for one thing: a statement that is about
-/// something else or names more than PATH, or whose signature does not hold, is refused. With --key the new state is signed as the log's checkpoint.
+/// What is in the log already is not appended again. An entry is about one thing: a statement that is about
+/// something else or names more than PATH, or whose signature is not valid, is refused. With --key, the new
+/// state is signed as the log's checkpoint.
 ///
 /// Exit 0: everything is in the log, on disk. Exit 2: nothing was appended.
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,7 @@ pub struct Args {
     /// The log.
     #[arg(value_name = "LOG")]
     log: LogPlace,
-    /// What was signed: `<PATH>.intoto.jsonl` holds its statements.
+    /// What was signed: `<PATH>.intoto.jsonl` has its statements.
     #[arg(required_unless_present = "ledger", value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// A ledger of packs: each of its lines becomes an entry, in order.
@@ -101,7 +102,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// The paths to log. A shell's `*` also matches the signature files beside bundles; they are
+/// The paths to log. A shell's `*` also matches the signature files next to bundles; they are
 /// skipped.
 fn paths_of(args: &Args) -> impl Iterator<Item = &PathBuf> {
     const PASSED_OVER: [&str; 6] = ["jsonl", "sig", "minisig", "tlog-proof", "seed", "chain"];

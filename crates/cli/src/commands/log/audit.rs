@@ -125,7 +125,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     faults.extend(report.faults);
     if gaps > 0 {
         faults.push(format!(
-            "gap: {gaps} of {} entries are of nothing that was handed over",
+            "gap: {gaps} of {} entries are about nothing that was handed over",
             report.entries
         ));
     }
@@ -142,8 +142,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     for fault in &faults {
         ui::tell_line(fault);
     }
-    Ok(match is_ok {
-        true => Outcome::Valid,
-        false => Outcome::Invalid,
+    Ok(if is_ok {
+        Outcome::Valid
+    } else {
+        Outcome::Invalid
     })
 }

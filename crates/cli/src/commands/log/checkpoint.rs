@@ -13,7 +13,7 @@ use crate::signing::{KeyArgs, OpenKey, sign_error};
 
 /// Sign the log's state, take in cosignatures of witnesses, print the newest checkpoint.
 ///
-/// Nothing is signed where the checkpoint signed last is not of this log any more.
+/// Nothing is signed if the checkpoint that was signed last is no longer of this log.
 ///
 /// Exit 0: printed. Exit 2: there is none, or nothing was signed.
 #[derive(Debug, clap::Args)]

@@ -16,8 +16,8 @@ use crate::ui;
 
 /// Cosign a checkpoint as a witness, if it only adds to the one that was seen last.
 ///
-/// The file of --last is what this witness saw last. Where it exists, --proof must show that the new
-/// checkpoint only adds to it; it is replaced by the new one before anything is printed.
+/// The file of --last is what this witness saw last. If it exists, --proof must show that the new checkpoint
+/// only adds to it; it is replaced by the new one before anything is printed.
 ///
 /// Exit 0: cosigned. Exit 1: it does not add to what was seen last. Exit 2: it could not be read.
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,7 @@ pub struct Args {
     name: String,
     #[command(flatten)]
     key: KeyArgs,
-    /// What this witness saw last; made where it is missing.
+    /// What this witness saw last; made if it is missing.
     #[arg(long, value_name = "FILE")]
     last: PathBuf,
     /// A consistency proof, as `log prove --since` writes it.

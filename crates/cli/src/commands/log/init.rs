@@ -21,7 +21,7 @@ pub struct Args {
     /// The folder to make, or postgres://USER@HOST/DATABASE.
     #[arg(value_name = "LOG")]
     log: LogPlace,
-    /// The log's name, for good: it stands in every checkpoint. No white space, no `+`.
+    /// The log's name, for good: it is in every checkpoint. No white space, no `+`.
     #[arg(long, value_name = "NAME")]
     origin: String,
     #[command(flatten)]

@@ -116,7 +116,7 @@ fn read_note(path: &Path) -> Result<SignedNote, CliError> {
         CliError::new(
             Outcome::Unreadable,
             "CHECKPOINT",
-            "it is no signed checkpoint",
+            "it is not a signed checkpoint",
         )
         .at(path.display().to_string())
         .hint("`runseal log checkpoint LOG` prints one")
@@ -147,24 +147,25 @@ pub fn append_target(
     };
     append().map_err(|error| {
         error.hint(
-            "it was made, and is not in the log yet: `runseal log append --unsigned` appends it",
+            "it was made, but is not in the log yet: `runseal log append --unsigned` appends it",
         )
     })
 }
 
-/// What is at `path`, as statements and entries name it.
+/// The unit at `path`, as statements and entries name it.
 fn signable_at(path: &Path) -> Result<Signable, CliError> {
     let signable = read_signable(files_for([path]), path, Level::Integrity);
     signable.map_err(|error| load_error(error, &path.display().to_string()))
 }
 
-/// The entry of what is at `path`, which nobody needs to have signed.
+/// The entry of what is at `path`, signed or not.
 fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
     Ok(LogEntry::of_target(&signable_at(path)?.target))
 }
 
-/// The entries that can be of what is at `path`: of statements signed about it, and of its digests,
-/// by which it may have been logged before it was signed. What else lies beside it does not count.
+/// The entries that may be about what is at `path`: those of statements signed about it, and that of its
+/// digests, by which it may have been logged before it was signed. Other statements next to it do not
+/// count.
 fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
     let signable = signable_at(path)?;
     let beside = entries_beside(path, &signable)?.into_iter();
@@ -179,7 +180,7 @@ fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
     let lines = parse_lines(&bytes);
     let report = verify_ledger(&LedgerView { lines: &lines }, Level::Integrity);
     if let Some(finding) = report.findings().first() {
-        let message = format!("it is no sound ledger: {}", finding.message);
+        let message = format!("it is not a valid ledger: {}", finding.message);
         return Err(CliError::new(Outcome::Unreadable, "LEDGER", message)
             .at(path.display().to_string())
             .hint("`runseal ledger verify` says more; nothing was appended"));
@@ -193,8 +194,8 @@ fn ledger_entries(path: &Path) -> Result<Vec<(String, LogEntry)>, CliError> {
     Ok(entries.collect())
 }
 
-/// The entry of each statement beside what is at `path`; an error in place of that of a statement which
-/// is about something else, names more than this, or whose signature does not hold.
+/// The entry of each statement next to what is at `path`; an error for a statement that is about something
+/// else, names more than this, or whose signature is not valid.
 fn entries_beside(
     path: &Path,
     signable: &Signable,
@@ -219,9 +220,9 @@ fn entries_beside(
     let statements = find_statements(&found, about, &Known::default(), &mut budget).into_iter();
     let entries = statements.map(|one| match (one.fault, one.names_more) {
         (Some(fault), _) => Err(refused(fault, one.place)),
-        // An entry stands for one run: the others could be kept back and nothing would be missing.
+        // An entry is about one run: the others could be kept back, and nothing would be missing.
         (None, true) => Err(refused(
-            "the statement names more than this, and an entry stands for one thing",
+            "the statement names more than this, but an entry is about one thing",
             one.place,
         )),
         (None, false) => LogEntry::of_envelope(one.envelope)

@@ -14,15 +14,15 @@ use super::{log_error, question_error};
 use crate::commands::job::place::is_server;
 use crate::error::CliError;
 
-/// How long somebody else may append to a log before that is an error, and how often to look again.
-/// What runs at the same time and is sealed at the same moment would otherwise not be logged.
+/// How long to wait while another process appends to a log, and how often to look again. Otherwise runs
+/// that are sealed at the same moment would not be logged.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What stands for a log on the command line.
+/// A log, as named on the command line.
 #[derive(Clone, PartialEq, Eq)]
 pub enum LogPlace {
-    /// A folder; where a proof is accepted too, possibly a file.
+    /// A folder; or a file, if a proof is accepted too.
     Folder(PathBuf),
     /// postgres://USER@HOST/DATABASE, followed by `#` and the log's name if the database has
     /// several.
@@ -47,7 +47,7 @@ impl std::str::FromStr for LogPlace {
 }
 
 impl fmt::Display for LogPlace {
-    /// The address for messages, without the user and password that may stand before the `@`.
+    /// The address for messages, without a user and password before the `@`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Folder(path) => path.display().fmt(f),
@@ -56,7 +56,7 @@ impl fmt::Display for LogPlace {
                     || address.split_once("://").map_or("", |(_, rest)| rest),
                     |(_, behind)| behind,
                 );
-                // Options may hold a password too.
+                // Options may contain a password too.
                 let (behind, name) = match behind.split_once('#') {
                     Some((behind, name)) => (behind, Some(name)),
                     None => (behind, None),
@@ -99,7 +99,7 @@ impl LogPlace {
         opened.map_err(|error| self.error(&error))
     }
 
-    /// Opens it for appending, and waits a while for whoever else does.
+    /// Opens the log for appending; waits a while if another process does.
     pub fn open_to_append(&self) -> Result<Box<dyn Appender>, CliError> {
         let open = || match self {
             Self::Folder(path) => {
@@ -116,7 +116,7 @@ impl LogPlace {
         }
     }
 
-    /// Opens the log, or a proof file in its place, to ask whether it has an entry.
+    /// Opens the log, or a proof file instead of it, to ask whether it has an entry.
     pub fn open_to_ask(&self, policy: Option<LogPolicy>) -> Result<OpenLog, CliError> {
         match self {
             Self::Folder(path) => {
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn place_of_a_log_is_told_without_what_may_be_secret() {
+    fn place_of_a_log_is_shown_without_secrets() {
         let shown = |text: &str| LogPlace::from(OsString::from(text)).to_string();
         for (given, expected) in [
             ("runs.log", "runs.log"),

@@ -15,7 +15,7 @@ use crate::ui;
 
 /// Prove that what is at PATH is in the log (inclusion), or that the log only grew (--since).
 ///
-/// The proof leads to the log's newest signed checkpoint. That of a PATH is written beside it, as
+/// The proof leads to the log's newest signed checkpoint. The proof of a PATH is written next to it, as
 /// `<PATH>.tlog-proof`, and carries its entry; others are printed.
 ///
 /// Exit 0: proved. Exit 1: it is not in the log, or the log did not only grow. Exit 2: the log could not be
@@ -66,11 +66,10 @@ fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliE
     })?;
     let fail = |error| args.log.error(&error);
     if old.size > new.size || !log.agrees_with(&old).map_err(fail)? {
-        let message = match old.size > new.size {
-            true => {
-                "the checkpoint is from the log's future: the log was rolled back, or is another"
-            }
-            false => "the log is not a continuation of the checkpoint",
+        let message = if old.size > new.size {
+            "the checkpoint is from the log's future: the log was rolled back, or is another"
+        } else {
+            "the log is not a continuation of the checkpoint"
         };
         return Err(CliError::new(Outcome::Invalid, "LOG_FORKED", message)
             .at(since.display().to_string())
@@ -86,9 +85,9 @@ fn prove_growth(args: &Args, log: &dyn Log, since: &Path) -> Result<String, CliE
     Ok(proof.to_text())
 }
 
-/// A proof that leads nowhere is the log's fault, and is not written.
+/// The error for a proof that leads nowhere, which is the log's fault. It is not written.
 fn damaged(args: &Args, error: &ProofError) -> CliError {
-    let message = format!("what the log holds gives no proof: {error}");
+    let message = format!("the log's content gives no proof: {error}");
     CliError::new(Outcome::Unreadable, "LOG_DAMAGED", message)
         .at(args.log.to_string())
         .hint("nothing was written; `runseal log audit` says what is wrong")
@@ -111,9 +110,10 @@ fn newest(args: &Args, log: &dyn Log) -> Result<(SignedNote, Checkpoint), CliErr
         .at(args.log.to_string())
         .hint("`runseal log checkpoint LOG --key FILE` signs one"));
     };
-    match log.agrees_with(&checkpoint).map_err(fail)? {
-        true => Ok((note, checkpoint)),
-        false => Err(fail(LogError::Forked(checkpoint.size))),
+    if log.agrees_with(&checkpoint).map_err(fail)? {
+        Ok((note, checkpoint))
+    } else {
+        Err(fail(LogError::Forked(checkpoint.size)))
     }
 }
 
@@ -131,7 +131,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             let (note, checkpoint) = newest(args, &*log)?;
             if index >= checkpoint.size {
                 let message = format!(
-                    "entry {index} is behind the newest signed checkpoint of {} entries",
+                    "entry {index} is beyond the newest signed checkpoint of {} entries",
                     checkpoint.size
                 );
                 return Err(CliError::new(Outcome::Unreadable, "CHECKPOINT", message)
@@ -157,9 +157,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     match args.output.clone().or(beside) {
         Some(path) if path.as_os_str() != "-" => {
             refuse_inside(&path)?;
-            match is_named {
-                true => write_bytes(&path, text.as_bytes())?,
-                false => write_derived(&path, text.as_bytes(), Readers::AsUmask)?,
+            if is_named {
+                write_bytes(&path, text.as_bytes())?
+            } else {
+                write_derived(&path, text.as_bytes(), Readers::AsUmask)?
             }
             ui::print_line(&path.display().to_string())?;
         }

@@ -18,11 +18,11 @@ use crate::ui;
 
 /// Check a proof offline: that it leads to a checkpoint, and that the checkpoint is signed as asked.
 ///
-/// With PATH, that the proof is of a statement signed about it; with --since, that a consistency
-/// proof begins at that checkpoint. A proof holds only with a key or a policy: anybody can write one that leads
-/// to a checkpoint of their own.
+/// With PATH, that the proof is of a statement signed about it; with --since, that a consistency proof begins
+/// at that checkpoint. A proof is valid only with a key or a policy: anyone can write one that leads to their
+/// own checkpoint.
 ///
-/// Exit 0: it holds. Exit 1: it does not. Exit 2: it could not be read.
+/// Exit 0: it is valid. Exit 1: it is not. Exit 2: it could not be read.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal log verify run_1.tlog-proof run_1 --log-key 'example.com/runs+1234abcd+AQ...'"
@@ -66,7 +66,7 @@ impl PolicyArgs {
     }
 }
 
-/// Anybody can write a proof that leads to a checkpoint of their own.
+/// Anyone can write a proof that leads to their own checkpoint.
 const NO_KEY: &str =
     "who signed the checkpoint was not checked: --log-key or --log-policy says who must";
 
@@ -86,9 +86,10 @@ impl Proof {
 
 fn read_proof(path: &Path) -> Result<Proof, CliError> {
     let text = String::from_utf8(read_file(path, 1 << 20)?).unwrap_or_default();
-    let parsed = match InclusionProof::is_one(&text) {
-        true => InclusionProof::parse(&text).map(Proof::Inclusion),
-        false => ConsistencyProof::parse(&text).map(Proof::Consistency),
+    let parsed = if InclusionProof::is_one(&text) {
+        InclusionProof::parse(&text).map(Proof::Inclusion)
+    } else {
+        ConsistencyProof::parse(&text).map(Proof::Consistency)
     };
     parsed.map_err(|error| {
         CliError::new(Outcome::Unreadable, "PROOF", error.to_string())
@@ -103,7 +104,7 @@ fn check(args: &Args, proof: &Proof) -> Result<Checkpoint, String> {
         (Proof::Inclusion(proof), None, None) => proof.verify_own().map_err(message_of),
         (Proof::Inclusion(proof), Some(path), _) => {
             let entries = entries_for(path).map_err(|error| error.to_string())?;
-            let mut answer = Err("no entry is of it".to_owned());
+            let mut answer = Err("no entry is about it".to_owned());
             for entry in entries {
                 let bytes = entry.to_bytes().map_err(|error| error.to_string())?;
                 answer = proof.verify(&leaf_hash(&bytes)).map_err(message_of);

@@ -10,8 +10,8 @@ use crate::error::CliError;
 
 /// Record and replay what a program says to its tools over MCP.
 ///
-/// Over standard input and output the command stands where the server's command stood; over HTTP the
-/// client is pointed to the address that is printed. See docs/agents.md.
+/// Over standard input and output, the command takes the place of the server's command; over HTTP, point the
+/// client to the address that is printed. See docs/agents.md.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

@@ -26,7 +26,7 @@ pub struct Args {
     /// The recording to make; never overwrites one.
     #[arg(long, value_name = "FILE")]
     recording: PathBuf,
-    /// Over HTTP: the address to listen on; port 0 takes one that is free.
+    /// Over HTTP: the address to listen on; port 0 takes a free one.
     #[arg(
         long,
         value_name = "ADDRESS",

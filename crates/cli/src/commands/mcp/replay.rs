@@ -12,10 +12,10 @@ use crate::error::CliError;
 
 /// Serve a recorded MCP session, without the server.
 ///
-/// Without --listen over standard input and output, as the recorded server did; with it over HTTP.
-/// Only the ids of messages and progress tokens are rewritten. Exit 0: every message was found in the
-/// recording. Exit 1: one was not, and the client was told the nearest and the first difference; or the recording
-/// cannot be used.
+/// Without --listen over standard input and output, as the recorded server did; with it over HTTP. Only the
+/// ids of messages and progress tokens are rewritten. Exit 0: every message was found in the recording. Exit
+/// 1: one was not, and the client got the nearest one and the first difference; or the recording cannot be
+/// used.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal mcp replay --recording tools.json\n  runseal mcp replay --recording tools.json --listen 127.0.0.1:4200"
@@ -24,7 +24,7 @@ pub struct Args {
     /// The recording to answer from.
     #[arg(long, value_name = "FILE")]
     recording: PathBuf,
-    /// Over HTTP: the address to listen on; port 0 takes one that is free.
+    /// Over HTTP: the address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// Messages must come in the recorded order.

@@ -9,12 +9,12 @@ use crate::error::CliError;
 
 /// Finish a recording whose recorder was killed.
 ///
-/// What was answered before is kept; what was under way is marked as unfinished, and the recording
-/// says that it was broken off. Exit 0: finished. Exit 1: there is nothing to finish.
+/// What was answered before is kept; what was under way is marked as unfinished, and the recording says that
+/// it was cut off. Exit 0: finished. Exit 1: there is nothing to finish.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal proxy finish --recording model_io.json")]
 pub struct Args {
-    /// The recording that was being made; its journal lies beside it.
+    /// The recording that was being made; its journal is next to it.
     #[arg(long, value_name = "FILE")]
     recording: PathBuf,
 }

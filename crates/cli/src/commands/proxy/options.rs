@@ -64,7 +64,7 @@ impl RedactArgs {
     pub fn volatile(&self) -> Result<Volatile, CliError> {
         Volatile::parse(&self.volatile).map_err(|pointer| {
             CliError::usage(
-                format!("`{pointer}` is no JSON Pointer to a member"),
+                format!("`{pointer}` is not a JSON Pointer to a member"),
                 "for example `--volatile /metadata/request_id` or `--volatile /messages/*/id`",
             )
         })
@@ -81,7 +81,7 @@ pub fn secrets_of_environment() -> Vec<(String, String)> {
 /// Where a proxy listens.
 #[derive(Debug, clap::Args)]
 pub struct OpenArgs {
-    /// The address to listen on; port 0 takes one that is free.
+    /// The address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub listen: String,
 }
@@ -96,7 +96,7 @@ pub fn listen(address: &str) -> Result<TcpListener, CliError> {
     })
 }
 
-/// Prints where the proxy listens, and serves until it is told to stop. `chosen` is the address that the user
+/// Prints where the proxy listens, and serves until it is stopped. `chosen` is the address that the user
 /// gave.
 pub fn attend(proxy: &Proxy, listener: TcpListener, chosen: &str) -> Result<(), CliError> {
     // Watch for the end before the address is printed: whoever reads it may end the proxy at once.
@@ -129,7 +129,7 @@ pub fn net_error(error: NetError) -> CliError {
     }
 }
 
-/// How many secrets were replaced, and of which kinds; none where there were none.
+/// The number of secrets that were replaced, by kind; `None` if there were none.
 pub fn describe_redacted(redacted: &BTreeMap<String, u64>) -> Option<String> {
     let kinds: Vec<String> = redacted
         .iter()

@@ -14,9 +14,9 @@ use crate::ui;
 
 /// Answer requests from a recording, without the API.
 ///
-/// Requests are matched by method, path and body; the same one asked several times gets its answers
-/// in the recorded order. Exit 0: every request had its answer. Exit 1: one had none, and the client was
-/// told the nearest recording and the first difference; or the recording cannot be used.
+/// Requests are matched by method, path and body; the same one asked several times gets its answers in the
+/// recorded order. Exit 0: every request had its answer. Exit 1: one had none, and the client got the nearest
+/// recording and the first difference; or the recording cannot be used.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal proxy replay --recording model_io.json --listen 127.0.0.1:4100\n  runseal proxy replay --recording model_io.json --fork-at 3 --upstream https://api.openai.com --out fork.json"
@@ -42,11 +42,11 @@ pub struct MatchArgs {
     /// Requests must come in the recorded order.
     #[arg(long)]
     strict_order: bool,
-    /// What is done with a request that was not recorded.
+    /// What to do with a request that was not recorded.
     #[arg(long, value_enum, default_value_t = Missing::Fail)]
     on_miss: Missing,
-    /// Answer from the recording before interaction N and ask the upstream from there on; what
-    /// comes of it is a recording of its own, sealed with the digest of this one.
+    /// Answer from the recording before interaction N and ask the upstream from there on; the result is a new
+    /// recording, sealed with the digest of this one.
     #[arg(long, value_name = "N", requires = "out")]
     fork_at: Option<usize>,
     /// Where the fork, or the recording with what was missing, goes.
@@ -107,9 +107,10 @@ pub fn tell_replayed(replayed: u64, unused: u64, misses: &[String]) -> Outcome {
     for miss in misses {
         ui::tell(&format!("MISS: {miss}"));
     }
-    match misses.is_empty() {
-        true => Outcome::Valid,
-        false => Outcome::Invalid,
+    if misses.is_empty() {
+        Outcome::Valid
+    } else {
+        Outcome::Invalid
     }
 }
 

@@ -87,7 +87,7 @@ pub mod replay {
 
     /// Queue what can be replayed at and below each PATH.
     ///
-    /// That is run bundles, job bundles and packs, and archives that may hold some. The same content is
+    /// That is run bundles, job bundles and packs, and archives that may contain some. The same content is
     /// replayed once by the same version of this program, whatever its name and however often it is queued.
     /// An address (`s3://…`, `oci://…`) must be readable now, or nothing is queued.
     #[derive(Debug, clap::Args)]

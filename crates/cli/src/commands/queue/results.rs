@@ -36,9 +36,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
             return true;
         }
         is_bad |= is_bad_news(&task);
-        let printed = match is_json {
-            true => ui::print_asked_json(&render_json(&task), Dialect::Kernel),
-            false => ui::print_line(&render_line(&task)),
+        let printed = if is_json {
+            ui::print_asked_json(&render_json(&task), Dialect::Kernel)
+        } else {
+            ui::print_line(&render_line(&task))
         };
         match printed {
             Ok(()) => true,

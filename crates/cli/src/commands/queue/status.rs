@@ -125,9 +125,10 @@ fn render_text(status: &QueueStatus) -> String {
         .iter()
         .map(|(name, count)| format!("{count} {}", one_line(name)))
         .collect();
-    let outcomes = match outcomes.is_empty() {
-        true => "none yet".to_owned(),
-        false => outcomes.join(", "),
+    let outcomes = if outcomes.is_empty() {
+        "none yet".to_owned()
+    } else {
+        outcomes.join(", ")
     };
     let _ = writeln!(text, "results   {outcomes}");
     let _ = writeln!(
@@ -138,7 +139,7 @@ fn render_text(status: &QueueStatus) -> String {
     let left = match status.seconds_left() {
         _ if status.open() == 0 => "nothing is open".to_owned(),
         Some(seconds) => format!("about {}", duration(seconds)),
-        None => "cannot be told: nothing has ended lately".to_owned(),
+        None => "unknown: nothing has ended lately".to_owned(),
     };
     let _ = writeln!(text, "time left {left}");
     if let Some(age) = status.oldest_lease {
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn status_is_told_in_words_and_numbers() {
+    fn status_is_shown_in_words_and_numbers() {
         let mut status = QueueStatus {
             recent: 30,
             recent_seconds: 10.0,

@@ -18,7 +18,7 @@ pub struct Signer {
 enum Signature {
     /// There is no signature.
     Missing,
-    /// The signature does not verify; the rules say why.
+    /// The signature does not verify, for this reason.
     Broken(String),
     /// The signature verifies. `distrust` says why the policy does not trust its key, if it does
     /// not.
@@ -46,9 +46,10 @@ pub fn find_signers(view: &ReceiptsView<'_>, policy: &TrustPolicy) -> Vec<Signer
         .enumerate()
         .map(|(at, receipt)| Signer {
             path: format!("$[{at}].attestation"),
-            signature: match receipt.has_attestation {
-                true => judge(verify_receipt_attestation(receipt.node), Scope::Receipt),
-                false => Signature::Missing,
+            signature: if receipt.has_attestation {
+                judge(verify_receipt_attestation(receipt.node), Scope::Receipt)
+            } else {
+                Signature::Missing
             },
         });
     let merkle = view

@@ -16,8 +16,7 @@ use crate::verdict::StrictArgs;
 
 /// Verify a receipt or a chain of receipts.
 ///
-/// A file holds one receipt or a list of them in order; separate files are put in order by
-/// their parent links.
+/// A file has one receipt or a list of them in order; separate files are put in order by their parent links.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Example:\n  runseal receipt verify first.json second.json --trust policy.json --strict-trust"
@@ -98,8 +97,8 @@ fn read_policy(path: &Path) -> Result<TrustPolicy, CliError> {
     let bytes = input.read(options.limits.max_bytes)?;
     let document = parse_document(&bytes, &options).map_err(|error| {
         let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-        match is_toml {
-            true => CliError::new(
+        if is_toml {
+            CliError::new(
                 Outcome::Unreadable,
                 "POLICY",
                 "this is a TOML policy, as `runseal trust` makes and `runseal verify --trust` takes; \
@@ -107,8 +106,9 @@ fn read_policy(path: &Path) -> Result<TrustPolicy, CliError> {
                     .to_owned(),
             )
             .at(input.shown())
-            .hint("docs/job-bundles.md shows a policy and what each field means"),
-            false => CliError::json(&error, &input.shown()),
+            .hint("docs/job-bundles.md shows a policy and what each field means")
+        } else {
+            CliError::json(&error, &input.shown())
         }
     })?;
     TrustPolicy::parse(document.root()).map_err(|error| {

@@ -16,8 +16,7 @@ use crate::ui;
 
 /// Add a signer, roots of time stamping authorities, or sigstore's trusted root to a policy.
 ///
-/// What is there stays as it is, comments included. A policy that would not be sound is not
-/// written.
+/// What is there stays unchanged, comments included. A policy that would not be valid is not written.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  runseal trust add trust.toml ada --key ada.pub --accept\n  runseal trust add trust.toml --allowed-signers ~/.ssh/allowed_signers\n  runseal trust add trust.toml --timestamp-roots tsa-root.pem"
@@ -32,7 +31,7 @@ pub struct Args {
     /// The signer's public key, in any form.
     #[arg(long, value_name = "FILE", requires = "name")]
     key: Option<PathBuf>,
-    /// Whom the signer's sigstore certificates name; `*` and `**` stand for anything.
+    /// Whom the signer's sigstore certificates name; `*` and `**` match anything.
     #[arg(long, value_name = "PATTERN", requires = "name", requires = "issuer")]
     identity: Option<String>,
     /// Who must have vouched for that name.
@@ -61,7 +60,7 @@ pub struct Args {
 fn read_text(path: &Path) -> Result<String, CliError> {
     let bytes = read_file(path, MAX_POLICY_BYTES)?;
     String::from_utf8(bytes).map_err(|_| {
-        CliError::new(Outcome::Unreadable, "NOT_TEXT", "it is no UTF-8 text")
+        CliError::new(Outcome::Unreadable, "NOT_TEXT", "it is not UTF-8 text")
             .at(path.display().to_string())
     })
 }
@@ -156,9 +155,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     let lines_before = text.lines().count();
     text.push_str(&addition);
     Policy::parse(&text).map_err(|error| {
-        let place = match error.line > lines_before {
-            true => "what would be added".to_owned(),
-            false => format!("{shown}:{}", error.line),
+        let place = if error.line > lines_before {
+            "what would be added".to_owned()
+        } else {
+            format!("{shown}:{}", error.line)
         };
         CliError::new(Outcome::Unreadable, "POLICY", error.fault)
             .at(place)

@@ -1,4 +1,4 @@
-//! `runseal trust check`: whether a policy is sound.
+//! `runseal trust check`: whether a policy is valid.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use crate::error::CliError;
 use crate::signing::{policy_error, trust_time};
 use crate::ui;
 
-/// Check a policy and the chain beside it, and say what it holds.
+/// Check a policy and the chain next to it, and say what it contains.
 ///
-/// Exit 0: sound. Exit 1: not sound, or expired. Exit 2: it could not be read, or is no policy.
+/// Exit 0: valid. Exit 1: not valid, or expired. Exit 2: it could not be read, or is not a policy.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  runseal trust check trust.toml")]
 pub struct Args {
     /// The policy.
     #[arg(default_value = "trust.toml", value_name = "POLICY")]
     policy: PathBuf,
-    /// The time at which it is asked, in UTC; now where not given.
+    /// The time at which it is asked, in UTC; by default now.
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
 }
@@ -33,9 +33,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         Err(error @ PolicyFileError::Source(_)) => return Err(policy_error(&error, &args.policy)),
         Err(error) => {
             let mut error = policy_error(&error, &args.policy);
-            error.outcome = match calls_itself_a_policy(&args.policy) {
-                true => Outcome::Invalid,
-                false => Outcome::Malformed,
+            error.outcome = if calls_itself_a_policy(&args.policy) {
+                Outcome::Invalid
+            } else {
+                Outcome::Malformed
             };
             return Err(error);
         }
@@ -69,8 +70,8 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Valid)
 }
 
-/// Whether a file that has a fault is a policy that is not sound, rather than something else. Only the exit
-/// code depends on it.
+/// Whether a file with a fault is an invalid policy, rather than something else. Only the exit code depends
+/// on it.
 fn calls_itself_a_policy(path: &Path) -> bool {
     let text = std::fs::read(path).unwrap_or_default();
     let mut lines = text.split(|byte| *byte == b'\n');

@@ -25,7 +25,7 @@ pub struct Args {
     /// What to ask the policy about.
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// The time at which it is asked, in UTC; now where not given.
+    /// The time at which it is asked, in UTC; by default now.
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
     #[command(flatten)]
@@ -83,8 +83,9 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         }
         ui::print_text(&text)?;
     }
-    Ok(match is_trusted {
-        true => Outcome::Valid,
-        false => Outcome::Invalid,
+    Ok(if is_trusted {
+        Outcome::Valid
+    } else {
+        Outcome::Invalid
     })
 }

@@ -11,7 +11,7 @@ use runseal_trust::policy::from_receipt_policy;
 use crate::error::CliError;
 use crate::ui;
 
-/// What a new policy holds: nobody is trusted until somebody is added.
+/// The text of a new policy: nobody is trusted until a signer is added.
 const START: &str = r#"# Whose signatures count, and for what. `runseal trust check` reads this file,
 # `runseal verify --trust` asks it; what no rule accepts is refused.
 runseal-trust = 1

@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::signing::{KeyArgs, policy_error, sign_error, trust_time};
 use crate::ui;
 
-/// Sign a policy's next version into the chain beside the current one.
+/// Sign a policy's next version into the chain next to the current one.
 ///
 /// The next version must be signed by enough signers of the current `[root]` and of its own, at a time
 /// at which they count (`from`, `until`). Each
@@ -41,7 +41,7 @@ pub struct Args {
 fn read_policy(path: &Path) -> Result<(Policy, String), CliError> {
     let bytes = read_file(path, MAX_POLICY_BYTES)?;
     let text = String::from_utf8(bytes).map_err(|_| {
-        CliError::new(Outcome::Unreadable, "POLICY", "it is no UTF-8 text")
+        CliError::new(Outcome::Unreadable, "POLICY", "it is not UTF-8 text")
             .at(path.display().to_string())
     })?;
     let policy = Policy::parse(&text).map_err(|error| policy_error(&error.into(), path))?;
@@ -75,7 +75,10 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         return Err(CliError::new(
             Outcome::Unreadable,
             "CHAIN",
-            format!("version {} stands there with another text", next.version),
+            format!(
+                "version {} is already there with another text",
+                next.version
+            ),
         )
         .at(shown.clone())
         .hint("take the version that others signed, or the next number"));
@@ -102,7 +105,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         let message = format!("the key may not change the policy: {before}; {after}");
         return Err(CliError::new(Outcome::Unreadable, "KEY", message)
             .at(shown)
-            .hint("nothing was written; a signer of one of the two roots has to sign"));
+            .hint("nothing was written; a signer of one of the two roots must sign"));
     }
     let earlier = pending.map(|link| link.envelope);
     let envelope = sign_policy(&text, earlier, key.signer()).map_err(|error| sign_error(&error))?;
