@@ -1,7 +1,7 @@
-//! The pieces of large files, for redacted copies that withhold some of them.
+//! The pieces of large files, for redacted copies, which commit to them.
 //!
 //! What an archive holds goes by once and is hashed whole. Only when its end is reached can one
-//! know that a file has withheld pieces; the archive is then read again, and what is noted the
+//! know that a file was sealed in pieces; the archive is then read again, and what is noted the
 //! second time goes by the digest that was noted the first time.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,8 +22,7 @@ pub struct PieceDigester {
 }
 
 impl PieceDigester {
-    /// For the files of `archive` of which redacted copies in it withhold pieces; nothing where there
-    /// are none.
+    /// For the files of `archive` of which redacted copies in it open pieces; nothing where there are none.
     pub fn for_archive(archive: &Archive) -> Option<Self> {
         let mut wanted = BTreeSet::new();
         for (name, record) in archive.below("") {
@@ -37,7 +36,7 @@ impl PieceDigester {
             let Record::File(file) = record else { continue };
             let copy = file.kept.and_then(|bytes| Redacted::parse(bytes).ok());
             for (path, opening) in copy.iter().flat_map(|copy| &copy.openings) {
-                if let Opening::Pieces(_) = opening
+                if let Opening::Pieces(_) | Opening::Large(..) = opening
                     && let Some(Record::File(file)) = archive.get(&format!("{folder}{path}"))
                 {
                     wanted.insert(file.content.sha256);
