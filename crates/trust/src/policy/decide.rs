@@ -32,6 +32,8 @@ pub struct Question {
     pub engine: Option<String>,
     /// How the run ended, where the format says.
     pub outcome: Option<String>,
+    /// Whether it should say how the run ended, and does not.
+    pub is_outcome_unknown: bool,
     /// Where it is.
     pub place: Place,
     /// Whether every rule of the format holds.
@@ -220,6 +222,9 @@ fn mismatch(rule: &Rule, question: &Question, is_copy: bool) -> Fit {
     let may_have_engine = original.is_none_or(|original| original == Format::RunBundle.name());
     if is_copy && may_have_engine && !rule.engines.is_empty() && question.engine.is_none() {
         return Fit::Unclear("the copy does not show its engine".to_owned());
+    }
+    if is_copy && question.is_outcome_unknown && !rule.outcomes.is_empty() {
+        return Fit::Unclear("the copy does not show how the run ended".to_owned());
     }
     let selectors = [
         ("engine", &rule.engines, question.engine.as_deref()),

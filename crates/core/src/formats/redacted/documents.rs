@@ -7,6 +7,7 @@ use crate::canon::{
     Dialect, JsonString, NoCanonicalForm, ReadOptions, Value, canonical_bytes, parse_document,
 };
 use crate::digest::{Digest, Hasher};
+use crate::formats::run_bundle::layout::is_json;
 use crate::path::SafePath;
 
 use super::openings::UNLISTED_PLACES;
@@ -53,6 +54,19 @@ impl FileKind {
     /// Whether it holds values.
     pub fn has_values(self) -> bool {
         matches!(self, Self::Json | Self::Lines)
+    }
+
+    /// Whether a file at `path` may be of this kind. A JSON document never counts as bytes: nothing could be asked of
+    /// what it says.
+    pub fn fits(self, path: &str) -> bool {
+        if is_json(path) {
+            return self == Self::Json;
+        }
+        match self {
+            Self::Json => false,
+            Self::Lines => path.ends_with(".jsonl"),
+            Self::Bytes | Self::Chunks => true,
+        }
     }
 
     /// The value of a file of this kind, if it holds values.
@@ -256,8 +270,9 @@ impl CommittedFile {
         let (kind, _) = FileKind::NAMES
             .into_iter()
             .find(|(_, name)| *name == kind)?;
-        is_ours.then_some(Self {
-            path: SafePath::parse(&text(value, "path")?).ok()?.to_string(),
+        let path = SafePath::parse(&text(value, "path")?).ok()?.to_string();
+        (is_ours && kind.fits(&path)).then_some(Self {
+            path,
             kind,
             values: number(value, "values")?,
             commitment: Digest::parse_hex(&text(value, "commitment")?).ok()?,
@@ -459,6 +474,28 @@ mod tests {
         assert!(entry("artifacts/0123456789abcdef.txt").is_some());
         for path in ["../x", "/x", "a//b", "a/./b", "", "a\\b"] {
             assert_eq!(entry(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn commitment_to_a_document_as_bytes_is_malformed() {
+        let entry = |path: &str, kind: FileKind| {
+            let entry = CommittedFile {
+                path: path.to_owned(),
+                kind,
+                values: 1,
+                commitment: Digest::of(b""),
+            };
+            CommittedFile::from_value(&entry.to_value()).is_some()
+        };
+        let kinds = FileKind::NAMES.map(|(kind, _)| kind);
+        for (path, allowed) in [
+            ("RUN_OUTPUT.json", [true, false, false, false]),
+            ("ledger.jsonl", [false, true, true, true]),
+            ("logs/stdout.txt", [false, false, true, true]),
+        ] {
+            let found = kinds.map(|kind| entry(path, kind));
+            assert_eq!(found, allowed, "{path}");
         }
     }
 

@@ -160,10 +160,7 @@ impl Redactable {
             };
             named.insert(path);
             let is_right = match (file.kind, size) {
-                _ if path.ends_with(".json") => file.kind == FileKind::Json,
-                (FileKind::Json, _) => false,
-                (FileKind::Lines, _) => path.ends_with(".jsonl"),
-                (_, None) => true,
+                (FileKind::Json | FileKind::Lines, _) | (_, None) => true,
                 (FileKind::Bytes, Some(size)) => size <= LARGE && file.values == 1,
                 (FileKind::Chunks, Some(size)) => size > LARGE && file.values == count_chunks(size),
             };
