@@ -39,7 +39,7 @@ use chunks::{ChunkedFile, count_chunks};
 use documents::{
     CommittedFile, FileKind, Opened, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
 };
-use redactable::redactable;
+use redactable::{PlaceRef, redactable};
 pub use rules::{RULES, RedactedBundle};
 
 /// What became of a file of a copy.
@@ -249,6 +249,13 @@ impl RedactedView {
     pub fn touched(&self) -> BTreeSet<String> {
         let withheld = self.redacted.iter().flat_map(|redacted| &redacted.withheld);
         withheld.map(|place| place.path.clone()).collect()
+    }
+
+    /// The places that are withheld.
+    pub fn places(&self) -> Vec<PlaceRef<'_>> {
+        let withheld = self.redacted.iter().flat_map(|redacted| &redacted.withheld);
+        let places = withheld.map(|place| (place.path.as_str(), place.pointer.as_deref()));
+        places.collect()
     }
 
     /// How many values are withheld, of how many.

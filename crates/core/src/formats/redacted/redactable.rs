@@ -65,7 +65,8 @@ pub enum Keeping {
 pub struct RuleNeeds {
     /// The ids of the rules.
     pub rules: &'static [&'static str],
-    /// The files; a name that ends with `/` stands for all below it. None: no copy can be checked.
+    /// The files; a name that ends with `/` stands for all below it, `file#/pointer` for that value and what holds it. None:
+    /// no copy can be checked.
     pub files: &'static [&'static str],
 }
 
@@ -216,14 +217,7 @@ impl Redactable {
     /// something that stays: that something.
     pub fn conflict(&self, path: &str, pointer: Option<&str>) -> Option<String> {
         let (file, places) = self.stays.iter().find(|(file, _)| *file == path)?;
-        let hides = |place: &&&str| {
-            let place: &str = place;
-            let is_below = |above: &str, below: &str| {
-                let rest = below.strip_prefix(above);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            pointer.is_none_or(|pointer| is_below(pointer, place) || is_below(place, pointer))
-        };
+        let hides = |place: &&&str| pointer.is_none_or(|pointer| overlap(pointer, place));
         let place = places.iter().find(hides)?;
         Some(format!("{file}#{place}"))
     }
@@ -248,9 +242,12 @@ impl Redactable {
     /// The rules that cannot be checked when these places are withheld, sorted.
     pub fn unchecked(&self, withheld: &[PlaceRef<'_>]) -> Vec<&'static str> {
         let fits = |name: &&str| {
-            let is_of = |(path, _): &PlaceRef<'_>| match name.ends_with('/') {
-                true => path.starts_with(*name),
-                false => path == name,
+            let is_of = |(path, pointer): &PlaceRef<'_>| match name.split_once('#') {
+                Some((file, at)) => {
+                    *path == file && pointer.is_none_or(|pointer| overlap(pointer, at))
+                }
+                None if name.ends_with('/') => path.starts_with(*name),
+                None => path == name,
             };
             withheld.iter().any(is_of)
         };
@@ -266,6 +263,15 @@ impl Redactable {
         rules.dedup();
         rules
     }
+}
+
+/// Whether one of two pointers leads to the other or to something that holds it.
+fn overlap(one: &str, other: &str) -> bool {
+    let is_below = |above: &str, below: &str| {
+        let rest = below.strip_prefix(above);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_below(one, other) || is_below(other, one)
 }
 
 /// Digits of digests and content ids in a text: all 64, or 16 behind an underscore, or eight alone.

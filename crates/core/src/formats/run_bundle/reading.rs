@@ -115,7 +115,7 @@ fn withholds(execution: Option<Node<'_>>, name: &str) -> bool {
 }
 
 /// Whether `node` is what stands in place of something withheld.
-pub(super) fn is_marker(node: Node<'_>) -> bool {
+pub(crate) fn is_marker(node: Node<'_>) -> bool {
     node.len() == 1 && node.get(MARKER).is_some()
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{ARTIFACT_INDEX, MANIFEST, RUN_META, RUN_OUTPUT, SUMS};
+use super::layout::{ARTIFACT_INDEX, MANIFEST, MODEL_IO, RUN_META, RUN_OUTPUT, SUMS};
 use super::reading::{RunEnding, RunReading};
 use crate::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use crate::formats::Format;
@@ -48,16 +48,14 @@ pub static REDACTABLE: Redactable = Redactable {
     hides_name: |path| path.starts_with("model_io.bodies/"),
     needs: &[
         RuleNeeds {
-            rules: &["RB1", "RB2", "RB5", "RB11", "RB12", "RB19", "RB20"],
+            rules: &[
+                "RB1", "RB2", "RB3", "RB4", "RB5", "RB11", "RB12", "RB19", "RB20",
+            ],
             files: &[],
         },
         RuleNeeds {
-            rules: &["RB3"],
-            files: &["RUN_INPUT.json", "INPUT_SCHEMA.json"],
-        },
-        RuleNeeds {
-            rules: &["RB4"],
-            files: &["RUN_OUTPUT.json", "OUTPUT_SCHEMA.json"],
+            rules: &["RB14"],
+            files: &[MODEL_IO, "model_io.bodies/", "RUN_INPUT.json#/model_io"],
         },
         RuleNeeds {
             rules: &["RB6"],
