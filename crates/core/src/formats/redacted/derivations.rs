@@ -24,7 +24,7 @@ pub enum How {
     Same,
     /// It repeats what the other holds, among other things: it goes once any of that is withheld.
     Repeated,
-    /// Its members are named after members of the other: it goes if the other is withheld whole.
+    /// Its members are named after members of the other: if one of them is withheld whole, both are.
     Named,
     /// A digest of it, or of something that contains it.
     Digest,

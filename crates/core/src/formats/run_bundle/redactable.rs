@@ -143,6 +143,12 @@ const DERIVATIONS: &[Derivation] = &[
         how: How::Named,
         told: &["RUN_ENVIRONMENT.json#/variables"],
     },
+    // The schema of a recorded command's input names the parameters that it was given.
+    Derivation {
+        of: &["RUN_INPUT.json#/parameters"],
+        how: How::Named,
+        told: &["INPUT_SCHEMA.json#/properties/parameters"],
+    },
     Derivation {
         of: &["RUN_INPUT.json#/fixed_time"],
         how: How::Same,
@@ -234,6 +240,7 @@ const DERIVATIONS: &[Derivation] = &[
             "RUN_OUTPUT.json#/outputs/*[path={p}]/path",
             "RUN_OUTPUT.json#/deleted/*[={p}]",
             "RUN_OUTPUT.json#/folders/*[={p}]",
+            "RUN_OUTPUT.json#/not_kept/*[={p}]",
             "RUN_ENVIRONMENT.json#/listed/*[path={p}]/entries/*[name={p}]/name",
             "RUN_ENVIRONMENT.json#/present/*[path={p}]/path",
             "RUN_ENVIRONMENT.json#/engine_files/*[path={p}]/path",
@@ -300,6 +307,11 @@ const DERIVATIONS: &[Derivation] = &[
         of: &["RUN_OUTPUT.json#/folders/*"],
         how: How::Sorted,
         told: &["RUN_OUTPUT.json#/folders"],
+    },
+    Derivation {
+        of: &["RUN_OUTPUT.json#/not_kept/*"],
+        how: How::Sorted,
+        told: &["RUN_OUTPUT.json#/not_kept"],
     },
     Derivation {
         of: &["RUN_CONTEXT_STRIPPED.json#/stripped/*"],
