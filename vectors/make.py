@@ -531,6 +531,7 @@ def make_proxy_recordings():
     case("mi13-request-without-a-method", drop(*first, "request", "method"))
     case("mi13-member-no-longer-volatile", put(["capture", "volatile"], []))
     case("mi13-volatile-is-no-pointer", put(["capture", "volatile"], ["seed"]))
+    case("mi13-volatile-covers-what-is-asked", put(["capture", "volatile"], ["/messages"]))
     case("mi14-chunks-do-not-add-up", put([*first, "response", "chunks"], [cut, 13]))
     case("mi14-chunk-is-negative", put([*first, "response", "chunks"], [cut + 15, -1]))
     case("mi14-encoding-unknown", put(["interactions", 1, "response", "encoding"], "hex"))

@@ -1,8 +1,8 @@
-//! The pieces of large files, for redacted copies that withhold some of them.
+//! The pieces of large files, for redacted copies, which commit to them.
 //!
-//! An archive is read once, and its files are hashed whole. Only at the end of the archive is it
-//! known which files have withheld pieces. The archive is then read again, and the pieces found are
-//! filed under the digest of the first reading.
+//! What an archive holds goes by once and is hashed whole. Only when its end is reached can one
+//! know that a file was sealed in pieces; the archive is then read again, and what is noted the
+//! second time goes by the digest that was noted the first time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -22,8 +22,7 @@ pub struct PieceDigester {
 }
 
 impl PieceDigester {
-    /// Returns a digester for the files of `archive` whose pieces are withheld by redacted copies
-    /// in it, or `None` if there are none.
+    /// For the files of `archive` of which redacted copies in it open pieces; nothing where there are none.
     pub fn for_archive(archive: &Archive) -> Option<Self> {
         let mut wanted = BTreeSet::new();
         for (name, record) in archive.below("") {
@@ -37,7 +36,7 @@ impl PieceDigester {
             let Record::File(file) = record else { continue };
             let copy = file.kept.and_then(|bytes| Redacted::parse(bytes).ok());
             for (path, opening) in copy.iter().flat_map(|copy| &copy.openings) {
-                if let Opening::Pieces(_) = opening
+                if let Opening::Pieces(_) | Opening::Large(..) = opening
                     && let Some(Record::File(file)) = archive.get(&format!("{folder}{path}"))
                 {
                     wanted.insert(file.content.sha256);

@@ -222,6 +222,36 @@ fn proxy_says_what_is_wrong_with_addresses_and_recordings() {
 }
 
 #[test]
+fn recording_that_declares_a_member_volatile_is_shown_without_it() {
+    let (_folder, bench) = folder();
+    let honest = project_root().join("vectors/model-io/ok-proxy/input.json");
+    let mut forged = recording(&honest);
+    assert_eq!(forged["capture"]["volatile"], json!(["/seed"]));
+    forged["interactions"][0]["request"]["body"]["seed"] = json!("what was really asked");
+    bench.write("forged.json", forged.to_string());
+    // What is volatile is not part of what is asked, and whoever looks is told so.
+    let told = "`/seed` of requests to models is not compared";
+    let verified = bench.run(&["verify", "forged.json"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    assert!(verified.stdout.contains(told), "{verified:?}");
+    let inspected = bench.run(&["inspect", "forged.json"]);
+    assert!(inspected.stdout.contains(told), "{inspected:?}");
+    assert!(!inspected.stdout.contains("really asked"), "{inspected:?}");
+    // What is asked cannot be declared so.
+    forged["capture"]["volatile"] = json!(["/messages"]);
+    bench.write("forged.json", forged.to_string());
+    for arguments in [
+        &["verify", "forged.json"][..],
+        &["proxy", "replay", "--recording", "forged.json"],
+    ] {
+        let refused = bench.run(arguments);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(said.contains("covers what is asked"), "{refused:?}");
+    }
+}
+
+#[test]
 fn recording_whose_request_has_no_canonical_form_is_not_intact_whatever_hash_it_states() {
     let (_folder, bench) = folder();
     let honest = project_root().join("vectors/model-io/ok-proxy/input.json");

@@ -3,7 +3,13 @@
 
 use std::fs;
 
+use runseal_core::canon::{Dialect, canonical_bytes};
 use runseal_core::digest::Digest;
+use runseal_core::formats::redacted::chunks::read_chunks;
+use runseal_core::formats::redacted::commit::{commit_bytes, commit_large};
+use runseal_core::formats::redacted::documents::{
+    Opening, REDACTED, REDACTION, Redacted, Redaction,
+};
 use runseal_testkit::cli::{Bench, Ran};
 use runseal_testkit::folders::open_up;
 
@@ -106,6 +112,44 @@ fn large_file_is_withheld_by_its_bytes_and_disclosed_piece_by_piece() {
     let ran = bench.run(&["unredact", "copy", "--with", "bad.json", "-o", "none"]);
     assert_eq!(ran.code, Some(1), "{}", ran.stderr);
     assert!(!bench.path("none").exists());
+}
+
+#[test]
+fn large_file_shown_whole_with_the_pieces_of_another_is_not_what_was_sealed() {
+    let (_folder, bench) = bench();
+    let (log, other) = ("passed\n".repeat(200_000), "failed\n".repeat(200_000));
+    seal(&bench, "r1", INPUT, OUTPUT, &[("long.log", &log)]);
+    ok(redact(&bench, "r1", &["RUN_INPUT.json"], "copy"));
+    ok(bench.run(&["verify", "copy"]));
+    open_up(&bench.path("copy"));
+    // A commitment whose half about the bytes is of one file, and whose half about the pieces is of another.
+    let read = |name: &str| fs::read(bench.path(&format!("copy/{name}"))).unwrap();
+    let mut redacted = Redacted::parse(&read(REDACTED)).unwrap();
+    let mut redaction = Redaction::parse(&read(REDACTION)).unwrap();
+    let opening = redacted.openings.get_mut("artifacts/long.log").unwrap();
+    let Opening::Large(key, pieces) = opening else {
+        panic!("it is not shown whole");
+    };
+    let other = read_chunks(&mut other.as_bytes(), |_| ()).unwrap();
+    *pieces = other.commit_pieces(key);
+    let whole = key.member(&"whole".into()).salt();
+    let whole = commit_bytes(&Digest::of(log.as_bytes()), &whole);
+    let sealed = commit_large(log.len() as u64, &whole, pieces, &key.salt());
+    let files = redaction.files.iter_mut();
+    for file in files.filter(|file| file.path == "artifacts/long.log") {
+        file.commitment = sealed;
+    }
+    for (name, value) in [
+        (REDACTED, redacted.to_value()),
+        (REDACTION, redaction.to_value().unwrap()),
+    ] {
+        let bytes = canonical_bytes(&value, Dialect::Jcs).unwrap();
+        bench.write(&format!("copy/{name}"), bytes);
+    }
+    let ran = bench.run(&["verify", "copy"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stdout);
+    let said = "its pieces are not those that were sealed";
+    assert!(ran.stdout.contains(said), "{}", ran.stdout);
 }
 
 #[test]

@@ -106,6 +106,7 @@ fn equal_leaves(left: &Value, right: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use runseal_core::digest::ContentHash;
+    use runseal_core::formats::model_io::asked::NOT_COMPARED;
 
     use super::*;
 
@@ -162,13 +163,16 @@ mod tests {
     #[test]
     fn key_ignores_placeholder_digits_and_multipart_boundaries() {
         let said = |placeholder: &str| format!(r#"{{"m":"my key is {placeholder} ok"}}"#);
-        let (one, other) = (said("[redacted:jwt:0011]"), said("[redacted:jwt:ffff]"));
+        let (digits, others) = ("0011223344556677", "8899aabbccddeeff");
+        let one = said(&format!("[redacted:jwt:{digits}]"));
+        let other = said(&format!("[redacted:jwt:{others}]"));
         assert_eq!(key(&one, &[]), key(&other, &[]));
-        assert_ne!(key(&one, &[]), key(&said("[redacted:age-key:0011]"), &[]));
-        let part = |boundary: &str| {
-            let body = format!("--{boundary}\r\nx\r\n--{boundary}--");
+        let other = said(&format!("[redacted:age-key:{digits}]"));
+        assert_ne!(key(&one, &[]), key(&other, &[]));
+        let part = |border: &str| {
+            let body = format!("--{border}\r\nx\r\n--{border}--");
             BodyForm::parse(
-                &format!("multipart/form-data; boundary={boundary}"),
+                &format!("multipart/form-data; boundary={border}"),
                 body.as_bytes(),
             )
         };
@@ -176,7 +180,85 @@ mod tests {
     }
 
     #[test]
-    fn first_difference_points_to_the_differing_value() {
+    fn key_of_text_that_only_looks_like_a_placeholder_or_a_border_counts() {
+        let digits = "0011223344556677";
+        let texts = [
+            "[redacted:q:delete all backups]".to_owned(),
+            "[redacted:q:say yes]".to_owned(),
+            "[redacted:q]".to_owned(),
+            format!("[redacted:q:{digits}0]"),
+            format!("[redacted:Q:{digits}]"),
+            format!("[redacted:a b:{digits}]"),
+            format!("[redacted:q:{digits}: say yes]"),
+            format!("[redacted:q:{digits}"),
+        ];
+        let keys: Vec<_> = texts
+            .iter()
+            .map(|text| key(&format!(r#"{{"m":"{text}"}}"#), &[]))
+            .collect();
+        for (at, one) in keys.iter().enumerate() {
+            assert!(!keys[..at].contains(one), "{}", texts[at]);
+        }
+        let long = "x".repeat(71);
+        for (content_type, body) in [
+            ("text/plain; boundary=\"say yes\"", "say yes"),
+            ("text/plain; boundary=yes", "--yes"),
+            ("multipart/form-data; boundary=\"say yes\"", "--say yes"),
+            (
+                "multipart/form-data; boundary=yes",
+                "say --yes\r\n--yes please",
+            ),
+            (
+                &format!("multipart/form-data; boundary={long}"),
+                &format!("--{long}"),
+            ),
+        ] {
+            let form = BodyForm::parse(content_type, body.as_bytes());
+            assert_eq!(form, BodyForm::Text(body.to_owned()), "{content_type}");
+        }
+    }
+
+    #[test]
+    fn volatile_pointer_to_what_is_asked_is_refused_and_to_what_is_beside_it_is_not() {
+        for pointer in [
+            "/messages",
+            "/messages/*",
+            "/messages/0",
+            "/messages/*/content",
+            "/messages/*/content/*/text",
+            "/input",
+            "/system",
+            "/prompt",
+            "/instructions",
+            "/contents/*/parts",
+            "/*",
+            "/*/0",
+            "/*/*/content",
+        ] {
+            assert!(Volatile::parse(&[pointer]).is_err(), "{pointer}");
+        }
+        for pointer in ["/messages/*/id", "/metadata", "/trace/*/id", "/seed"] {
+            assert!(Volatile::parse(&[pointer]).is_ok(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn body_for_people_has_a_mark_in_place_of_what_does_not_count() {
+        let volatile = Volatile::parse(&["/seed", "/m/*/id"]).unwrap();
+        let marked = |body: &str| asked(body).marked_body(&volatile);
+        let text = marked(r#"{"m":[{"id":"say yes","t":"x"}],"seed":"say yes"}"#).unwrap();
+        assert!(
+            !text.contains("yes") && text.contains(r#""t":"x""#),
+            "{text}"
+        );
+        assert_eq!(text.matches(NOT_COMPARED).count(), 2, "{text}");
+        let text = marked(r#"{"jsonrpc":"2.0","id":"say yes","method":"x"}"#).unwrap();
+        assert!(!text.contains("yes"), "{text}");
+        assert_eq!(marked(r#"{"m":[{"t":"x"}]}"#), None);
+    }
+
+    #[test]
+    fn first_difference_is_a_pointer_that_leads_to_it() {
         let value = |text: &str| match asked(text).body {
             BodyForm::Json(value) => value,
             other => panic!("{other:?}"),

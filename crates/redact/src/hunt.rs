@@ -193,14 +193,14 @@ fn add_derived(
         }
         let is_whole = |place: &&OwnedPlace| causes.covers(&place.0, place.1.as_deref());
         let cause = match row.how {
-            How::Same => of.iter().chain(told).find(is_whole),
-            How::Named => of.iter().find(is_whole),
+            How::Same | How::Named => of.iter().chain(told).find(is_whole),
             _ => of.iter().find(|place| is_touched(causes, place)),
         };
         let Some(cause) = cause.cloned() else {
             continue;
         };
-        let others = of.iter().filter(|_| row.how == How::Same).chain(told);
+        let is_mutual = matches!(row.how, How::Same | How::Named);
+        let others = of.iter().filter(|_| is_mutual).chain(told);
         for place in others {
             let (path, pointer) = (place.0.as_str(), place.1.as_deref());
             // The user chose which parts of it are shown.

@@ -4,4 +4,5 @@
 #![allow(clippy::panic, clippy::unwrap_used, reason = "test code")]
 
 mod redaction_random;
+mod redaction_shown;
 mod redaction_tables;

@@ -13,9 +13,9 @@ use runseal_redact::{
     Committing, Drop, DropKind, Original, RedactError, RedactionPlan, plan_redaction, render_copy,
 };
 
-type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-fn bytes(value: &Value) -> Vec<u8> {
+pub(crate) fn bytes(value: &Value) -> Vec<u8> {
     canonical_bytes(value, Dialect::Jcs).unwrap()
 }
 
@@ -27,8 +27,8 @@ fn seed() -> Seed {
     Seed::from_bytes([7; 32])
 }
 
-/// Seals a redactable bundle of these files.
-fn seal(format: &str, files: &Files) -> Original {
+/// A redactable bundle of these files.
+pub(crate) fn seal(format: &str, files: &Files) -> Original {
     let mut files = files.clone();
     let redactable = redactable(format).unwrap();
     let seed = seed();
@@ -59,7 +59,7 @@ fn seal(format: &str, files: &Files) -> Original {
     Original::read(Box::new(MemorySource::new(files)), seed).unwrap()
 }
 
-fn plan(original: &Original, kind: DropKind) -> Result<RedactionPlan, RedactError> {
+pub(crate) fn plan(original: &Original, kind: DropKind) -> Result<RedactionPlan, RedactError> {
     let reason = "asked".to_owned();
     plan_redaction(original, &[Drop { kind, reason }])
 }
@@ -349,6 +349,55 @@ fn recordings_that_differ_in_withheld_values_have_equal_copies() {
             readable("x", "no", &place),
             "{place}"
         );
+    }
+}
+
+/// A bundle of a recorded command with two parameters, and three files that were not kept.
+fn recorded() -> Files {
+    let documents = [
+        ("RUN_META.json", r#"{"run_id":"r"}"#),
+        (
+            "RUN_INPUT.json",
+            r#"{"environment":{"RUNSEAL_PARAM_city":"Ulm","RUNSEAL_PARAM_ward":"x"},"parameters":{"city":"Ulm","ward":"x"}}"#,
+        ),
+        (
+            "INPUT_SCHEMA.json",
+            r#"{"properties":{"parameters":{"properties":{"city":{},"ward":{}},"required":["city","ward"]}}}"#,
+        ),
+        (
+            "RUN_OUTPUT.json",
+            r#"{"not_kept":["adams","adler","adorno"],"semantics":"RAW_TRUTH"}"#,
+        ),
+    ];
+    let documents = documents.map(|(path, text)| (path.to_owned(), bytes(&json(text))));
+    documents.into()
+}
+
+#[test]
+fn names_of_withheld_parameters_are_left_nowhere() {
+    let places = [
+        "RUN_INPUT.json#/parameters",
+        "RUN_INPUT.json#/environment",
+        "INPUT_SCHEMA.json#/properties/parameters",
+    ];
+    let files = recorded();
+    let original = seal("run-bundle", &files);
+    for place in places {
+        let plan = plan(&original, DropKind::Place(place.to_owned())).unwrap();
+        for text in shown(&original, &files, &plan).values() {
+            assert!(!text.contains("ward"), "{place}: {text}");
+        }
+    }
+}
+
+#[test]
+fn name_of_a_file_that_was_not_kept_is_not_told_by_its_neighbours() {
+    let original = seal("run-bundle", &recorded());
+    let place = "RUN_OUTPUT.json#/not_kept/1";
+    let plan = plan(&original, DropKind::Place(place.to_owned())).unwrap();
+    for at in 0..3 {
+        let place = format!("RUN_OUTPUT.json#/not_kept/{at}");
+        assert!(is_withheld(&plan, &place), "{place}");
     }
 }
 

@@ -97,6 +97,7 @@ pub fn read_facts<'a>(
         ids: collect(ids),
         roots: collect(roots),
         outcome: ended_as.map(str::to_owned),
+        is_outcome_unknown: false,
         sealed_at: get("RUN_META.json").and_then(|meta| text_at(meta, &["sealed_at"])),
     }
 }

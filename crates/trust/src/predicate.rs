@@ -35,6 +35,8 @@ pub struct Facts {
     pub roots: BTreeMap<String, String>,
     /// How the run ended, if the format says so.
     pub outcome: Option<String>,
+    /// Whether it should say how the run ended, and does not.
+    pub is_outcome_unknown: bool,
     /// When it was sealed, by the maker's clock.
     pub sealed_at: Option<String>,
 }

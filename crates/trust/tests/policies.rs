@@ -1,5 +1,6 @@
 //! Policies that are read, and policies that are refused with their line.
 use runseal_core::canon::{ReadOptions, parse_document};
+use runseal_core::digest::Digest;
 use runseal_trust::check::Known;
 use runseal_trust::keys::{PrivateKey, Signer as _, ssh};
 use runseal_trust::policy::{
@@ -127,6 +128,7 @@ fn rule_decides_only_what_its_selectors_match() {
         original: None,
         engine: Some("acme.pricing".to_owned()),
         outcome: Some("accepted".to_owned()),
+        is_outcome_unknown: false,
         place: Place::below("prod/eu/run_1"),
         is_intact: true,
         now: 0,
@@ -157,7 +159,31 @@ fn rule_decides_only_what_its_selectors_match() {
 }
 
 #[test]
-fn ssh_allowed_signers_are_read() {
+fn copy_that_does_not_say_how_its_run_ended_passes_no_rule_for_outcomes_by() {
+    let lax = "\n[[rule]]\nname = \"lax\"\nsigners = [\"ada\"]\n";
+    let policy = Policy::parse(&format!("{}{lax}", good())).unwrap();
+    let mut target = Target::of_file("run_1", "REDACTED.json", Vec::new());
+    let mut question = Question {
+        format: "redacted-bundle".to_owned(),
+        original: Some("run-bundle".to_owned()),
+        engine: Some("acme.pricing".to_owned()),
+        place: Place::below("prod/eu/run_1"),
+        is_intact: true,
+        ..Question::default()
+    };
+    let list = || Some(("REDACTED.json".to_owned(), Digest::of(b"")));
+    for (withheld, is_outcome_unknown, rule) in
+        [(list(), false, Some("rule `lax`")), (list(), true, None)]
+    {
+        target.withheld = withheld;
+        question.is_outcome_unknown = is_outcome_unknown;
+        let decision = decide(&policy, &question, &target, &[]);
+        assert_eq!(decision.rule.as_deref(), rule, "{}", decision.reason);
+    }
+}
+
+#[test]
+fn allowed_signers_of_ssh_are_read() {
     let text = format!(
         "# people\nada@example.com namespaces=\"git,runseal\",valid-after=\"20260101Z\",valid-before=\"20270101\" {}\n\
          \"bob@example.com,b@example.com\" {} bob's laptop\ncay@example.com namespaces=\"git\" {}\n",

@@ -103,8 +103,7 @@ impl Recording {
             .get("adapter_id")
             .and_then(|node| Adapter::parse(&node.as_str()?))
             .ok_or_else(|| fault("it was not made by the proxy: it has no requests".to_owned()))?;
-        let volatile = Volatile::of_recording(root)
-            .map_err(|pointer| fault(format!("`{pointer}` is not a JSON Pointer")))?;
+        let volatile = Volatile::of_recording(root).map_err(fault)?;
         let list = root
             .get("interactions")
             .into_iter()

@@ -210,7 +210,9 @@ pub fn known_values_in_environment(
             is_secret(name, value) && value.len() >= LEAST && !value.starts_with('/')
         })
         .map(|(name, value)| {
-            let kind = name.to_ascii_lowercase().replace('_', "-");
+            // The kind in a placeholder has letters, digits and hyphens alone.
+            let is_other = |letter: char| !letter.is_ascii_alphanumeric();
+            let kind = name.to_ascii_lowercase().replace(is_other, "-");
             (format!("env-{kind}"), value)
         })
         .collect()

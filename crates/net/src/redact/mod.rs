@@ -33,7 +33,7 @@ use std::sync::{Mutex, PoisonError};
 
 use hmac::{Hmac, KeyInit, Mac};
 use runseal_core::canon::{JsonString, ReadOptions, Value, parse_document};
-use runseal_core::formats::model_io::asked::PLACEHOLDER;
+use runseal_core::formats::model_io::asked::{PLACEHOLDER, PLACEHOLDER_DIGITS, parse_placeholder};
 use sha2::Sha256;
 
 pub use compressed::Coding;
@@ -46,8 +46,6 @@ pub use window::{BodyKind, Released, Window};
 use find::{Finder, Found};
 use known::KnownSecrets;
 
-/// The number of hex digits of the HMAC in a placeholder.
-const DIGITS: usize = 16;
 /// The most bytes of a file that are searched at once.
 const SCANNED: u64 = 1 << 20;
 /// Bounds on how far a secret may extend from an escape within it.
@@ -98,7 +96,7 @@ impl Redactor {
             .unwrap_or_default();
         let hex: String = code
             .iter()
-            .take(DIGITS / 2)
+            .take(PLACEHOLDER_DIGITS / 2)
             .map(|byte| format!("{byte:02x}"))
             .collect();
         format!("{PLACEHOLDER}{kind}:{hex}]")
@@ -414,21 +412,11 @@ fn find_placeholders(bytes: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = find::position(bytes, PLACEHOLDER.as_bytes(), from) {
-        let inside = bytes.get(at + PLACEHOLDER.len()..).unwrap_or_default();
-        let is_kind =
-            |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
-        let kind = inside.iter().take_while(is_kind).count();
-        let rest = inside.get(kind..).unwrap_or_default();
-        let digits = rest.get(1..=DIGITS).unwrap_or_default();
-        let is_whole = rest.first() == Some(&b':')
-            && digits.len() == DIGITS
-            && digits.iter().all(u8::is_ascii_hexdigit)
-            && rest.get(DIGITS + 1) == Some(&b']');
         from = at + PLACEHOLDER.len();
-        if is_whole && kind > 0 {
-            let end = from + kind + DIGITS + 2;
-            found.push(at..end);
-            from = end;
+        let inside = bytes.get(from..).unwrap_or_default();
+        if let Some((_, length)) = parse_placeholder(inside) {
+            from += length;
+            found.push(at..from);
         }
     }
     found

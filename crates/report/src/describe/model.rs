@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use runseal_core::canon::{Kind, Node, ReadOptions, parse_document};
+use runseal_core::formats::model_io::asked::{Asked, Volatile};
 use runseal_core::formats::model_io::reading::{Api, Reading};
 use runseal_core::formats::model_io::{PROMPT_CONTENT, is_of_proxy};
 
@@ -56,10 +57,11 @@ pub(super) fn conversation_block<'a>(
         return None;
     }
     let is_of_proxy = is_of_proxy(root);
+    let volatile = Volatile::of_recording(root).unwrap_or_default();
     let mut turns = Vec::new();
     for (at, call) in calls.iter().enumerate().take(STEPS) {
         let place = |member: &str| vec![About::place(file, format!("/interactions/{at}/{member}"))];
-        let asked = asked_turns(exhibit, call, is_of_proxy);
+        let asked = asked_turns(exhibit, call, &volatile, is_of_proxy);
         let asked = asked.into_iter().map(|turn| Turn {
             about: [place("prompt_hash"), place("i")].concat(),
             ..turn
@@ -78,11 +80,12 @@ pub(super) fn conversation_block<'a>(
         });
         turns.extend(answered);
     }
-    let remark = if calls.len() > STEPS {
-        format!("the first {STEPS} of {} calls", calls.len())
-    } else {
-        String::new()
-    };
+    let mut remarks = Vec::new();
+    if calls.len() > STEPS {
+        remarks.push(format!("the first {STEPS} of {} calls", calls.len()));
+    }
+    remarks.extend(volatile.tell().filter(|_| is_of_proxy));
+    let remark = remarks.join("; ");
     let title = "What was said to and by the model";
     let block = Block::new(title, Body::Conversation(turns)).remark(remark);
     Some(block.about(About::file(file)))
@@ -97,9 +100,14 @@ fn turn<'a>(role: impl Into<Cow<'a, str>>, said: Words<'a>) -> Turn<'a> {
     }
 }
 
-/// What the model was asked, as far as `prompt_hash` binds it: a recording may claim anything else.
-fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>, is_of_proxy: bool) -> Vec<Turn<'a>> {
-    if let Some(turns) = requested_turns(exhibit, call).filter(|_| is_of_proxy) {
+/// What the model was asked, as far as `prompt_hash` holds it fast: a recording may say anything else besides.
+fn asked_turns<'a>(
+    exhibit: &Exhibit<'a>,
+    call: Node<'a>,
+    volatile: &Volatile,
+    is_of_proxy: bool,
+) -> Vec<Turn<'a>> {
+    if let Some(turns) = requested_turns(exhibit, call, volatile).filter(|_| is_of_proxy) {
         return turns;
     }
     if let Some(text) = string_at(call, PROMPT_CONTENT) {
@@ -113,26 +121,46 @@ fn asked_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>, is_of_proxy: bool) -> 
     vec![turn("user", said)]
 }
 
-/// What a client sent, if the proxy recorded it: the messages of a model's API, or the raw body.
-fn requested_turns<'a>(exhibit: &Exhibit<'a>, call: Node<'a>) -> Option<Vec<Turn<'a>>> {
+/// What a client sent, where the proxy recorded it: the messages of a model's API, or the body as it is. Of a body that
+/// is not compared as it stands, only what is compared.
+fn requested_turns<'a>(
+    exhibit: &Exhibit<'a>,
+    call: Node<'a>,
+    volatile: &Volatile,
+) -> Option<Vec<Turn<'a>>> {
     let request = call.get("request")?;
     let method = text_at(request, "method")?;
     let path = text_at(request, "path").unwrap_or_default();
-    if let Some(file) = request.get("body_file") {
-        return Some(match kept_body(exhibit, file) {
-            Err(reason) => vec![turn("client", Words::Missing(reason))],
-            Ok(bytes) => {
-                let parsed = parse_document(bytes, &ReadOptions::default()).ok();
-                let turns = parsed.map_or_else(Vec::new, |document| {
-                    let turns = message_turns(document.root()).into_iter();
-                    turns.map(own_turn).collect()
-                });
-                if turns.is_empty() {
-                    vec![turn("client", words_of(bytes))]
-                } else {
-                    turns
-                }
-            }
+    let file = request
+        .get("body_file")
+        .map(|file| kept_body(exhibit, file));
+    let file = match file.transpose() {
+        Ok(bytes) => bytes,
+        Err(reason) => return Some(vec![turn("client", Words::Missing(reason))]),
+    };
+    let messages_in = |text: &[u8]| -> Vec<Turn<'a>> {
+        let parsed = parse_document(text, &ReadOptions::default()).ok();
+        parsed.map_or_else(Vec::new, |document| {
+            let turns = message_turns(document.root()).into_iter();
+            turns.map(own_turn).collect()
+        })
+    };
+    let asked = Asked::parse(request, file).ok();
+    let marked = asked.and_then(|asked| asked.marked_body(volatile));
+    if let Some(text) = marked.filter(|text| file != Some(text.as_bytes())) {
+        let turns = messages_in(text.as_bytes());
+        if !turns.is_empty() {
+            return Some(turns);
+        }
+        let said = format!("{method} {path} {text}");
+        return Some(vec![turn("client", Words::Plain(said.into()))]);
+    }
+    if let Some(bytes) = file {
+        let turns = messages_in(bytes);
+        return Some(if turns.is_empty() {
+            vec![turn("client", words_of(bytes))]
+        } else {
+            turns
         });
     }
     let turns = request.get("body").map_or_else(Vec::new, message_turns);

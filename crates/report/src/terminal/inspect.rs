@@ -260,6 +260,11 @@ fn write_block(text: &mut String, block: &Block<'_>, faults: &Faults, screen: Sc
         Body::Conversation(turns) => {
             let title = format!("{} ({})", plain(&block.title), turns.len());
             let _ = writeln!(text, "{}", screen.bold(&title));
+            if !block.remark.is_empty() {
+                for line in wrap(&cell(&block.remark, 600), screen.room(2)) {
+                    let _ = writeln!(text, "  {line}");
+                }
+            }
             for turn in turns.iter().take(ROWS) {
                 let said = match &turn.said {
                     Words::Plain(said) | Words::Markdown(said) => said.as_ref(),

@@ -9,6 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
+use runseal_core::formats::model_io::asked::Volatile;
 use runseal_core::formats::run_bundle::layout::{
     ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT, Role, exact_path,
 };
@@ -172,6 +173,10 @@ pub(crate) fn replay_recorded(
     ) else {
         return Ok(replay);
     };
+    if let Some(recording) = run.document(MODEL_IO) {
+        let volatile = Volatile::of_recording(recording.root()).unwrap_or_default();
+        replay.notes.extend(volatile.tell());
+    }
     let secrets = named_secrets(options, &mut replay);
     let mut command = command_of(run, environment, &restored, options, secrets.clone())?;
     sealed.check_room(&command.limits)?;

@@ -426,6 +426,7 @@ impl Asked<'_> {
                 original: signable.facts.original.clone(),
                 engine: signable.facts.ids.get("engine_code").cloned(),
                 outcome: signable.facts.outcome.clone(),
+                is_outcome_unknown: signable.facts.is_outcome_unknown,
                 place: place_of(self.files, policy.folder.as_deref(), self.path),
                 is_intact: signable.is_valid,
                 now: question.now,

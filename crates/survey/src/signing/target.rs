@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use runseal_core::canon::{Dialect, Document, Node, ReadOptions, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
+use runseal_core::formats::definition::Outcome;
 use runseal_core::formats::redacted::documents::{REDACTED, REDACTION};
 use runseal_core::formats::redacted::redactable::redactable;
 use runseal_core::limits::JsonLimits;
@@ -89,6 +90,7 @@ pub(super) fn signable_of(
 ) -> Result<Signable, LoadError> {
     let get = |name: &str| documents.get(name).map(Document::root);
     let mut facts = read_facts(content.format, unit.identity.ended_as.as_deref(), get);
+    facts.is_outcome_unknown = unit.identity.result == Some(Outcome::Unknown);
     let mut target = target_of(files, unit.path, content)?;
     target.redaction = target
         .redaction

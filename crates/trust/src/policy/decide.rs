@@ -32,7 +32,9 @@ pub struct Question {
     pub engine: Option<String>,
     /// How the run ended, if the format says so.
     pub outcome: Option<String>,
-    /// The unit's place.
+    /// Whether it should say how the run ended, and does not.
+    pub is_outcome_unknown: bool,
+    /// Where it is.
     pub place: Place,
     /// Whether the unit follows every rule of its format.
     pub is_intact: bool,
@@ -225,6 +227,9 @@ fn rule_fits(rule: &Rule, question: &Question, is_copy: bool) -> Fit {
     let may_have_engine = original.is_none_or(|original| original == Format::RunBundle.name());
     if is_copy && may_have_engine && !rule.engines.is_empty() && question.engine.is_none() {
         return Fit::Unclear("the copy does not show its engine".to_owned());
+    }
+    if is_copy && question.is_outcome_unknown && !rule.outcomes.is_empty() {
+        return Fit::Unclear("the copy does not show how the run ended".to_owned());
     }
     let selectors = [
         ("engine", &rule.engines, question.engine.as_deref()),

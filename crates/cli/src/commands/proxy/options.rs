@@ -62,9 +62,9 @@ impl RedactArgs {
 
     /// The members that matching ignores.
     pub fn volatile(&self) -> Result<Volatile, CliError> {
-        Volatile::parse(&self.volatile).map_err(|pointer| {
+        Volatile::parse(&self.volatile).map_err(|fault| {
             CliError::usage(
-                format!("`{pointer}` is not a JSON Pointer to a member"),
+                fault,
                 "for example `--volatile /metadata/request_id` or `--volatile /messages/*/id`",
             )
         })

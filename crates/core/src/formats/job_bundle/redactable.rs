@@ -35,16 +35,36 @@ pub static REDACTABLE: Redactable = Redactable {
     hides_name: |path| path.starts_with("artifacts/"),
     needs: &[
         RuleNeeds {
-            rules: &["JB8", "JB12", "JB13"],
+            rules: &["JB6", "JB8", "JB12", "JB13", "JB15"],
             files: &[],
         },
         RuleNeeds {
-            rules: &["JB4", "JB5", "JB6", "JB7", "JB14"],
+            rules: &["JB4", "JB5"],
             files: &["artifacts/"],
         },
         RuleNeeds {
-            rules: &["JB2", "JB3", "JB7", "JB9", "JB11", "JB14", "JB15"],
+            rules: &["JB2"],
             files: &[MANIFEST],
+        },
+        RuleNeeds {
+            rules: &["JB3", "JB4", "JB5", "JB7", "JB9", "JB10", "JB14"],
+            files: &["bundle.json#/artifacts"],
+        },
+        RuleNeeds {
+            rules: &["JB7"],
+            files: &["bundle.json#/hashes"],
+        },
+        RuleNeeds {
+            rules: &["JB3", "JB14"],
+            files: &["bundle.json#/inputs"],
+        },
+        RuleNeeds {
+            rules: &["JB3", "JB9", "JB11", "JB14"],
+            files: &["bundle.json#/steps"],
+        },
+        RuleNeeds {
+            rules: &["JB11"],
+            files: &["bundle.json#/plan_hash"],
         },
     ],
     bound,

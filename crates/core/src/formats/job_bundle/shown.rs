@@ -1,14 +1,23 @@
-//! Compares the artifacts that a redacted copy of a job bundle shows with the manifest.
+//! The rules of a job bundle on what a redacted copy shows of one.
 //!
-//! Copies rename artifacts, so an artifact is found by its digest.
+//! Copies call artifacts by other names, so an artifact is found by its digest. The rules about the manifest are asked of
+//! what it shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::redactable::MANIFEST;
-use crate::canon::Value;
+use super::facts::BundleFacts;
+use super::manifest::Manifest;
+use super::redactable::{MANIFEST, REDACTABLE};
+use super::rules::{BundleView, ManifestState, RULES};
+use crate::canon::{Dialect, JsonPath, Value, canonical_bytes};
 use crate::formats::redacted::RedactedView;
 use crate::formats::redacted::commit::has_marker;
-use crate::verify::Finding;
+use crate::verify::{Finding, Level, run_rules};
+
+/// The rule about the fields of the manifest: what it finds has its place there.
+const FIELDS: &str = "JB2";
+/// Rules about files, which have other names in a copy.
+const OF_FILES: [&str; 2] = ["JB4", "JB5"];
 
 /// The faults of what `copy` shows.
 pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
@@ -16,6 +25,60 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
         .shown
         .get(MANIFEST)
         .and_then(|file| file.document.as_ref());
+    let mut found = manifest.map_or_else(Vec::new, |manifest| judge_manifest(copy, manifest));
+    found.extend(judge_artifacts(copy, manifest));
+    found
+}
+
+/// What the rules about the manifest find that nothing in the withheld places could put right.
+fn judge_manifest(copy: &RedactedView, manifest: &Value) -> Vec<Finding> {
+    let mut manifest = manifest.clone();
+    // Copies do without these.
+    manifest.insert("provenance", Value::object::<Value>([]));
+    manifest.insert("bundle_id", "0".repeat(64));
+    let Ok(text) = canonical_bytes(&manifest, Dialect::Job) else {
+        return vec![at(MANIFEST, "JB8", "the manifest has no canonical form")];
+    };
+    let Ok(manifest) = Manifest::parse(&text) else {
+        return vec![at(MANIFEST, "JB1", "it is no manifest")];
+    };
+    let view = BundleView {
+        manifest: ManifestState::Read(&manifest),
+        facts: &BundleFacts::empty(),
+        form: false,
+    };
+    let places = copy.places();
+    let unchecked = REDACTABLE.unchecked(&places);
+    let withheld = places.iter().filter(|(file, _)| *file == MANIFEST);
+    let withheld = withheld.filter_map(|(_, pointer)| JsonPath::from_pointer((*pointer)?));
+    let withheld: Vec<String> = withheld.map(|path| path.to_string()).collect();
+    // At a withheld place, below it, or about what holds it.
+    let is_withheld = |finding: &Finding| {
+        let found = finding.path().unwrap_or("$");
+        let is_below = |above: &str, below: &str| {
+            let rest = below.strip_prefix(above);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        let mut withheld = withheld.iter();
+        withheld.any(|place| is_below(place, found) || is_below(found, place))
+    };
+    let report = run_rules(&RULES, &view, Level::Integrity);
+    let findings = report
+        .findings()
+        .iter()
+        .filter(|finding| match finding.rule_id {
+            FIELDS => !is_withheld(finding),
+            rule => !OF_FILES.contains(&rule) && !unchecked.contains(&rule),
+        });
+    let findings = findings.map(|finding| Finding {
+        place: finding.place.clone().within(MANIFEST),
+        ..finding.clone()
+    });
+    findings.collect()
+}
+
+/// The artifacts against the manifest.
+fn judge_artifacts(copy: &RedactedView, manifest: Option<&Value>) -> Vec<Finding> {
     let Some(listed) = manifest.and_then(|manifest| manifest.get("artifacts")) else {
         return vec![at(MANIFEST, "JB2", "`artifacts` is missing")];
     };

@@ -18,6 +18,25 @@ use crate::limits::JsonLimits;
 
 /// The prefix of every placeholder for a secret.
 pub const PLACEHOLDER: &str = "[redacted:";
+/// The hex digits of a placeholder.
+pub const PLACEHOLDER_DIGITS: usize = 16;
+
+/// What stands for people in place of a value that is no part of what is compared.
+pub const NOT_COMPARED: &str = "(not compared: the recording declares it volatile)";
+
+/// Members of a request's body that say what a model is asked.
+const SAID: [&str; 8] = [
+    "messages",
+    "input",
+    "prompt",
+    "system",
+    "instructions",
+    "contents",
+    "systemInstruction",
+    "system_instruction",
+];
+/// Members below them that have its text.
+const TEXTS: [&str; 3] = ["content", "text", "parts"];
 
 /// Members of `_meta` that differ between runs: MCP's progress tokens and trace context.
 const VOLATILE_META: [&str; 4] = ["progressToken", "traceparent", "tracestate", "baggage"];
@@ -61,26 +80,50 @@ impl BodyForm {
     }
 }
 
-/// Replaces the boundary of a multipart body, which differs each time.
+/// The longest boundary of a multipart body, by RFC 2046.
+const LONGEST_BOUNDARY: usize = 70;
+
+/// The boundary that a multipart body has; none for other bodies, or where it is none by RFC 2046. Boundaries with
+/// blanks count like any text: nobody makes them, and they can be sentences.
+fn boundary_of(content_type: &str) -> Option<&str> {
+    let (kind, parameters) = content_type.split_once(';')?;
+    let kind = kind.trim().as_bytes().get(..10)?;
+    if !kind.eq_ignore_ascii_case(b"multipart/") {
+        return None;
+    }
+    let boundary = parameters.split(';').find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let is_it = name.trim().eq_ignore_ascii_case("boundary");
+        is_it.then(|| value.trim().trim_matches('"'))
+    })?;
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=?".contains(&byte);
+    let is_one =
+        (1..=LONGEST_BOUNDARY).contains(&boundary.len()) && boundary.bytes().all(is_allowed);
+    is_one.then_some(boundary)
+}
+
+/// The parts of a multipart body are divided by a line that is made anew each time. Only such lines are replaced: the
+/// same letters elsewhere are what was asked.
 fn without_boundary(content_type: &str, body: &[u8]) -> Vec<u8> {
-    let boundary = content_type
-        .split_once("boundary=")
-        .map(|(_, rest)| rest.split(';').next().unwrap_or_default().trim_matches('"'));
-    let Some(boundary) = boundary.filter(|boundary| !boundary.is_empty()) else {
+    let Some(boundary) = boundary_of(content_type) else {
         return body.to_vec();
     };
     let mut out = Vec::with_capacity(body.len());
-    let mut rest = body;
-    let find = |rest: &[u8]| {
-        rest.windows(boundary.len())
-            .position(|window| window == boundary.as_bytes())
-    };
-    while let Some(at) = find(rest) {
-        out.extend_from_slice(rest.get(..at).unwrap_or_default());
-        out.extend_from_slice(b"boundary");
-        rest = rest.get(at + boundary.len()..).unwrap_or_default();
+    for line in body.split_inclusive(|byte| *byte == b'\n') {
+        let after = line.strip_prefix(b"--");
+        let after = after.and_then(|line| line.strip_prefix(boundary.as_bytes()));
+        let is_border = |rest: &&[u8]| {
+            let rest = rest.strip_prefix(b"--").unwrap_or(rest);
+            rest.iter().all(u8::is_ascii_whitespace)
+        };
+        match after.filter(is_border) {
+            Some(rest) => {
+                out.extend_from_slice(b"--boundary");
+                out.extend_from_slice(rest);
+            }
+            None => out.extend_from_slice(line),
+        }
     }
-    out.extend_from_slice(rest);
     out
 }
 
@@ -118,13 +161,22 @@ pub struct Volatile {
 }
 
 impl Volatile {
-    /// Parses pointers; the error is the first invalid one.
+    /// From pointers. What a model is asked always counts, so no pointer covers a message or its text.
+    ///
+    /// # Errors
+    /// In words, which of them does, or is no pointer.
     pub fn parse<S: AsRef<str>>(pointers: &[S]) -> Result<Self, String> {
         let mut parsed = Vec::new();
         for pointer in pointers {
             let pointer = pointer.as_ref();
+            let shown = pointer.escape_debug();
             if JsonPath::from_pointer(pointer).is_none() || pointer.is_empty() {
-                return Err(pointer.to_owned());
+                return Err(format!("`{shown}` is no JSON Pointer to a member"));
+            }
+            if covers_said(&steps_of(pointer)) {
+                return Err(format!(
+                    "`{shown}` covers what is asked, which always counts"
+                ));
             }
             parsed.push(pointer.to_owned());
         }
@@ -136,7 +188,7 @@ impl Volatile {
     /// The pointers that a recording declares under `capture.volatile`.
     ///
     /// # Errors
-    /// Returns the first that is not a JSON Pointer.
+    /// As [`Self::parse`].
     pub fn of_recording(root: Node<'_>) -> Result<Self, String> {
         let list = root
             .get("capture")
@@ -149,6 +201,24 @@ impl Volatile {
         Self::parse(&pointers)
     }
 
+    /// Says what of requests is not compared, where anything is.
+    pub fn tell(&self) -> Option<String> {
+        let named: Vec<String> = self
+            .pointers
+            .iter()
+            .take(TOLD)
+            .map(|p| format!("`{p}`"))
+            .collect();
+        let more = match self.pointers.len().saturating_sub(TOLD) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = named.join(", ");
+        (!named.is_empty()).then(|| {
+            format!("{named}{more} of requests to models is not compared: the recording declares it volatile")
+        })
+    }
+
     /// The pointers, sorted.
     pub fn pointers(&self) -> &[String] {
         &self.pointers
@@ -156,14 +226,50 @@ impl Volatile {
 
     fn strip(&self, body: &mut Value) {
         for pointer in &self.pointers {
-            let names: Vec<String> = pointer
-                .split('/')
-                .skip(1)
-                .map(|name| name.replace("~1", "/").replace("~0", "~"))
-                .collect();
-            remove(body, &names);
+            remove(body, &steps_of(pointer));
         }
         strip_rpc(body);
+    }
+}
+
+/// How many volatile pointers are told by name.
+const TOLD: usize = 5;
+
+fn steps_of(pointer: &str) -> Vec<String> {
+    let steps = pointer.split('/').skip(1);
+    let steps = steps.map(|name| name.replace("~1", "/").replace("~0", "~"));
+    steps.collect()
+}
+
+/// Whether a pointer may cover a message to a model, all of them, or the text of one.
+fn covers_said(steps: &[String]) -> bool {
+    let (Some(first), Some(last)) = (steps.first(), steps.last()) else {
+        return true;
+    };
+    let is_said = |step: &str| step == "*" || SAID.contains(&step);
+    let is_index = last.bytes().all(|byte| byte.is_ascii_digit());
+    is_said(first) && (is_said(last) || TEXTS.contains(&last.as_str()) || is_index)
+}
+
+/// `whole` with a mark in each place that `compared` does without.
+fn mark(whole: Value, compared: &Value) -> Value {
+    match (whole, compared) {
+        (Value::Object(members), Value::Object(counted)) => {
+            let members = members.into_iter().map(|(name, member)| {
+                let member = match counted.get(&name) {
+                    Some(counted) => mark(member, counted),
+                    None => NOT_COMPARED.into(),
+                };
+                (name, member)
+            });
+            Value::Object(members.collect())
+        }
+        (Value::Array(items), Value::Array(counted)) if items.len() == counted.len() => {
+            let items = items.into_iter().zip(counted);
+            Value::Array(items.map(|(item, counted)| mark(item, counted)).collect())
+        }
+        (whole, compared) if whole == *compared => whole,
+        _ => NOT_COMPARED.into(),
     }
 }
 
@@ -273,7 +379,26 @@ impl Asked {
         self.clone().into_form(volatile)
     }
 
-    /// Like [`Self::form`], but consumes the request.
+    /// The body for people, where it is not compared as it stands: with a mark in place of each value that does not
+    /// count, and without the boundary that a client made.
+    pub fn marked_body(self, volatile: &Volatile) -> Option<String> {
+        match self.body {
+            BodyForm::Empty | BodyForm::Binary(_) => None,
+            BodyForm::Text(text) => Some(text),
+            BodyForm::Json(body) => {
+                let mut compared = body.clone();
+                volatile.strip(&mut compared);
+                if compared == body {
+                    return None;
+                }
+                let marked = canonical_bytes(&mark(body, &compared), Dialect::Kernel);
+                let marked = marked.ok().and_then(|text| String::from_utf8(text).ok());
+                Some(marked.unwrap_or_else(|| NOT_COMPARED.to_owned()))
+            }
+        }
+    }
+
+    /// As [`Self::form`], where the request is not needed any more.
     pub fn into_form(self, volatile: &Volatile) -> Value {
         let mut form = Value::object([
             ("method", Value::from(self.method.as_str())),
@@ -306,27 +431,37 @@ pub fn compute_key(form: &Value) -> Result<ContentHash, NoCanonicalForm> {
     Ok(hasher.finish().into())
 }
 
-/// Reduces every placeholder to its kind.
+/// What stands at the beginning of `text`, behind [`PLACEHOLDER`], if it is the rest of one: its kind, and how many bytes
+/// the rest has. Only what the proxy writes is one: letters, digits and hyphens, a colon, and [`PLACEHOLDER_DIGITS`]
+/// hex digits. Anything else is text like any other, and counts.
+pub fn parse_placeholder(text: &[u8]) -> Option<(&str, usize)> {
+    let is_kind = |byte: &&u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || **byte == b'-';
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let (kind, rest) = text.split_at(text.iter().take_while(is_kind).count());
+    let digits = rest.strip_prefix(b":")?.get(..PLACEHOLDER_DIGITS)?;
+    let is_whole = rest.get(1 + PLACEHOLDER_DIGITS) == Some(&b']');
+    let is_one = !kind.is_empty() && is_whole && digits.iter().all(is_digit);
+    let kind = str::from_utf8(kind).ok().filter(|_| is_one)?;
+    Some((kind, kind.len() + PLACEHOLDER_DIGITS + 2))
+}
+
+/// Replaces every placeholder by its kind alone, as matching sees it.
 pub fn forget_digits(text: &str) -> Cow<'_, str> {
     let mut rest = text;
-    let mut out: Option<String> = None;
+    let mut out = String::new();
     while let Some((before, after)) = rest.split_once(PLACEHOLDER) {
-        let Some((inside, tail)) = after.split_once(']') else {
-            break;
-        };
-        let out = out.get_or_insert_with(String::new);
-        let kind = inside.split(':').next().unwrap_or_default();
         out.push_str(before);
         out.push_str(PLACEHOLDER);
-        out.push_str(kind);
-        out.push(']');
-        rest = tail;
-    }
-    match out {
-        None => Cow::Borrowed(text),
-        Some(mut out) => {
-            out.push_str(rest);
-            Cow::Owned(out)
+        rest = after;
+        if let Some((kind, length)) = parse_placeholder(after.as_bytes()) {
+            out.push_str(kind);
+            out.push(']');
+            rest = after.get(length..).unwrap_or_default();
         }
     }
+    if out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
 }

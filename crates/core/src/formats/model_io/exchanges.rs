@@ -59,12 +59,9 @@ pub(super) fn has_body_files(view: &ModelIoView<'_>) -> Gate {
 pub(super) fn check_requests(view: &ModelIoView<'_>, findings: &mut Findings) {
     let volatile = match Volatile::of_recording(view.root) {
         Ok(volatile) => volatile,
-        Err(pointer) => {
+        Err(fault) => {
             let at = JsonPath::ROOT.then("capture").then("volatile");
-            findings.add(
-                at,
-                format!("`{}` is not a JSON Pointer", pointer.escape_debug()),
-            );
+            findings.add(at, fault);
             return;
         }
     };

@@ -26,6 +26,7 @@ use crate::formats::definition::{
     Beside, FormatDefinition, Identity, Judgement, ProofScope, infos,
 };
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
+use asked::Volatile;
 use bodies::BodyFacts;
 use checks::{
     check_count, check_held_prompts, check_mode, check_names, check_numbers, check_order,
@@ -235,7 +236,8 @@ pub static RULES: [Rule<ModelIo>; 17] = [
             "In a recording that the proxy made, the request of each interaction (method, path, \
              query and body, without the members that capture.volatile names and with \
              placeholders reduced to their kind) is there and has the hash that prompt_hash states. A \
-             difference means that what people read is not what was asked.",
+             difference means that what people read is not what was asked. No member that says what a model is \
+             asked is named in capture.volatile: it always counts.",
         ),
         gate: has_exchanges,
         check: check_requests,
@@ -321,16 +323,18 @@ impl ModelIoFormat {
         let bodies = bodies.or(held.as_ref());
         let mut report = verify_model_io(&ModelIoView { root, bodies }, level);
         report.locate(None, document.text());
+        let mut caveats = vec![
+            "no hash covers it: a consistent change of what was asked or answered is noticed only \
+             where it is signed or sealed with its run"
+                .to_owned(),
+        ];
+        caveats.extend(Volatile::of_recording(root).unwrap_or_default().tell());
         Judgement {
             report,
             identity: Identity {
                 about: Identity::of_members(root, &["model_id"]).ids,
                 not_captured: stated_gaps(root),
-                caveats: vec![
-                    "no hash covers it: a consistent change of what was asked or answered is noticed only \
-                     if it is signed or sealed with its run"
-                        .to_owned(),
-                ],
+                caveats,
                 ..Identity::default()
             },
         }

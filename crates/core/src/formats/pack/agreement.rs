@@ -76,7 +76,9 @@ pub(super) fn check_agreement(view: &PackView<'_>, findings: &mut Findings) {
     check_ledger(view, run, findings);
     check_proposal(view, findings);
     if let Some(evidence) = view.document(EVIDENCE) {
-        check_decision(run, evidence, findings);
+        for (place, fault) in find_contradictions(run, evidence, &|_| false) {
+            findings.add(place, fault);
+        }
         check_results(view, run, evidence, findings);
     }
     if let Some(runner) = view.document(RUNNER) {
@@ -190,39 +192,63 @@ fn has_failed(result: Node<'_>) -> bool {
     !matches!(status.as_deref(), Some("success" | "skipped")) || (is_command && code != 0.0)
 }
 
-/// Checks the decision and the exit code against the actions and tests in the evidence.
-fn check_decision(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
+/// What tells whether a result failed and had to succeed.
+const TELLING: [&str; 5] = ["required", "status", "action", "exit_code", "passed"];
+
+/// The decision and the exit code against what the evidence says of actions and tests. Of a redacted copy, `is_hidden` says
+/// what is withheld: a result that does not tell whether it failed says nothing.
+pub(super) fn find_contradictions(
+    run: Node<'_>,
+    evidence: Node<'_>,
+    is_hidden: &dyn Fn(Node<'_>) -> bool,
+) -> Vec<(Place, String)> {
     let accepted = run.get("decision").and_then(|node| flag(node, "accepted")) == Some(true);
     let exit_code = execution(run).and_then(|node| number(node, "exit_code"));
+    let mut found = Vec::new();
     let mut failures = 0_usize;
-    let mut report = |file_place: Place, what: &str| {
-        failures += 1;
-        if accepted {
-            findings.add(file_place, format!("{what}, but the run was accepted"));
-        } else if exit_code == Some(0.0) {
-            findings.add(file_place, format!("{what}, but the exit code is 0"));
-        }
-    };
-    for (at, result) in list(evidence, "action_results").into_iter().enumerate() {
-        if is_required(result) && has_failed(result) {
-            report(element(EVIDENCE, "action_results", at), "a failed action");
+    let mut is_whole = true;
+    let mut is_skipped = false;
+    for (name, what) in [
+        ("action_results", "a failed action"),
+        ("test_results", "a failed test"),
+    ] {
+        is_whole &= !evidence.get(name).is_some_and(is_hidden);
+        for (at, result) in list(evidence, name).into_iter().enumerate() {
+            let mut members = TELLING.iter().filter_map(|name| result.get(name));
+            if is_hidden(result) || members.any(is_hidden) {
+                is_whole = false;
+                continue;
+            }
+            if !is_required(result) {
+                continue;
+            }
+            let is_action = name == "action_results";
+            is_skipped |= is_action && text(result, "status").as_deref() == Some("skipped");
+            let has_failed = if is_action {
+                has_failed(result)
+            } else {
+                flag(result, "passed") != Some(true)
+            };
+            if !has_failed {
+                continue;
+            }
+            failures += 1;
+            let place = element(EVIDENCE, name, at);
+            if accepted {
+                found.push((place, format!("{what} beside an accepted run")));
+            } else if exit_code == Some(0.0) {
+                found.push((place, format!("{what} beside exit code 0")));
+            }
         }
     }
-    for (at, result) in list(evidence, "test_results").into_iter().enumerate() {
-        if is_required(result) && flag(result, "passed") != Some(true) {
-            report(element(EVIDENCE, "test_results", at), "a failed test");
-        }
-    }
-    let skipped = |result: Node<'_>| {
-        is_required(result) && text(result, "status").as_deref() == Some("skipped")
-    };
-    let is_skipped = list(evidence, "action_results").into_iter().any(skipped);
-    if failures == 0 && !is_skipped && exit_code.is_some_and(|code| code != 0.0) {
-        findings.add(
+    let has_failed = exit_code.is_some_and(|code| code != 0.0);
+    if failures == 0 && is_whole && !is_skipped && has_failed {
+        found.push((
             place(RUN, &["execution", "exit_code"]),
-            "the execution failed, but no result of the evidence did",
-        );
+            "the execution failed, but no result of the evidence did".to_owned(),
+        ));
     }
+    found
 }
 
 /// Checks results against the patch's contents, the run's outputs and its commands.

@@ -32,6 +32,7 @@ use crate::canon::{Kind, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::formats::ledger::{Line, parse_lines};
+use crate::formats::model_io::asked::Volatile;
 use crate::formats::redacted::redactable::Redactable;
 use crate::formats::run::{ResultKind, parse_result_kind};
 use crate::limits::JsonLimits;
@@ -179,6 +180,10 @@ impl<'a> PackView<'a> {
             let caveat = "run.json lists no hashes of its files; what no other file repeats could \
                           have been changed (docs/not-repeated.md)";
             identity.caveats.push(caveat.to_owned());
+        }
+        if let Some(recording) = self.document("model_io.json") {
+            let volatile = Volatile::of_recording(recording).unwrap_or_default();
+            identity.caveats.extend(volatile.tell());
         }
         identity
     }

@@ -47,34 +47,49 @@ pub static REDACTABLE: Redactable = Redactable {
     hides_name: |_| false,
     needs: &[
         RuleNeeds {
-            rules: &["PK14", "RS7"],
+            rules: &["PK14", "PK15", "RS7"],
             files: &[],
         },
         RuleNeeds {
-            rules: &["PK3", "PK13", "PK15", "RS3", "RS4"],
+            rules: &["PK3", "PK5", "PK8", "PK13", "PK16", "RS3"],
             files: &["run.json"],
+        },
+        RuleNeeds {
+            rules: &["RS4"],
+            files: &["run.json#/bundle", "run.json#/intent"],
+        },
+        RuleNeeds {
+            rules: &["RS6"],
+            files: &["run.json#/intent"],
+        },
+        RuleNeeds {
+            rules: &["RS5"],
+            files: &["run.json#/policy"],
+        },
+        RuleNeeds {
+            rules: &["RS8"],
+            files: &["run.json#/execution/exit_code"],
         },
         RuleNeeds {
             rules: &["PK4", "PK5", "PK13", "PK17"],
             files: &["bundle.json"],
         },
         RuleNeeds {
-            rules: &["PK8", "PK13", "PK15", "PK16", "PK17"],
+            rules: &["PK8", "PK13", "PK16", "PK17"],
             files: &["patch.json"],
         },
         RuleNeeds {
             rules: &[
-                "PK8", "PK13", "PK15", "PK16", "PK17", "EV1", "EV2", "EV3", "EV4", "EV5", "EV6",
-                "EV7",
+                "PK8", "PK13", "PK16", "PK17", "EV1", "EV2", "EV3", "EV4", "EV5", "EV6", "EV7",
             ],
             files: &["evidence.json"],
         },
         RuleNeeds {
-            rules: &["PK8", "RS5", "PL1", "PL2", "PL3"],
+            rules: &["PK8", "PL1", "PL2", "PL3"],
             files: &["policy.json"],
         },
         RuleNeeds {
-            rules: &["PK8", "PK13", "PK15"],
+            rules: &["PK8", "PK13"],
             files: &["runner.json"],
         },
         RuleNeeds {

@@ -1,6 +1,6 @@
-//! Large files that are not JSON: committed to in pieces, so that a range of bytes can be withheld.
-//! In a copy, withheld bytes are zeros, so that the others keep their offsets. A file that is shown
-//! whole is opened by the digest of its bytes, like a small one.
+//! Large files that are no JSON: committed to piece by piece, so that a stretch of bytes can be
+//! withheld. In a copy zeros stand in place of withheld bytes, so that the rest keeps its place. The
+//! commitment of the pieces is computed in every copy, also where the file is shown whole: it is what binds.
 
 use std::io::{self, Read};
 
@@ -104,15 +104,7 @@ pub fn count_chunks(size: u64) -> u64 {
     size.div_ceil(CHUNK)
 }
 
-/// The commitment of a large file that is shown whole, from the digest of its bytes and the
-/// commitment of its pieces.
-pub fn commit_whole(size: u64, sha256: &Digest, pieces: &Digest, key: &Key) -> Digest {
-    let (whole, _) = halves(key);
-    let whole = commit_bytes(sha256, &whole.salt());
-    commit_large(size, &whole, pieces, &key.salt())
-}
-
-/// What opens a large file with withheld pieces.
+/// What opens a large file of which pieces are withheld.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PiecesOpening {
     /// The salt of the file.
@@ -142,7 +134,21 @@ impl ChunkedFile {
 
     /// The commitment of the file.
     pub fn commit(&self, key: &Key) -> Digest {
-        commit_whole(self.size, &self.sha256, &self.commit_pieces(key), key)
+        let whole = commit_bytes(&self.sha256, &halves(key).0.salt());
+        commit_large(self.size, &whole, &self.commit_pieces(key), &key.salt())
+    }
+
+    /// The commitment of the file where it is shown whole, and `pieces` is said to be that of its pieces. It is computed
+    /// all the same: else one commitment would open to one file as a whole and to another in pieces.
+    ///
+    /// # Errors
+    /// Where its pieces have another commitment.
+    pub fn commit_whole(&self, key: &Key, pieces: &Digest) -> Result<Digest, String> {
+        if self.commit_pieces(key) == *pieces {
+            Ok(self.commit(key))
+        } else {
+            Err("its pieces are not those that were sealed".to_owned())
+        }
     }
 
     /// The opening of the file without the pieces for which `is_withheld` is true.
@@ -243,14 +249,32 @@ mod tests {
         // Bytes cut off the end.
         let cut = read_chunks(&mut &bytes[..199_999], |_| ()).unwrap();
         assert_ne!(cut.commit_shown(&openings, &mut withheld), Ok(sealed));
-        // Shown whole, the file opens by one digest.
+        // Shown whole it opens by its key.
         let pieces = whole.commit_pieces(&key);
-        assert_eq!(commit_whole(200_000, &whole.sha256, &pieces, &key), sealed);
+        assert_eq!(whole.commit_whole(&key, &pieces), Ok(sealed));
         assert_eq!(count_chunks(200_000), 4);
     }
 
     #[test]
-    fn byte_range_is_parsed_strictly() {
+    fn commitment_over_two_files_opens_to_the_one_of_its_pieces_alone() {
+        let read = |byte: u8| read_chunks(&mut [byte; 200_000].as_slice(), |_| ()).unwrap();
+        let (first, second) = (read(1), read(2));
+        let key = Seed::from_bytes([9; 32]).file_key("big.bin");
+        // Sealed by somebody who takes the bytes of one file and the pieces of another.
+        let whole = commit_bytes(&first.sha256, &halves(&key).0.salt());
+        let pieces = second.commit_pieces(&key);
+        let sealed = commit_large(200_000, &whole, &pieces, &key.salt());
+        let stated = [first.commit_pieces(&key), pieces];
+        for (file, pieces) in [&first, &second]
+            .into_iter()
+            .flat_map(|file| stated.map(|pieces| (file, pieces)))
+        {
+            assert_ne!(file.commit_whole(&key, &pieces), Ok(sealed));
+        }
+    }
+
+    #[test]
+    fn byte_range_is_read_strictly() {
         assert_eq!(parse_byte_range("bytes=0-9"), Some((0, 9)));
         for text in ["bytes=9-0", "bytes=", "bytes=+1-2", "bytes=1", "1-2", "/a"] {
             assert_eq!(parse_byte_range(text), None, "{text}");

@@ -161,7 +161,7 @@ pub fn commit_bytes(content: &Digest, salt: &Salt) -> Digest {
 }
 
 /// The commitment of a large file, from its size, the commitment of its bytes and that of its
-/// pieces: either of the two opens it.
+/// pieces. The pieces are what binds: every copy has to show that they give theirs.
 pub fn commit_large(size: u64, whole: &Digest, pieces: &Digest, salt: &Salt) -> Digest {
     let size = size.to_be_bytes();
     hash(

@@ -25,8 +25,7 @@ pub enum How {
     /// It repeats parts of the other, among other things: it is withheld if any part of the other
     /// is.
     Repeated,
-    /// Its members are named after members of the other: it is withheld if the other is withheld
-    /// whole.
+    /// Its members are named after members of the other: if one of them is withheld whole, both are.
     Named,
     /// A digest of it, or of something that contains it.
     Digest,

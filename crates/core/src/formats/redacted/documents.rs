@@ -7,6 +7,7 @@ use crate::canon::{
     Dialect, JsonString, NoCanonicalForm, ReadOptions, Value, canonical_bytes, parse_document,
 };
 use crate::digest::{Digest, Hasher};
+use crate::formats::run_bundle::layout::is_json;
 use crate::path::SafePath;
 
 use super::openings::UNLISTED_PLACES;
@@ -55,7 +56,20 @@ impl FileKind {
         matches!(self, Self::Json | Self::Lines)
     }
 
-    /// Parses a file of this kind, if it contains values.
+    /// Whether a file at `path` may be of this kind. A JSON document never counts as bytes: nothing could be asked of
+    /// what it says.
+    pub fn fits(self, path: &str) -> bool {
+        if is_json(path) {
+            return self == Self::Json;
+        }
+        match self {
+            Self::Json => false,
+            Self::Lines => path.ends_with(".jsonl"),
+            Self::Bytes | Self::Chunks => true,
+        }
+    }
+
+    /// The value of a file of this kind, if it holds values.
     ///
     /// # Errors
     /// Says what is wrong with it.
@@ -257,8 +271,9 @@ impl CommittedFile {
         let (kind, _) = FileKind::NAMES
             .into_iter()
             .find(|(_, name)| *name == kind)?;
-        is_ours.then_some(Self {
-            path: SafePath::parse(&text(value, "path")?).ok()?.to_string(),
+        let path = SafePath::parse(&text(value, "path")?).ok()?.to_string();
+        (is_ours && kind.fits(&path)).then_some(Self {
+            path,
             kind,
             values: number(value, "values")?,
             commitment: Digest::parse_hex(&text(value, "commitment")?).ok()?,
@@ -464,7 +479,29 @@ mod tests {
     }
 
     #[test]
-    fn openings_withholding_far_more_than_listed_are_refused() {
+    fn commitment_to_a_document_as_bytes_is_malformed() {
+        let entry = |path: &str, kind: FileKind| {
+            let entry = CommittedFile {
+                path: path.to_owned(),
+                kind,
+                values: 1,
+                commitment: Digest::of(b""),
+            };
+            CommittedFile::from_value(&entry.to_value()).is_some()
+        };
+        let kinds = FileKind::NAMES.map(|(kind, _)| kind);
+        for (path, allowed) in [
+            ("RUN_OUTPUT.json", [true, false, false, false]),
+            ("ledger.jsonl", [false, true, true, true]),
+            ("logs/stdout.txt", [false, false, true, true]),
+        ] {
+            let found = kinds.map(|kind| entry(path, kind));
+            assert_eq!(found, allowed, "{path}");
+        }
+    }
+
+    #[test]
+    fn openings_that_withhold_far_more_than_is_listed_are_a_fault() {
         let list = |count: usize| {
             let elements = vec!["null"; count].join(",");
             let salt = "0".repeat(64);

@@ -35,11 +35,11 @@ use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{RuleInfo, run_rules};
 
-use chunks::{ChunkedFile, commit_whole, count_chunks};
+use chunks::{ChunkedFile, count_chunks};
 use documents::{
     CommittedFile, FileKind, Opened, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
 };
-use redactable::redactable;
+use redactable::{PlaceRef, redactable};
 pub use rules::{RULES, RedactedBundle};
 
 /// A file of a copy, as shown.
@@ -90,23 +90,17 @@ fn show_file(
     };
     match (file.kind, got) {
         (FileKind::Chunks, Err(SourceError::TooLarge { .. })) => {
-            if let Opening::Pieces(opening) = opening {
-                let chunked = reread()?;
-                let found = chunked.commit_shown(opening, &mut shown.opened.withheld);
-                let withheld = shown.opened.withheld.len() as u64;
-                shown.opened.seen = count_chunks(chunked.size).saturating_sub(withheld);
-                shown.commitment = found;
-            }
-        }
-        (FileKind::Chunks, Ok(Got::Fact(fact))) => {
-            let fault = "what is shown does not have the shape of what was sealed";
-            shown.commitment = Err(fault.to_owned());
-            if let Opening::Large(key, pieces) = opening {
-                shown.opened.seen = count_chunks(fact.bytes);
-                shown.content = Some((fact.sha256, fact.bytes));
-                let found = commit_whole(fact.bytes, &fact.sha256, pieces, key);
-                shown.commitment = Ok(found);
-            }
+            let chunked = reread()?;
+            shown.commitment = match opening {
+                Opening::Large(key, pieces) => chunked.commit_whole(key, pieces),
+                Opening::Pieces(opening) => {
+                    chunked.commit_shown(opening, &mut shown.opened.withheld)
+                }
+                _ => Err("what is shown has another shape than what was sealed".to_owned()),
+            };
+            let withheld = shown.opened.withheld.len() as u64;
+            shown.content = (withheld == 0).then_some((chunked.sha256, chunked.size));
+            shown.opened.seen = count_chunks(chunked.size).saturating_sub(withheld);
         }
         (_, Err(error)) => return Err(error),
         // Never requested here.
@@ -149,7 +143,7 @@ fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, So
         SourceError::TooLarge { .. } => SourceError::Io {
             path: path.to_string(),
             source: io::Error::other(
-                "pieces of it are withheld, which cannot be checked in a stream: save it first",
+                "it was sealed in pieces, which cannot be checked in a stream: save it first",
             ),
         },
         other => other,
@@ -217,11 +211,8 @@ impl RedactedView {
                 let want = match file.kind {
                     FileKind::Json | FileKind::Lines => Want::Whole(JsonLimits::LARGEST_DOCUMENT),
                     FileKind::Bytes => Want::Fact,
-                    FileKind::Chunks => match redacted.openings.get(&name) {
-                        // Read later, piece by piece.
-                        Some(Opening::Pieces(_)) => Want::Whole(0),
-                        _ => Want::Fact,
-                    },
+                    // Read piece by piece, and not here.
+                    FileKind::Chunks => Want::Whole(0),
                 };
                 wanted.push((path, want));
                 files.push(file);
@@ -260,7 +251,14 @@ impl RedactedView {
         withheld.map(|place| place.path.clone()).collect()
     }
 
-    /// How many values are withheld, and of how many.
+    /// The places that are withheld.
+    pub fn places(&self) -> Vec<PlaceRef<'_>> {
+        let withheld = self.redacted.iter().flat_map(|redacted| &redacted.withheld);
+        let places = withheld.map(|place| (place.path.as_str(), place.pointer.as_deref()));
+        places.collect()
+    }
+
+    /// How many values are withheld, of how many.
     pub fn counts(&self) -> Option<(u64, u64)> {
         let all = self.redaction.as_ref().ok()?.values();
         let seen = self.shown.values().map(|file| file.opened.seen);

@@ -65,8 +65,8 @@ pub enum Keeping {
 pub struct RuleNeeds {
     /// The ids of the rules.
     pub rules: &'static [&'static str],
-    /// The files; a name that ends with `/` is everything below it. Empty if the rules can never be
-    /// checked in a copy.
+    /// The files; a name that ends with `/` stands for all below it, `file#/pointer` for that value and what holds it. None:
+    /// no copy can be checked.
     pub files: &'static [&'static str],
 }
 
@@ -161,10 +161,7 @@ impl Redactable {
             };
             named.insert(path);
             let is_right = match (file.kind, size) {
-                _ if path.ends_with(".json") => file.kind == FileKind::Json,
-                (FileKind::Json, _) => false,
-                (FileKind::Lines, _) => path.ends_with(".jsonl"),
-                (_, None) => true,
+                (FileKind::Json | FileKind::Lines, _) | (_, None) => true,
                 (FileKind::Bytes, Some(size)) => size <= LARGE && file.values == 1,
                 (FileKind::Chunks, Some(size)) => size > LARGE && file.values == count_chunks(size),
             };
@@ -220,14 +217,7 @@ impl Redactable {
     /// `path` (`None`: the whole file).
     pub fn conflict(&self, path: &str, pointer: Option<&str>) -> Option<String> {
         let (file, places) = self.stays.iter().find(|(file, _)| *file == path)?;
-        let hides = |place: &&&str| {
-            let place: &str = place;
-            let is_below = |above: &str, below: &str| {
-                let rest = below.strip_prefix(above);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
-            pointer.is_none_or(|pointer| is_below(pointer, place) || is_below(place, pointer))
-        };
+        let hides = |place: &&&str| pointer.is_none_or(|pointer| overlap(pointer, place));
         let place = places.iter().find(hides)?;
         Some(format!("{file}#{place}"))
     }
@@ -252,12 +242,12 @@ impl Redactable {
     /// The rules that cannot be checked if these places are withheld, sorted.
     pub fn unchecked(&self, withheld: &[PlaceRef<'_>]) -> Vec<&'static str> {
         let fits = |name: &&str| {
-            let is_of = |(path, _): &PlaceRef<'_>| {
-                if name.ends_with('/') {
-                    path.starts_with(*name)
-                } else {
-                    path == name
+            let is_of = |(path, pointer): &PlaceRef<'_>| match name.split_once('#') {
+                Some((file, at)) => {
+                    *path == file && pointer.is_none_or(|pointer| overlap(pointer, at))
                 }
+                None if name.ends_with('/') => path.starts_with(*name),
+                None => path == name,
             };
             withheld.iter().any(is_of)
         };
@@ -275,7 +265,16 @@ impl Redactable {
     }
 }
 
-/// The hex digits of a digest or content id: 64, or 16 after an underscore or alone, or 8 alone.
+/// Whether one of two pointers leads to the other or to something that holds it.
+fn overlap(one: &str, other: &str) -> bool {
+    let is_below = |above: &str, below: &str| {
+        let rest = below.strip_prefix(above);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    is_below(one, other) || is_below(other, one)
+}
+
+/// Digits of digests and content ids in a text: all 64, or 16 behind an underscore, or eight alone.
 pub fn digest_digits(text: &str) -> Option<&str> {
     let is_hex = |text: &str| {
         text.bytes()

@@ -298,10 +298,18 @@ fn check_staying(view: &RedactedView, findings: &mut Findings) {
         }
         match view.shown.get(*path) {
             None => findings.add(*path, format!("it must be shown: {}", places.join(", "))),
-            Some(file) => {
-                let document = file.document.as_ref();
-                let missing = document.map(|document| format.missing(path, document));
-                for place in missing.unwrap_or_default() {
+            Some(ShownFile { document: None, .. }) => findings.add(
+                *path,
+                format!(
+                    "it cannot be read, and must be shown: {}",
+                    places.join(", ")
+                ),
+            ),
+            Some(ShownFile {
+                document: Some(document),
+                ..
+            }) => {
+                for place in format.missing(path, document) {
                     findings.add(*path, format!("{place} must be shown"));
                 }
             }

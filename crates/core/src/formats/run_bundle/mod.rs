@@ -40,6 +40,7 @@ use crate::formats::Format;
 use crate::formats::definition::{
     Claim, FolderNames, FormatDefinition, Identity, Judgement, Judging, ProofScope, ReadName, infos,
 };
+use crate::formats::model_io::asked::Volatile;
 use crate::formats::redacted::documents::REDACTION;
 use crate::formats::redacted::redactable::Redactable;
 use crate::source::{Source, SourceError};
@@ -151,6 +152,18 @@ impl CollectedRun<'_> {
         identity.result = ended.outcome;
         if let Some(environment) = parse(layout::RUN_ENVIRONMENT) {
             identity.not_captured = recorded::describe_gaps(environment.root());
+        }
+        // Most recordings declare nothing volatile, and are long: they are not read again for that.
+        let declares = |bytes: &[u8]| {
+            let list = br#""volatile":[""#;
+            bytes.windows(list.len()).any(|window| window == list)
+        };
+        let recording = self.documents.get(layout::MODEL_IO);
+        if recording.is_some_and(|bytes| declares(bytes))
+            && let Some(recording) = parse(layout::MODEL_IO)
+        {
+            let volatile = Volatile::of_recording(recording.root()).unwrap_or_default();
+            identity.caveats.extend(volatile.tell());
         }
         if self.facts.file(REDACTION).is_some() {
             let caveat = "what its redacted copies will show is its sealer's word: the commitment in \

@@ -115,8 +115,8 @@ fn withholds(execution: Option<Node<'_>>, name: &str) -> bool {
     [execution, mark].into_iter().flatten().any(is_marker)
 }
 
-/// Whether `node` is a marker of something withheld.
-pub(super) fn is_marker(node: Node<'_>) -> bool {
+/// Whether `node` is what stands in place of something withheld.
+pub(crate) fn is_marker(node: Node<'_>) -> bool {
     node.len() == 1 && node.get(MARKER).is_some()
 }
 

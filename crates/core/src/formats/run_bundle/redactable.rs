@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{ARTIFACT_INDEX, MANIFEST, RUN_META, RUN_OUTPUT, SUMS};
+use super::layout::{ARTIFACT_INDEX, MANIFEST, MODEL_IO, RUN_META, RUN_OUTPUT, SUMS};
 use super::reading::{RunEnding, RunReading};
 use crate::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use crate::formats::Format;
@@ -48,16 +48,14 @@ pub static REDACTABLE: Redactable = Redactable {
     hides_name: |path| path.starts_with("model_io.bodies/"),
     needs: &[
         RuleNeeds {
-            rules: &["RB1", "RB2", "RB5", "RB11", "RB12", "RB19", "RB20"],
+            rules: &[
+                "RB1", "RB2", "RB3", "RB4", "RB5", "RB11", "RB12", "RB19", "RB20",
+            ],
             files: &[],
         },
         RuleNeeds {
-            rules: &["RB3"],
-            files: &["RUN_INPUT.json", "INPUT_SCHEMA.json"],
-        },
-        RuleNeeds {
-            rules: &["RB4"],
-            files: &["RUN_OUTPUT.json", "OUTPUT_SCHEMA.json"],
+            rules: &["RB14"],
+            files: &[MODEL_IO, "model_io.bodies/", "RUN_INPUT.json#/model_io"],
         },
         RuleNeeds {
             rules: &["RB6"],
@@ -144,6 +142,12 @@ const DERIVATIONS: &[Derivation] = &[
         of: &["RUN_INPUT.json#/environment"],
         how: How::Named,
         told: &["RUN_ENVIRONMENT.json#/variables"],
+    },
+    // The schema of a recorded command's input names the parameters that it was given.
+    Derivation {
+        of: &["RUN_INPUT.json#/parameters"],
+        how: How::Named,
+        told: &["INPUT_SCHEMA.json#/properties/parameters"],
     },
     Derivation {
         of: &["RUN_INPUT.json#/fixed_time"],
@@ -236,6 +240,7 @@ const DERIVATIONS: &[Derivation] = &[
             "RUN_OUTPUT.json#/outputs/*[path={p}]/path",
             "RUN_OUTPUT.json#/deleted/*[={p}]",
             "RUN_OUTPUT.json#/folders/*[={p}]",
+            "RUN_OUTPUT.json#/not_kept/*[={p}]",
             "RUN_ENVIRONMENT.json#/listed/*[path={p}]/entries/*[name={p}]/name",
             "RUN_ENVIRONMENT.json#/present/*[path={p}]/path",
             "RUN_ENVIRONMENT.json#/engine_files/*[path={p}]/path",
@@ -302,6 +307,11 @@ const DERIVATIONS: &[Derivation] = &[
         of: &["RUN_OUTPUT.json#/folders/*"],
         how: How::Sorted,
         told: &["RUN_OUTPUT.json#/folders"],
+    },
+    Derivation {
+        of: &["RUN_OUTPUT.json#/not_kept/*"],
+        how: How::Sorted,
+        told: &["RUN_OUTPUT.json#/not_kept"],
     },
     Derivation {
         of: &["RUN_CONTEXT_STRIPPED.json#/stripped/*"],

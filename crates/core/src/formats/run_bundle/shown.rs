@@ -9,17 +9,19 @@ use super::facts::{
     Doc, EntryFact, FileFact, RunBundleFacts, RunBundleView, SchemaVerdict, StoredJson,
 };
 use super::layout::{
-    COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA, RUN_ENVIRONMENT,
-    RUN_INPUT, RUN_META, RUN_OUTPUT, UPSTREAM_FOLDER, is_json,
+    COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, MODEL_IO, OUTPUT_SCHEMA,
+    RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, UPSTREAM_FOLDER, is_json,
 };
 use super::reading::has_marker;
 use super::rules::verify_run_bundle;
-use crate::canon::{Dialect, Document, ReadOptions, canonical_bytes, parse_document};
+use super::rules_recorded::is_recorded_view;
+use crate::canon::{Dialect, Document, Node, ReadOptions, Step, canonical_bytes, parse_document};
+use crate::formats::model_io::{ModelIoView, verify_model_io};
 use crate::formats::redacted::RedactedView;
 use crate::verify::{Finding, Level};
 
 /// The documents that these rules read.
-pub(super) const READ: [&str; 9] = [
+pub(super) const READ: [&str; 10] = [
     MANIFEST,
     INPUT_SCHEMA,
     OUTPUT_SCHEMA,
@@ -29,6 +31,7 @@ pub(super) const READ: [&str; 9] = [
     INPUT_ARTIFACT_INDEX,
     RUN_META,
     RUN_ENVIRONMENT,
+    MODEL_IO,
 ];
 
 /// The faults of what `copy` shows.
@@ -98,15 +101,55 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
     let hides_coupling = hides_coupling(&view, &withheld);
     let report = verify_run_bundle(&view, Level::Integrity);
     let findings = report.findings().iter();
+    let findings = findings.filter(|finding| match finding.rule_id {
+        // Bodies of models' answers have other names in copies.
+        CALLS => false,
+        "RB9" => !hides_coupling,
+        _ => true,
+    });
+    let mut findings: Vec<Finding> = findings.cloned().collect();
+    if let Doc::Read(recording) = doc(MODEL_IO)
+        && is_recorded_view(&view)
+    {
+        findings.extend(judge_calls(recording));
+    }
     findings
-        .filter(|finding| match finding.rule_id {
-            // Bodies of models' answers have other names in copies.
-            "RB14" => false,
-            "RB9" => !hides_coupling,
-            _ => true,
-        })
-        .cloned()
-        .collect()
+}
+
+/// The rule about what models were asked.
+const CALLS: &str = "RB14";
+
+/// What is wrong with the calls of which nothing is withheld, and with the whole if nothing of it is.
+fn judge_calls(recording: Node<'_>) -> Vec<Finding> {
+    let calls = ModelIoView {
+        root: recording,
+        bodies: None,
+    };
+    let is_whole = !has_marker(recording);
+    // What counts of a request is said there.
+    let hides_capture = recording.get("capture").is_some_and(has_marker);
+    let list = recording.get("interactions");
+    let list: Vec<Node<'_>> = list.iter().flat_map(|list| list.items()).collect();
+    let is_shown = |finding: &&Finding| {
+        let steps = finding.place.path().map_or(&[][..], |path| path.steps());
+        let call = match steps {
+            [_, Step::Element(at), ..] => list.get(*at),
+            _ => None,
+        };
+        is_whole || !hides_capture && call.is_some_and(|call| !has_marker(*call))
+    };
+    let report = verify_model_io(&calls, Level::Integrity);
+    let findings = report.findings().iter().filter(is_shown);
+    let findings = findings.map(|finding| {
+        let place = finding.path().map(|path| format!(" at {path}"));
+        let place = place.unwrap_or_default();
+        let message = format!("{}{place}: {}", finding.rule_id, finding.message);
+        Finding {
+            place: MODEL_IO.into(),
+            ..Finding::about_whole(CALLS, message)
+        }
+    });
+    findings.collect()
 }
 
 /// Whether anything about artifacts from other engines is withheld.
