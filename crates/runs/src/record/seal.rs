@@ -16,7 +16,7 @@ use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash
 use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::verify::Finding;
-use runseal_sandbox::{CancelToken, Ending, Limit, Observation, Sandbox};
+use runseal_sandbox::{CancelToken, Ending, Limit, Sandbox};
 
 use super::accesses::{Accesses, Places, is_shown, refused_network, sort_accesses};
 use super::ahead::{FilesAhead, Reader};
@@ -68,8 +68,10 @@ pub struct RecordRequest {
 pub struct SealedCommand {
     /// The id that was given or derived; also the name of the bundle's folder.
     pub run_id: RunId,
-    /// Where the bundle is.
+    /// Where the bundle is. Whoever owns the folder around it may have put another one there by now.
     pub path: PathBuf,
+    /// The digest of the SHA256SUMS.txt that was sealed, which stands for the whole bundle.
+    pub sums: Digest,
     /// `outputs_hash` of RUN_META.json: what a replay has to reproduce.
     pub outputs_hash: String,
     /// The path of its new seed, if one was made.
@@ -336,8 +338,8 @@ impl Sealing<'_> {
         if let Some(redactable) = &request.redactable {
             self.files.put_commitment(&redactable.seed)?;
         }
-        check_secrets(&command.secrets, self.files.path())?;
-        self.files.put_lists()?;
+        check_secrets(&command.secrets, &self.files.reading_path())?;
+        let sums = self.files.put_lists()?;
         check_interrupted(self.cancel)?;
         let target = self.files.target(&run_id);
         let kept = request.redactable.as_ref();
@@ -360,6 +362,7 @@ impl Sealing<'_> {
             ending: run.recorded.outcome.ending,
             read: files.len() + named.len(),
             written,
+            sums,
             rewritten: accesses.rewritten.into_iter().collect(),
             deleted,
             outside,

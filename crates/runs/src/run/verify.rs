@@ -15,7 +15,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{Entry, Source, SourceError};
 use runseal_core::verify::{Level, Report};
 
-use super::schema::{LocalTools, Schema};
+use super::schema::LocalTools;
 use super::withheld::{CollectedCopy, Withholding, collect_copy};
 use runseal_fs::directory::{DirectorySource, RootLink};
 
