@@ -143,6 +143,7 @@ fn more_room(limit: Limit) -> &'static str {
         Limit::WallTime => "`--timeout` gives it more time",
         Limit::WorkBytes => "`--artifact-bytes` lets it write more, in one file and in all",
         Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
+        Limit::Temporary => "`--env TMPDIR=$PWD` leads its temporary files into the folder",
         Limit::Stdout | Limit::Stderr => {
             "let it write into a file what it prints: `sh -c 'COMMAND > out.txt'`"
         }

@@ -189,6 +189,12 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
             ),
             Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
             Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
+            Limit::Temporary => {
+                format!(
+                    "wrote more than {} bytes, or too many files, to TMPDIR",
+                    limits.tmp_bytes
+                )
+            }
             Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
         },
     })
