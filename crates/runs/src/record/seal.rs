@@ -112,8 +112,7 @@ pub fn record_command(
     let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let inputs = real_inputs(&request.command);
-    let roots = [&request.command.folder].into_iter().chain(&inputs);
-    let real = Arc::new(RealFiles::open_roots(roots));
+    let real = Arc::new(RealFiles::open_roots(&request.command.folder, &inputs));
     let reader = Reader::start(Arc::clone(&real));
     let known = Arc::clone(&real);
     let isolation = sandbox.isolation();

@@ -1,6 +1,7 @@
 //! Finds what a command changed in a layered folder, by comparing what it left with the real
 //! folder. Both are reached by descriptor; no link is followed; neither changes any more, or if
-//! someone changes the real folder meanwhile, what was read counts.
+//! someone changes the real folder meanwhile, what was read counts. What is mounted below the real
+//! folder was never there for the command, and is not entered.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsString};
@@ -132,11 +133,20 @@ impl Walk<'_> {
     ) -> Result<(), Errno> {
         let path = join(above, name);
         let stat = rustix::fs::statat(left, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let before = match real.map(|real| look(real, name)) {
-            Some(found) => found?,
+        let found = match real {
+            Some(real) => look(real, name)?,
             None => None,
         };
-        let existed = before.is_some();
+        let is_covered = match real {
+            Some(real) if found.is_some() => opening::is_covered(real, name)?,
+            _ => false,
+        };
+        // A layer shows what a mount covers, of which only its kind is known; a copy has nothing of it.
+        let before = found.filter(|_| !is_covered);
+        let existed = match self.comparison.kind {
+            LayerKind::Copy => before.is_some(),
+            LayerKind::Overlay => found.is_some(),
+        };
         let was_same_kind = before.as_ref().is_some_and(|before| {
             FileType::from_raw_mode(before.st_mode) == FileType::from_raw_mode(stat.st_mode)
         });
