@@ -29,6 +29,9 @@ pub(super) struct Comparison {
     /// Every path that was copied: whatever else the real folder has was never there for the
     /// command. Nothing where it was no copy.
     pub(super) copied: Option<BTreeSet<Vec<u8>>>,
+    /// The attribute by which the layer's overlayfs marks folders that were removed and made anew. Of the two
+    /// that there are, the command can set the one that is not in use.
+    pub(super) opaque: &'static str,
 }
 
 /// Every path below `folder`.
@@ -95,7 +98,7 @@ impl Walk<'_> {
         }
         let names = opening::names_in(left)?;
         if let Some(real) = real
-            && (self.comparison.kind == LayerKind::Copy || is_opaque(left))
+            && (self.comparison.kind == LayerKind::Copy || is_opaque(left, self.comparison.opaque))
         {
             self.removed(real, &names, above)?;
         }
@@ -266,14 +269,10 @@ fn look(folder: &OwnedFd, name: &CStr) -> Result<Option<Stat>, Errno> {
 
 /// Whether overlayfs lets nothing show through this folder of its layer: it was removed and made
 /// anew.
-fn is_opaque(folder: &OwnedFd) -> bool {
-    ["user.overlay.opaque", "trusted.overlay.opaque"]
-        .iter()
-        .any(|name| {
-            let mut value = [0_u8; 4];
-            rustix::fs::fgetxattr(folder, *name, &mut value[..])
-                .is_ok_and(|count| count >= 1 && value[0] == b'y')
-        })
+fn is_opaque(folder: &OwnedFd, attribute: &str) -> bool {
+    let mut value = [0_u8; 4];
+    rustix::fs::fgetxattr(folder, attribute, &mut value[..])
+        .is_ok_and(|count| count >= 1 && value[0] == b'y')
 }
 
 #[cfg(test)]
@@ -300,6 +299,7 @@ mod tests {
             kind: LayerKind::Copy,
             started_ns: 0,
             copied,
+            opaque: "",
         };
         find(&open(left), &open(real), &comparison)
             .unwrap()
@@ -366,6 +366,7 @@ mod tests {
             kind: LayerKind::Copy,
             started_ns: 0,
             copied: None,
+            opaque: "",
         };
         let found = find(&open(left.path()), &open(real.path()), &comparison).unwrap();
         assert_eq!(found[0].fault, Some(outputs::Fault::UnsafeName));

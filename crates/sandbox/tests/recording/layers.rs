@@ -209,6 +209,30 @@ fn temporary_files_beyond_their_limit_are_not_kept_at_any_level() {
 }
 
 #[test]
+fn attribute_that_the_command_gives_a_folder_deletes_nothing_in_it() {
+    if !has_python() {
+        return;
+    }
+    for sandbox in levels() {
+        let project = Project::new();
+        let script = "/usr/bin/python3 -c 'import os
+for name in (\"user.overlay.opaque\", \"trusted.overlay.opaque\"):
+    try: os.setxattr(\"sub\", name, b\"y\")
+    except OSError as error: print(error)'
+            cat sub/inner.txt; touch sub";
+        let recorded = project.shell(&sandbox, script);
+        assert!(recorded.outcome.success(), "{}", text(&recorded));
+        let layer = recorded.layer.as_ref().unwrap();
+        assert!(
+            change(layer, "sub/inner.txt").is_none(),
+            "{} {}",
+            sandbox.isolation(),
+            text(&recorded)
+        );
+    }
+}
+
+#[test]
 fn large_limits_put_the_layer_on_disk() {
     let Some(sandbox) = runseal_testkit::isolation::sandbox() else {
         return;
