@@ -188,13 +188,13 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
             ),
             Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
             Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
+            Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
             Limit::Temporary => {
                 format!(
                     "wrote more than {} bytes, or too many files, to TMPDIR",
                     limits.tmp_bytes
                 )
             }
-            Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
         },
     })
 }
@@ -362,12 +362,12 @@ impl Sealing<'_> {
         Ok(SealedCommand {
             run_id,
             path,
+            sums,
             outputs_hash,
             seed: kept.and_then(KeptSeed::stays),
             ending: run.recorded.outcome.ending,
             read: files.len() + named.len(),
             written,
-            sums,
             rewritten: accesses.rewritten.into_iter().collect(),
             deleted,
             outside,
