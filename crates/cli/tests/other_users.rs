@@ -144,13 +144,19 @@ fn temporary_folder_whose_names_others_can_change_is_refused() {
     let (_folder, bench) = bench();
     let temporary = bench.path("tmp");
     fs::create_dir(&temporary).unwrap();
-    fs::set_permissions(&temporary, fs::Permissions::from_mode(0o777)).unwrap();
-    let ran = bench.command(&["demo"]).env("TMPDIR", &temporary).output();
-    let ran = ran.unwrap();
-    let told = String::from_utf8_lossy(&ran.stderr).into_owned();
-    assert_eq!(ran.status.code(), Some(2), "{told}");
-    assert!(told.contains("TMPDIR"), "{told}");
-    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+    fs::create_dir(temporary.join("inner")).unwrap();
+    for mode in [0o777, 0o770] {
+        fs::set_permissions(&temporary, fs::Permissions::from_mode(mode)).unwrap();
+        for place in [temporary.clone(), temporary.join("inner")] {
+            let ran = bench.command(&["demo"]).env("TMPDIR", &place).output();
+            let ran = ran.unwrap();
+            let told = String::from_utf8_lossy(&ran.stderr).into_owned();
+            assert_eq!(ran.status.code(), Some(2), "{told}");
+            assert!(told.contains("TMPDIR"), "{told}");
+        }
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 1);
+        assert_eq!(fs::read_dir(temporary.join("inner")).unwrap().count(), 0);
+    }
 }
 
 #[test]

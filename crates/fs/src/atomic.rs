@@ -1,7 +1,7 @@
 //! The only way to write a file: beside its place under a random name, flushed, then renamed.
 //!
 //! What has the name is never written through: a link is refused, a hard link loses its name to the
-//! new file, and in a folder that everybody may write to nothing of another user is touched. A file
+//! new file, and in a folder that others may write to nothing of another user is touched. A file
 //! that is replaced keeps its mode. A device or a pipe that the user names stays: the content is
 //! completed first, then written into it. Files that grow in place are opened by [`open_in_place`].
 
@@ -147,7 +147,7 @@ impl Readers {
 
 /// Opens a file that grows in place, such as a journal, for reading and writing; a new one is made
 /// for `readers`. What is there must be a regular file with this one name, and no other user's in a
-/// folder that everybody may write to.
+/// folder that others may write to.
 pub fn open_in_place(path: &Path, readers: Readers) -> io::Result<File> {
     let (file, mode) = open_checked(path, OFlags::CREATE, readers)?;
     if readers == Readers::Owner && mode & 0o077 != 0 {
@@ -255,10 +255,9 @@ fn replace<E: From<WriteError>>(
     let mut file = UnfinishedFile::create_in(&place.folder, mode).map_err(fail)?;
     fill(file.as_file_mut())?;
     if let Some(before) = kept {
-        let mode = Mode::from_raw_mode(before.st_mode & 0o777);
-        rustix::fs::fchmod(file.as_file_mut(), mode).map_err(|errno| fail(errno.into()))?;
+        file.set_mode(before.st_mode & 0o777);
     }
-    file.as_file_mut().sync_all().map_err(fail)?;
+    file.finish().map_err(fail)?;
     file.persist(&place.name).map_err(fail)?;
     // The rename is durable only once the folder is flushed.
     sync_handle(&place.folder).map_err(fail)?;

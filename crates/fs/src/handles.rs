@@ -1,9 +1,9 @@
 //! Opens folders and files without being led astray by another user.
 //!
-//! A name in a folder that everybody may write to can be anybody's. So a link there is followed
+//! A name in a folder that others may write to can be anybody's. So a link there is followed
 //! only if this user or root made it, and a file there is touched only if it belongs to one of the
 //! two. The kernel has such rules too (`fs.protected_symlinks`, `fs.protected_regular`), but not on
-//! every machine.
+//! every machine, and for sticky folders alone.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -31,8 +31,8 @@ pub(crate) struct NameIn {
     pub(crate) folder: OwnedFd,
     /// The last component of the path.
     pub(crate) name: OsString,
-    /// Whether everybody may write to the folder.
-    is_open_to_all: bool,
+    /// Whether others than its owner may write to the folder.
+    is_open_to_others: bool,
 }
 
 /// Whether this user or root owns it. The owner of `/` counts as root: in a user namespace root may
@@ -43,8 +43,22 @@ pub(crate) fn is_trusted_owner(uid: u32) -> bool {
         || rustix::fs::stat("/").is_ok_and(|root| root.st_uid == uid)
 }
 
-pub(crate) fn is_open_to_all(folder: &Stat) -> bool {
-    folder.st_mode & 0o002 != 0
+/// Whether others than its owner may write to the folder: a group, or everybody. A list of further users
+/// shows in the rights of the group.
+fn is_open_to_others(folder: &Stat) -> bool {
+    folder.st_mode & 0o022 != 0
+}
+
+/// Whether nobody but this user and root can rename or replace what these two own in the folder.
+pub(crate) fn keeps_names(folder: &Stat) -> bool {
+    let is_sticky = folder.st_mode & 0o1000 != 0;
+    is_trusted_owner(folder.st_uid) && (is_sticky || !is_open_to_others(folder))
+}
+
+/// Whether both looks succeeded and found the same file or folder.
+pub(crate) fn is_same(one: Result<Stat, Errno>, other: Result<Stat, Errno>) -> bool {
+    let id = |stat: Stat| (stat.st_dev, stat.st_ino);
+    matches!((one, other), (Ok(one), Ok(other)) if id(one) == id(other))
 }
 
 impl NameIn {
@@ -60,11 +74,11 @@ impl NameIn {
             }
         };
         let folder = open_folder(folder_of(path))?;
-        let is_open_to_all = is_open_to_all(&rustix::fs::fstat(&folder)?);
+        let is_open_to_others = is_open_to_others(&rustix::fs::fstat(&folder)?);
         Ok(Self {
             folder,
             name,
-            is_open_to_all,
+            is_open_to_others,
         })
     }
 
@@ -77,12 +91,12 @@ impl NameIn {
         }
     }
 
-    /// Refuses what another user put into a folder that everybody may write to.
+    /// Refuses what another user put into a folder that others may write to.
     pub(crate) fn check_owner(&self, stat: &Stat) -> io::Result<()> {
-        if self.is_open_to_all && !is_trusted_owner(stat.st_uid) {
+        if self.is_open_to_others && !is_trusted_owner(stat.st_uid) {
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
-                "another user put it there, in a folder that everybody may write to; name another file",
+                "another user put it there, in a folder that others may write to; name another file",
             ));
         }
         Ok(())
@@ -107,9 +121,17 @@ pub(crate) fn is_link() -> io::Error {
     )
 }
 
-/// Opens the folder at `path`. Of the links on the way, those that another user put into a folder
-/// which everybody may write to are refused.
+/// Opens the folder at `path`. Of the links on the way, those that another user made in a folder
+/// which others own or may write to are refused.
 pub fn open_folder(path: &Path) -> io::Result<OwnedFd> {
+    open_folder_by(path, |_| Ok(()))
+}
+
+/// The same; `check` judges every folder in which a name on the way is looked up, and the last one.
+pub(crate) fn open_folder_by(
+    path: &Path,
+    check: impl Fn(&Stat) -> io::Result<()>,
+) -> io::Result<OwnedFd> {
     let start = |path: &Path| match path.is_absolute() {
         true => Path::new("/"),
         false => Path::new("."),
@@ -118,22 +140,25 @@ pub fn open_folder(path: &Path) -> io::Result<OwnedFd> {
     let mut at = rustix::fs::open(start(path), FOLDER | OFlags::PATH, Mode::empty())?;
     let mut waiting = components(path);
     let mut links = 0;
+    let mut folder = rustix::fs::fstat(&at)?;
     while let Some(name) = waiting.pop() {
+        check(&folder)?;
         let next = rustix::fs::openat(&at, &name, step, Mode::empty())?;
         let found = rustix::fs::fstat(&next)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::Symlink {
-            at = next;
+            (at, folder) = (next, found);
             continue;
         }
         links += 1;
         if links > MAX_LINKS {
             return Err(io::Error::other("too many links lead from one to the next"));
         }
-        if is_open_to_all(&rustix::fs::fstat(&at)?) && !is_trusted_owner(found.st_uid) {
+        let is_others = is_open_to_others(&folder) || !is_trusted_owner(folder.st_uid);
+        if is_others && !is_trusted_owner(found.st_uid) {
             return Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
                 format!(
-                    "the link `{}` on the way was made by another user",
+                    "the link `{}` on the way was made by another user; name what it leads to",
                     name.display()
                 ),
             ));
@@ -142,9 +167,11 @@ pub fn open_folder(path: &Path) -> io::Result<OwnedFd> {
         let target = Path::new(OsStr::from_bytes(target.to_bytes()));
         if target.is_absolute() {
             at = rustix::fs::open("/", FOLDER | OFlags::PATH, Mode::empty())?;
+            folder = rustix::fs::fstat(&at)?;
         }
         waiting.extend(components(target));
     }
+    check(&folder)?;
     // A folder that may be searched but not read can still be written to.
     match rustix::fs::openat(&at, ".", FOLDER, Mode::empty()) {
         Err(Errno::ACCESS) => Ok(at),
@@ -172,12 +199,18 @@ pub(crate) fn remove_tree(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
     let Some(top) = open_to_empty(folder, name)? else {
         return Ok(rustix::fs::unlinkat(folder, name, AtFlags::empty())?);
     };
+    remove_below(&top)?;
+    Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+}
+
+/// Deletes everything below an open folder of this user.
+pub(crate) fn remove_below(top: &OwnedFd) -> io::Result<()> {
     let unused = crate::private::random_name()?;
     let mut moved = 0_u64;
-    let mut waiting = remove_files(&top)?;
+    let mut waiting = remove_files(top)?;
     while let Some(name) = waiting.pop() {
         let Some(below) = open_to_empty(top.as_fd(), &name)? else {
-            rustix::fs::unlinkat(&top, &name, AtFlags::empty())?;
+            rustix::fs::unlinkat(top, &name, AtFlags::empty())?;
             continue;
         };
         for inner in remove_files(&below)? {
@@ -188,12 +221,12 @@ pub(crate) fn remove_tree(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
             }
             let place = OsString::from(format!("{unused}-{moved}"));
             moved += 1;
-            rustix::fs::renameat(&below, &inner, &top, &place)?;
+            rustix::fs::renameat(&below, &inner, top, &place)?;
             waiting.push(place);
         }
-        rustix::fs::unlinkat(&top, &name, AtFlags::REMOVEDIR)?;
+        rustix::fs::unlinkat(top, &name, AtFlags::REMOVEDIR)?;
     }
-    Ok(rustix::fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
+    Ok(())
 }
 
 /// Opens a folder and lets its owner do everything in it; `None` if it is something else.
@@ -296,6 +329,33 @@ mod tests {
         drop(at);
         remove_tree(&folder, OsStr::new("deep")).unwrap();
         assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn link_of_a_stranger_is_followed_only_where_nobody_else_can_put_one() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root can make what belongs to others");
+            return;
+        }
+        const STRANGER: Option<u32> = Some(2_000_000_001);
+        let outer = tempfile::tempdir().unwrap();
+        let at = |name: &str| outer.path().join(name);
+        fs::create_dir_all(at("shared")).unwrap();
+        fs::create_dir(at("home")).unwrap();
+        symlink(at("home"), at("shared/link")).unwrap();
+        std::os::unix::fs::lchown(at("shared/link"), STRANGER, None).unwrap();
+        for (mode, owner, is_followed) in [
+            (0o755, Some(0), true),
+            (0o775, Some(0), false),
+            (0o1775, Some(0), false),
+            (0o757, Some(0), false),
+            (0o755, STRANGER, false),
+        ] {
+            fs::set_permissions(at("shared"), fs::Permissions::from_mode(mode)).unwrap();
+            std::os::unix::fs::chown(at("shared"), owner, None).unwrap();
+            let opened = open_folder(&at("shared/link"));
+            assert_eq!(opened.is_ok(), is_followed, "{mode:o} {owner:?}");
+        }
     }
 
     #[test]

@@ -3,16 +3,18 @@
 //! A private folder has the mode 0700 from its first moment and a name that nobody can foresee. It
 //! is never made in a folder whose names others may change, where it could be swapped for another.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use crate::handles::{FOLDER, NameIn, is_open_to_all, is_trusted_owner, open_folder, remove_tree};
+use crate::handles::{
+    FOLDER, NameIn, is_same, keeps_names, open_folder, open_folder_by, remove_below,
+};
 
 /// Bytes of randomness in a name.
 const RANDOM: usize = 16;
@@ -144,6 +146,24 @@ impl PrivateFolder {
         &self.path
     }
 
+    /// A path that leads to the open folder itself, whatever has its name by now; its name where the
+    /// system has no such path.
+    pub(crate) fn path_of_handle(&self) -> PathBuf {
+        let by_handle = PathBuf::from(format!("/proc/self/fd/{}/.", self.folder.as_raw_fd()));
+        match is_same(
+            rustix::fs::stat(&by_handle),
+            rustix::fs::fstat(&self.folder),
+        ) {
+            true => by_handle,
+            false => self.path.clone(),
+        }
+    }
+
+    /// The open folder that it was made in, and its name there.
+    pub(crate) fn place(&self) -> (&OwnedFd, &OsStr) {
+        (&self.above, &self.name)
+    }
+
     /// The open folder.
     pub(crate) fn handle(&self) -> &OwnedFd {
         &self.folder
@@ -182,8 +202,13 @@ impl AsFd for PrivateFolder {
 impl Drop for PrivateFolder {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be deleted stays private.
-            let _ = remove_tree(&self.above, &self.name);
+            // What cannot be deleted stays private. What has the name by now may be another's.
+            let _ = rustix::fs::fchmod(&self.folder, Mode::RWXU);
+            let _ = remove_below(&self.folder);
+            let named = rustix::fs::statat(&self.above, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+            if is_same(named, rustix::fs::fstat(&self.folder)) {
+                let _ = rustix::fs::unlinkat(&self.above, &self.name, AtFlags::REMOVEDIR);
+            }
         }
     }
 }
@@ -194,17 +219,18 @@ pub fn temporary_folder() -> PathBuf {
     std::env::temp_dir()
 }
 
-/// Refuses a folder for temporary files in which others could swap what is there.
+/// Refuses a folder for temporary files in which others could swap what is there, and one that others
+/// could swap as a whole: what is below it is also reached by its path.
 fn check_temporary(place: &Path) -> io::Result<()> {
-    let stat = rustix::fs::fstat(open_folder(place)?)?;
-    let is_sticky = stat.st_mode & 0o1000 != 0;
-    if is_trusted_owner(stat.st_uid) && (is_sticky || !is_open_to_all(&stat)) {
-        return Ok(());
-    }
-    Err(io::Error::new(
-        io::ErrorKind::PermissionDenied,
-        "other users can rename what is in the folder for temporary files; set TMPDIR to a folder of your own",
-    ))
+    let check = |folder: &Stat| match keeps_names(folder) {
+        true => Ok(()),
+        false => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "other users can rename what is in the folder for temporary files, or in one above it; set \
+             TMPDIR to a folder of your own",
+        )),
+    };
+    open_folder_by(&std::path::absolute(place)?, check).map(drop)
 }
 
 /// Whether the folder is this user's and closed to everybody else.
@@ -262,6 +288,22 @@ mod tests {
     }
 
     #[test]
+    fn private_folder_that_was_swapped_deletes_what_is_its_own_and_nothing_else() {
+        let outer = tempfile::tempdir().unwrap();
+        let at = |name: &str| outer.path().join(name);
+        let made = PrivateFolder::create_in(outer.path(), "x-").unwrap();
+        fs::write(made.path().join("own"), "x").unwrap();
+        fs::create_dir(at("sealed")).unwrap();
+        fs::write(at("sealed/file"), "x").unwrap();
+        fs::rename(made.path(), at("moved")).unwrap();
+        fs::rename(at("sealed"), made.path()).unwrap();
+        let path = made.path().to_owned();
+        drop(made);
+        assert!(path.join("file").exists());
+        assert!(!at("moved/own").exists());
+    }
+
+    #[test]
     fn folder_of_a_known_name_is_used_only_if_nobody_else_could_write_to_it() {
         let outer = tempfile::tempdir().unwrap();
         let at = |name: &str| outer.path().join(name);
@@ -297,10 +339,28 @@ mod tests {
     #[test]
     fn temporary_folder_in_which_others_can_rename_is_refused() {
         let outer = tempfile::tempdir().unwrap();
-        for (mode, is_fine) in [(0o777, false), (0o1777, true), (0o755, true), (0o700, true)] {
+        fs::create_dir(outer.path().join("inner")).unwrap();
+        std::os::unix::fs::symlink("inner", outer.path().join("link")).unwrap();
+        for (mode, is_fine) in [
+            (0o777, false),
+            (0o770, false),
+            (0o702, false),
+            (0o1777, true),
+            (0o1770, true),
+            (0o755, true),
+            (0o700, true),
+        ] {
             fs::set_permissions(outer.path(), PermissionsExt::from_mode(mode)).unwrap();
-            let made = PrivateFolder::create_at(outer.path(), "x");
-            assert_eq!(made.is_ok(), is_fine, "{mode:o}");
+            // Whoever can rename a folder above can swap all that is below it, and a link.
+            for place in ["", "inner", "link"] {
+                let made = PrivateFolder::create_at(&outer.path().join(place), "x");
+                assert_eq!(made.is_ok(), is_fine, "{mode:o} {place}");
+            }
+        }
+        if rustix::process::geteuid().is_root() {
+            let stranger = Some(2_000_000_001);
+            std::os::unix::fs::chown(outer.path(), stranger, None).unwrap();
+            assert!(PrivateFolder::create_at(&outer.path().join("inner"), "x").is_err());
         }
     }
 

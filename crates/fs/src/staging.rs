@@ -3,7 +3,8 @@
 //!
 //! Whatever goes wrong before that, nothing remains under the target's name. A kill leaves at most
 //! a folder that [`crate::unfinished`] recognizes and the next run deletes. Nothing that exists is
-//! ever replaced.
+//! ever replaced. What is flushed, verified and published is the folder that is open, whatever has its
+//! name by then: whoever owns the folder around it can swap it at any moment.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,11 +12,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::atomic::{WriteError, folder_of, sync_folder};
-use crate::handles::FOLDER;
+use crate::handles::{FOLDER, is_same};
 use crate::threads::Task;
 use crate::unfinished::UnfinishedFolder;
 
@@ -96,6 +97,11 @@ impl Staging {
         self.folder.path()
     }
 
+    /// A path to read what was stored by: it leads to the folder whatever has its name by now.
+    pub fn reading_path(&self) -> PathBuf {
+        self.folder.path_of_handle()
+    }
+
     /// Creates a new file at the relative path `name`, and the folders above it.
     pub fn create(&self, name: &str) -> Result<(File, PathBuf), WriteError> {
         let place = self.path().join(name);
@@ -172,7 +178,7 @@ impl Staging {
         (place, rights): (Place, Rights),
         verify: impl FnOnce(&Path) -> Result<T, E>,
     ) -> Result<T, E> {
-        let staged = self.path().to_owned();
+        let staged = self.reading_path();
         let fail = WriteError::at(target);
         check_place(target, place)?;
         let failed = |error| E::from(StagingError::from(fail(error)));
@@ -196,12 +202,27 @@ impl Staging {
             // Fails, as it should, if the folder is not empty or does not exist.
             let _ = fs::remove_dir(target);
         }
-        match rename_if_free(&staged, target) {
+        let swapped = || {
+            failed(io::Error::other(
+                "what was made for it was swapped meanwhile",
+            ))
+        };
+        let (above, name) = self.folder.place();
+        let itself = || rustix::fs::fstat(self.folder.handle());
+        let no_link = AtFlags::SYMLINK_NOFOLLOW;
+        if !is_same(rustix::fs::statat(above, name, no_link), itself()) {
+            return Err(swapped());
+        }
+        match rename_if_free((above.as_fd(), Path::new(name)), target) {
             Ok(()) => {}
             Err(error) if is_taken(&error) => {
                 return Err(StagingError::Exists(target.to_owned()).into());
             }
             Err(error) => return Err(failed(error)),
+        }
+        // Between the look and the renaming it could be swapped as well.
+        if !is_same(rustix::fs::statat(CWD, target, no_link), itself()) {
+            return Err(swapped());
         }
         self.folder.keep();
         sync_folder(&self.parent).map_err(failed)?;
@@ -298,30 +319,27 @@ fn begin_writing(file: &File) {
     let _ = file;
 }
 
-fn rename_if_free(from: &Path, to: &Path) -> io::Result<()> {
+fn rename_if_free((folder, from): (BorrowedFd<'_>, &Path), to: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
-        use rustix::fs::{CWD, RenameFlags, renameat_with};
-        use rustix::io::Errno;
-        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        use rustix::fs::{RenameFlags, renameat_with};
+        match renameat_with(folder, from, CWD, to, RenameFlags::NOREPLACE) {
             // The file system does not support the flag.
             Err(Errno::INVAL | Errno::NOSYS) => {}
             other => return other.map_err(io::Error::from),
         }
     }
-    rename_after_asking(from, to)
+    rename_after_asking((folder, from), to)
 }
 
 /// The same without a single system call for it. Between the check and the rename an empty folder
 /// may appear and be replaced; anything else makes the rename of a folder fail.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "asks first, where the system has no call that does both"
-)]
-fn rename_after_asking(from: &Path, to: &Path) -> io::Result<()> {
+fn rename_after_asking((folder, from): (BorrowedFd<'_>, &Path), to: &Path) -> io::Result<()> {
     match fs::symlink_metadata(to) {
         Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(from, to),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(rustix::fs::renameat(folder, from, CWD, to)?)
+        }
         Err(error) => Err(error),
     }
 }
@@ -482,6 +500,43 @@ mod tests {
     }
 
     #[test]
+    fn staging_swapped_for_another_folder_is_verified_itself_and_the_other_is_not_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (how, is_before) in [
+            (SEALED, true),
+            (SEALED, false),
+            (PLAIN, true),
+            (PLAIN, false),
+        ] {
+            fs::create_dir(at("forged")).unwrap();
+            fs::write(at("forged/file"), "forged").unwrap();
+            let staging = Staging::begin_beside(&at("target")).unwrap();
+            staging.put("file", b"own").unwrap();
+            let place = staging.path().to_owned();
+            let swap = || {
+                fs::rename(&place, at("stolen")).unwrap();
+                fs::rename(at("forged"), &place).unwrap();
+            };
+            if is_before {
+                swap();
+            }
+            let refused = staging.publish(&at("target"), how, |staged| {
+                assert_eq!(fs::read(staged.join("file")).unwrap(), b"own");
+                if !is_before {
+                    swap();
+                }
+                Ok::<_, StagingError>(())
+            });
+            assert!(matches!(refused, Err(StagingError::Write(_))));
+            assert!(!at("target").exists());
+            for left in [at("stolen"), place] {
+                let _ = fs::remove_dir_all(left);
+            }
+        }
+    }
+
+    #[test]
     fn staging_that_does_not_verify_is_never_published() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("out/target");
@@ -579,9 +634,10 @@ mod tests {
         for rename in [rename_if_free, rename_after_asking] {
             fs::create_dir(at("a")).unwrap();
             fs::create_dir(at("b")).unwrap();
-            let refused = rename(&at("a"), &at("b")).unwrap_err();
+            let from = at("a");
+            let refused = rename((CWD, &from), &at("b")).unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
-            rename(&at("a"), &at("c")).unwrap();
+            rename((CWD, &from), &at("c")).unwrap();
             fs::remove_dir(at("b")).unwrap();
             fs::remove_dir(at("c")).unwrap();
         }

@@ -4,20 +4,20 @@
 //! The kernel releases the lock when the process ends, however it ends; so what is not locked is
 //! abandoned, and the next run of the same user in the same folder deletes it. A name alone proves
 //! nothing: what is locked stays, and so does everything with another name, everything of another
-//! user, and everything in a folder where anybody can rename things.
+//! user, and everything in a folder where anybody but this user and root can rename things.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::atomic::folder_of;
-use crate::handles::{is_open_to_all, open_folder, remove_tree};
+use crate::handles::{is_same, keeps_names, open_folder, remove_tree};
 use crate::private::{PrivateFolder, random_name};
 
 /// The prefix of every unfinished file or folder.
@@ -25,24 +25,35 @@ pub const PREFIX: &str = ".runseal-unfinished-";
 
 pub use runseal_survey::is_unfinished;
 
+/// How many names are tried. One sweep can take away each of a few; more than these are a process that
+/// means to be in the way.
+const MOST_TRIES: usize = 100;
+
 /// Marks the open file or folder with this name as owned by this process until it is closed. Returns
-/// false if another process swept it away between its creation and this call.
+/// false if another process holds it, or swept it away, between its creation and this call. Never waits:
+/// whoever can open it can hold it for as long as they like.
 fn hold(file: impl AsFd, folder: impl AsFd, name: &OsStr) -> io::Result<bool> {
-    match rustix::fs::flock(&file, FlockOperation::LockExclusive) {
+    match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => is_named(file, folder, name),
+        Err(Errno::WOULDBLOCK) => Ok(false),
         // This file system does not support locks, so nobody deletes anything here either.
         Err(Errno::OPNOTSUPP | Errno::NOLCK) => Ok(true),
         Err(errno) => Err(errno.into()),
     }
 }
 
+fn in_the_way() -> io::Error {
+    io::Error::other(
+        "another process keeps locking what is new in this folder; name another folder",
+    )
+}
+
 /// Whether the open file is the one that has this name.
 fn is_named(file: impl AsFd, folder: impl AsFd, name: &OsStr) -> io::Result<bool> {
-    let open = rustix::fs::fstat(file)?;
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(named) => Ok((open.st_dev, open.st_ino) == (named.st_dev, named.st_ino)),
         Err(Errno::NOENT) => Ok(false),
         Err(errno) => Err(errno.into()),
+        named => Ok(is_same(named, rustix::fs::fstat(file))),
     }
 }
 
@@ -58,10 +69,10 @@ pub(crate) fn split_unfinished(path: &Path) -> Option<(&Path, &Path)> {
 }
 
 /// Deletes what ended processes of this user left unfinished in `folder`. What cannot be deleted
-/// stays: it does no harm, and the next run tries again.
+/// stays: it does no harm, and the next run tries again. Where others can rename what this user owns,
+/// nothing is deleted: they may have given the name to something that is finished.
 pub(crate) fn sweep(folder: &OwnedFd) {
-    let is_anybodys = |stat: Stat| is_open_to_all(&stat) && stat.st_mode & 0o1000 == 0;
-    if rustix::fs::fstat(folder).map_or(true, is_anybodys) {
+    if !rustix::fs::fstat(folder).is_ok_and(|folder| keeps_names(&folder)) {
         return;
     }
     let Ok(entries) = Dir::read_from(folder) else {
@@ -84,9 +95,10 @@ fn take_away(folder: &OwnedFd, name: &OsStr) -> io::Result<()> {
         return Ok(());
     }
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-    match is_named(&file, folder, name)? {
-        true => remove_tree(folder, name),
-        false => Ok(()),
+    if is_named(&file, folder, name)? {
+        remove_tree(folder, name)
+    } else {
+        Ok(())
     }
 }
 
@@ -96,6 +108,8 @@ pub struct UnfinishedFile {
     folder: OwnedFd,
     name: OsString,
     file: File,
+    /// The mode that it gets with its name. Until then only its owner can open it.
+    mode: Mode,
     is_kept: bool,
 }
 
@@ -111,27 +125,51 @@ impl UnfinishedFile {
     /// Creates one in `folder`, with this mode as far as the umask allows.
     pub(crate) fn create_in(folder: &OwnedFd, mode: u32) -> io::Result<Self> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        loop {
+        for _ in 0..MOST_TRIES {
             let name = OsString::from(format!("{PREFIX}{}", random_name()?));
             let file = match rustix::fs::openat(folder, &name, flags, Mode::from_raw_mode(mode)) {
                 Ok(file) => file,
                 Err(Errno::EXIST) => continue,
                 Err(errno) => return Err(errno.into()),
             };
-            if hold(&file, folder, &name)? {
-                return Ok(Self {
-                    folder: folder.try_clone()?,
-                    name,
-                    file: File::from(file),
-                    is_kept: false,
-                });
+            // Only making it tells what the umask allows.
+            let allowed = Mode::from_raw_mode(rustix::fs::fstat(&file)?.st_mode & 0o777);
+            let made = Self {
+                folder: folder.try_clone()?,
+                name,
+                file: File::from(file),
+                mode: allowed,
+                is_kept: false,
+            };
+            // Some file systems have no rights to set; holding it does not wait there either.
+            let _ = rustix::fs::fchmod(&made.file, Mode::RUSR | Mode::WUSR);
+            if hold(&made.file, folder, &made.name)? {
+                return Ok(made);
             }
         }
+        Err(in_the_way())
     }
 
     /// The open file.
     pub fn as_file_mut(&mut self) -> &mut File {
         &mut self.file
+    }
+
+    /// Lets it have this mode once it has its name.
+    pub(crate) fn set_mode(&mut self, mode: u32) {
+        self.mode = Mode::from_raw_mode(mode);
+    }
+
+    /// Flushes it, with the mode that it gets with its name.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn finish(&mut self) -> io::Result<()> {
+        let now = rustix::fs::fstat(&self.file)?.st_mode & 0o777;
+        if now != self.mode.as_raw_mode() {
+            rustix::fs::fchmod(&self.file, self.mode)?;
+        }
+        self.file.sync_all()
     }
 
     /// Gives it its name in the same folder, and replaces what has it.
@@ -185,19 +223,30 @@ impl UnfinishedFolder {
     pub(crate) fn create_in(place: &Path) -> io::Result<Self> {
         let above = open_folder(place)?;
         sweep(&above);
-        loop {
+        for _ in 0..MOST_TRIES {
             let folder = PrivateFolder::create_in(place, PREFIX)?;
-            let name = folder.path().file_name().unwrap_or_default();
-            if hold(folder.handle(), &above, name)? {
+            let (above, name) = folder.place();
+            if hold(folder.handle(), above, name)? {
                 let new_mode = find_new_mode(folder.handle())?;
                 return Ok(Self { folder, new_mode });
             }
         }
+        Err(in_the_way())
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// A path that leads to the open folder, whatever has its name by now.
+    pub(crate) fn path_of_handle(&self) -> PathBuf {
+        self.folder.path_of_handle()
+    }
+
+    /// The open folder that it lies in, and its name there.
+    pub(crate) fn place(&self) -> (&OwnedFd, &OsStr) {
+        self.folder.place()
     }
 
     /// The open folder.
@@ -352,16 +401,54 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         fs::create_dir(at(".runseal-unfinished-renamed")).unwrap();
         fs::write(at(".runseal-unfinished-renamed/thesis"), "x").unwrap();
-        fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
-        sweep(folder.path());
-        assert!(at(".runseal-unfinished-renamed/thesis").exists());
+        for mode in [0o777, 0o775, 0o707] {
+            fs::set_permissions(folder.path(), Permissions::from_mode(mode)).unwrap();
+            sweep(folder.path());
+            assert!(
+                at(".runseal-unfinished-renamed/thesis").exists(),
+                "{mode:o}"
+            );
+        }
         fs::set_permissions(folder.path(), Permissions::from_mode(0o1777)).unwrap();
         if rustix::process::geteuid().is_root() {
             let stranger = Some(2_000_000_001);
+            // The owner of a folder can rename whatever is in it.
+            std::os::unix::fs::chown(folder.path(), stranger, None).unwrap();
+            sweep(folder.path());
+            assert!(at(".runseal-unfinished-renamed/thesis").exists());
+            std::os::unix::fs::chown(folder.path(), Some(0), None).unwrap();
             std::os::unix::fs::chown(at(".runseal-unfinished-renamed"), stranger, None).unwrap();
             sweep(folder.path());
             assert!(at(".runseal-unfinished-renamed/thesis").exists());
         }
+    }
+
+    #[test]
+    fn new_file_that_somebody_else_holds_is_given_up_and_never_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let above = open_folder(folder.path()).unwrap();
+        fs::write(folder.path().join("new"), "").unwrap();
+        let ours = File::open(folder.path().join("new")).unwrap();
+        let theirs = File::open(folder.path().join("new")).unwrap();
+        rustix::fs::flock(&theirs, FlockOperation::LockExclusive).unwrap();
+        assert!(!hold(&ours, &above, OsStr::new("new")).unwrap());
+        drop(theirs);
+        assert!(hold(&ours, &above, OsStr::new("new")).unwrap());
+    }
+
+    #[test]
+    fn unfinished_file_is_closed_to_others_until_it_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |name: &OsStr| {
+            let found = fs::metadata(folder.path().join(name)).unwrap();
+            found.permissions().mode() & 0o777
+        };
+        fs::write(folder.path().join("usual"), "").unwrap();
+        let mut made = UnfinishedFile::create_beside(&folder.path().join("new")).unwrap();
+        assert_eq!(mode(&made.name), 0o600);
+        made.finish().unwrap();
+        made.persist(OsStr::new("new")).unwrap();
+        assert_eq!(mode(OsStr::new("new")), mode(OsStr::new("usual")));
     }
 
     #[test]

@@ -27,6 +27,8 @@ mod layer;
 mod level;
 mod limits;
 mod loopback;
+#[cfg(unix)]
+mod mounted;
 mod observation;
 mod outcome;
 #[cfg(unix)]
@@ -49,6 +51,8 @@ pub use layer::{Change, Changed, FolderLayer, LayerKind};
 pub use level::Isolation;
 pub use limits::{Limits, MOST_IN_MEMORY};
 pub use loopback::Loopback;
+#[cfg(unix)]
+pub use mounted::is_mounted;
 pub use observation::{
     FirstUse, Gap, LeftProcess, NEVER_SEEN, NetworkAttempt, Observation, Observe, ObservedFile,
     ObservedKind,

@@ -25,6 +25,8 @@ pub enum Limit {
     WorkBytes,
     /// The work folder held more files and folders than allowed.
     WorkFiles,
+    /// The private temporary folder took more than allowed, where the kernel does not keep it from that.
+    Temporary,
 }
 
 /// How the command's first process ended.

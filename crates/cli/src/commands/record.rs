@@ -181,7 +181,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
     };
     outgoing.finish(&sealed.path)?;
     if let Some(log) = &args.log {
-        append_target(log, &sealed.path, None)?;
+        append_target(log, (&sealed.path, Some(&sealed.sums)), None)?;
     }
     let outcome = args.finish(&request, &sealed)?;
     print_sealed(&sealed, args)?;

@@ -156,7 +156,8 @@ fn more_room(limit: Limit) -> &'static str {
     match limit {
         Limit::WallTime => "`--timeout` gives it more time",
         Limit::WorkBytes => "`--artifact-bytes` lets it write more, in one file and in all",
-        Limit::WorkFiles => "it may write no more files than that: let it pack them into one",
+        Limit::WorkFiles => "it may write that many files at the most: let it pack them into one",
+        Limit::Temporary => "`--env TMPDIR=$PWD` leads its temporary files into the folder",
         Limit::Stdout | Limit::Stderr => {
             "let it write its output to a file: `sh -c 'COMMAND > out.txt'`"
         }

@@ -135,7 +135,7 @@ pub fn run(args: &Args) -> Result<Outcome, CliError> {
         // The line states digests of the intent and the bundle, and its own digest is over them: with
         // it in a log, what a copy of the pack withholds could be guessed.
         let ledger = ledger.filter(|_| options.redactable.is_none());
-        append_target(log, pack, ledger)?;
+        append_target(log, (pack, None), ledger)?;
     }
     let on_terminal = if std::io::stdout().is_terminal() {
         FormatArg::Human

@@ -180,5 +180,6 @@ fn limit_name(limit: Limit) -> &'static str {
         Limit::Memory => "more memory than allowed",
         Limit::WorkBytes => "more bytes than max_total_output_bytes",
         Limit::WorkFiles => "more files than max_output_files",
+        Limit::Temporary => "more temporary files than allowed",
     }
 }

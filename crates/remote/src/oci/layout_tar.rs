@@ -258,7 +258,7 @@ impl Repository for TarLayoutWriter {
         } = state.unwrap_or_else(PoisonError::into_inner);
         write_entry(file.as_file_mut(), INDEX_FILE, &index.to_bytes()?).map_err(failed)?;
         file.as_file_mut().write_all(&END).map_err(failed)?;
-        file.as_file_mut().sync_all().map_err(failed)?;
+        file.finish().map_err(failed)?;
         match file.persist_new(target.file_name().unwrap_or_default()) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

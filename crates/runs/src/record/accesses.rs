@@ -10,6 +10,7 @@ mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
@@ -24,7 +25,7 @@ use self::places::{
 use super::run::CommandRun;
 use crate::world::normalize;
 pub(crate) use gaps::{network_gap, not_shown_gap, observed_gaps, refused_network};
-pub(crate) use places::{Places, is_of_the_machine, is_shown};
+pub(crate) use places::{Places, could_be_read, is_of_the_machine, is_shown};
 pub(crate) use present::PresentEntry;
 use present::shown_special;
 
@@ -197,6 +198,7 @@ impl Accesses {
         let mut renamed = Vec::new();
         let mut listed_outside = Vec::new();
         let mut not_shown = Vec::new();
+        let owner = places.real.look(places.folder).ok().map(|it| it.uid());
         for file in &observation.files {
             let is_input = file.needs_original && !own.made(file, places);
             let input = input_of(&file.path, places);
@@ -207,7 +209,8 @@ impl Accesses {
                 (ObservedKind::File, None)
                     if is_input
                         && (file.is_read || file.is_executed)
-                        && is_shown(&file.path, run.isolation, places.shown) =>
+                        && is_shown(&file.path, run.isolation, places.shown)
+                        && could_be_read(&file.path, run.isolation, (places.shown, owner)) =>
                 {
                     self.outside.push(file.clone());
                     // A virtual environment's `python` is a link from the folder to the machine's.

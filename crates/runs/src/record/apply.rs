@@ -35,7 +35,7 @@ pub enum ApplyError {
     /// was applied.
     #[error("{} would have to become a folder, or is one, so nothing was applied", list(.0))]
     OtherKind(Vec<String>),
-    /// What it deleted holds another file system, which it never saw. Nothing was applied.
+    /// Where it changed something another file system is mounted, which it never saw. Nothing was applied.
     #[error("{} is another file system, which the command did not see, so nothing was applied", list(.0))]
     Mounted(Vec<String>),
     /// What should be applied could not be read.
@@ -202,6 +202,10 @@ impl Check<'_> {
         let mut deleted = Vec::new();
         for change in changes {
             let target = Path::new(&change.path);
+            if self.folder.is_mounted(target) {
+                found.mounted.push(shown(target));
+                continue;
+            }
             self.check_folders_above(target, &mut folders, &mut found);
             let now = self.folder.look(target);
             let is_folder = now.as_ref().is_ok_and(is_folder);
@@ -274,11 +278,11 @@ impl Check<'_> {
             return Ok(());
         }
         if is_folder(now) {
-            if now.st_dev != self.folder.device()? {
-                found.mounted.push(shown(path));
-                return Ok(());
-            }
             for below in self.folder.list(path)? {
+                if self.folder.is_mounted(&below) {
+                    found.mounted.push(shown(&below));
+                    continue;
+                }
                 self.collect(&below, &self.folder.look(&below)?, paths, found)?;
             }
         }
@@ -374,7 +378,8 @@ impl<'a> StagedChanges<'a> {
         let fail = |path: &Path, error| WriteError::at(&folder.place(path))(error);
         // They hold what was put there, or belong to it.
         self.folders.clear();
-        let of = self.files.len() + deleted.len();
+        let changes = self.files.len() + deleted.len();
+        let of = self.files.len() + deleted.iter().map(Vec::len).sum::<usize>();
         let mut applied: Vec<String> = Vec::new();
         // What has its name is not taken away when this ends early.
         self.files.reverse();
@@ -391,8 +396,8 @@ impl<'a> StagedChanges<'a> {
                 if let Err(error) = folder.remove(path) {
                     return Err(stopped(applied, of, fail(path, error)));
                 }
+                applied.push(shown(path));
             }
-            applied.extend(paths.last().map(|target| shown(target)));
         }
         // Inner ones first: an outer one may close the way to them.
         for (target, id, rights) in self.rights.iter().rev() {
@@ -400,7 +405,7 @@ impl<'a> StagedChanges<'a> {
                 return Err(stopped(applied, of, fail(target, error)));
             }
         }
-        Ok(of)
+        Ok(changes)
     }
 }
 
@@ -540,7 +545,9 @@ mod tests {
         let real = real(folder.path());
         let written = StagedChanges::new(&real);
         let error = written.put_into_place(&[paths.to_vec()]).unwrap_err();
-        assert!(matches!(error, ApplyError::Write(_)), "{error}");
+        // What is gone already is told.
+        let told = "of 3 changes, 2 were applied: `d/a`, `d/e/b`";
+        assert_eq!(error.to_string(), told);
         assert!(at("d/e/new").exists());
     }
 

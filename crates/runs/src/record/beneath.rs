@@ -6,6 +6,9 @@
 //! folder is opened once, before the command starts, and every path is resolved beneath it without
 //! following a link: what lies behind one does not exist here. A link itself can be looked at and read.
 //!
+//! A file system that is mounted below the folder was not shown to the command, which saw what it covers:
+//! nobody may read there. Below an input it was.
+//!
 //! Root may read more than the command, which runs as another user. In somebody else's folder it reads
 //! only what that user or everybody may read.
 
@@ -21,6 +24,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use runseal_fs::directory::kind_of;
+use runseal_sandbox::is_mounted;
 
 #[cfg(target_os = "linux")]
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -51,6 +55,17 @@ struct Root {
     path: PathBuf,
     /// `None` if it could not be opened: then it contains nothing.
     opened: Option<Opened>,
+    /// What is mounted below it.
+    mounts: Mounts,
+}
+
+/// What is mounted below a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mounts {
+    /// The command saw it.
+    Shown,
+    /// The command saw what it covers.
+    NotShown,
 }
 
 #[derive(Debug)]
@@ -64,12 +79,16 @@ struct Opened {
 }
 
 impl RealFiles {
-    /// Opens what the caller named, links resolved.
-    pub(crate) fn open_roots<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
-        let roots = paths.into_iter().map(|path| Root {
-            path: path.clone(),
+    /// Opens the command's folder and the inputs that the caller named, links resolved.
+    pub(crate) fn open_roots(folder: &Path, inputs: &[PathBuf]) -> Self {
+        let root = |path: &Path, mounts| Root {
+            path: path.to_owned(),
             opened: Opened::open(path).ok(),
-        });
+            mounts,
+        };
+        let inputs = inputs.iter().map(|input| root(input, Mounts::Shown));
+        // An input in the folder is shown as part of it.
+        let roots = std::iter::once(root(folder, Mounts::NotShown)).chain(inputs);
         Self {
             roots: roots.collect(),
         }
@@ -130,12 +149,14 @@ impl RealFiles {
         let found = self.roots.iter().find_map(|root| {
             let below = path.strip_prefix(&root.path).ok()?;
             let opened = root.opened.as_ref()?;
-            Some((opened, opened.name.join(below)))
+            Some((opened, opened.name.join(below), root.mounts))
         });
-        let (root, below) = found.ok_or(Errno::NOENT)?;
-        match open_beneath(root.folder.as_fd(), &below, flags, root.reader) {
-            // A link, a file where a folder is needed, or a way out: nothing of the folder is there.
-            Err(Errno::LOOP | Errno::NOTDIR | Errno::XDEV) => Err(Errno::NOENT.into()),
+        let (root, below, mounts) = found.ok_or(Errno::NOENT)?;
+        match open_beneath(root.folder.as_fd(), &below, flags, (root.reader, mounts)) {
+            // A link, or a file where a folder is needed: nothing of the folder is there.
+            Err(Errno::LOOP | Errno::NOTDIR) => Err(Errno::NOENT.into()),
+            // Something may be there, below what is mounted.
+            Err(Errno::XDEV) => Err(Errno::ACCESS.into()),
             other => Ok(other?),
         }
     }
@@ -160,51 +181,56 @@ impl Opened {
     }
 }
 
-/// Opens `path` beneath `root`, refusing a link in any of its components but the last, every `..`, and
-/// what `reader` may not read.
+/// Opens `path` beneath `root`, refusing a link in any of its components but the last, every `..`,
+/// what `reader` may not read, and what is mounted there, if that was not shown.
 fn open_beneath(
     root: BorrowedFd<'_>,
     path: &Path,
     flags: OFlags,
-    reader: Option<u32>,
+    (reader, mounts): (Option<u32>, Mounts),
 ) -> Result<OwnedFd, Errno> {
     let mut parts = Vec::new();
     for part in path.components() {
         match part {
             Component::Normal(part) => parts.push(Path::new(part)),
             Component::CurDir => {}
-            _ => return Err(Errno::XDEV),
+            _ => return Err(Errno::NOENT),
         }
     }
-    let last = parts.pop().unwrap_or(Path::new("."));
-    let open = |above: BorrowedFd<'_>| rustix::fs::openat(above, last, flags, Mode::empty());
-    if parts.is_empty() && reader.is_none() {
-        return open(root);
-    }
+    let Some(last) = parts.pop() else {
+        let opened = rustix::fs::openat(root, ".", flags, Mode::empty())?;
+        check_allowed(&opened, 0o4, reader.filter(|_| flags != LOOK))?;
+        return Ok(opened);
+    };
     #[cfg(target_os = "linux")]
     if reader.is_none() {
         use rustix::fs::ResolveFlags;
-        let above: PathBuf = parts.iter().collect();
-        let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        match rustix::fs::openat2(root, &above, WAY, Mode::empty(), within) {
+        let whole: PathBuf = parts.iter().chain([&last]).collect();
+        let mut within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        within.set(ResolveFlags::NO_XDEV, mounts == Mounts::NotShown);
+        match rustix::fs::openat2(root, &whole, flags, Mode::empty(), within) {
             // An old kernel, or a seccomp filter that does not know the call.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
-            Err(errno) => return Err(errno),
-            Ok(above) => return open(above.as_fd()),
+            other => return other,
         }
     }
+    let step = |above: BorrowedFd<'_>, name: &Path, flags: OFlags| {
+        let opened = rustix::fs::openat(above, name, flags, Mode::empty())?;
+        if mounts == Mounts::NotShown && is_mounted(above, &opened)? {
+            return Err(Errno::XDEV);
+        }
+        Ok(opened)
+    };
     let mut at: Option<OwnedFd> = None;
     for part in parts {
         let above = at.as_ref().map_or(root, AsFd::as_fd);
-        let folder = rustix::fs::openat(above, part, WAY, Mode::empty())?;
+        let folder = step(above, part, WAY)?;
         check_allowed(&folder, 0o1, reader)?;
         at = Some(folder);
     }
     let above = at.as_ref().map_or(root, AsFd::as_fd);
-    let opened = open(above)?;
-    if flags != LOOK {
-        check_allowed(&opened, 0o4, reader)?;
-    }
+    let opened = step(above, last, flags)?;
+    check_allowed(&opened, 0o4, reader.filter(|_| flags != LOOK))?;
     Ok(opened)
 }
 
@@ -241,7 +267,7 @@ mod tests {
         symlink("../private", folder.join("d")).unwrap();
         symlink("../private/key", folder.join("f")).unwrap();
         symlink("sub", folder.join("inner")).unwrap();
-        let files = RealFiles::open_roots([&folder]);
+        let files = RealFiles::open_roots(&folder, &[]);
         for path in ["d/key", "f", "inner/own", "../private/key", "sub/own/x"] {
             let path = folder.join(path);
             assert!(
@@ -274,7 +300,7 @@ mod tests {
         fs::write(home.join("b"), "other").unwrap();
         symlink("a", home.join("link")).unwrap();
         let input = home.join("link");
-        let files = RealFiles::open_roots([&input]);
+        let files = RealFiles::open_roots(&home.join("folder"), std::slice::from_ref(&input));
         fs::remove_file(&input).unwrap();
         symlink("b", &input).unwrap();
         assert_eq!(files.open(&input).unwrap().1.len(), 3);

@@ -68,8 +68,10 @@ pub struct RecordRequest {
 pub struct SealedCommand {
     /// The id that was given or derived; also the name of the bundle's folder.
     pub run_id: RunId,
-    /// Where the bundle is.
+    /// Where the bundle is. Whoever owns the folder around it may have put another one there by now.
     pub path: PathBuf,
+    /// The digest of the SHA256SUMS.txt that was sealed, which stands for the whole bundle.
+    pub sums: Digest,
     /// `outputs_hash` of RUN_META.json: what a replay has to reproduce.
     pub outputs_hash: String,
     /// The path of its new seed, if one was made.
@@ -110,8 +112,7 @@ pub fn record_command(
     let has_bundles = request.out.exists();
     let packages = PackageReader::start();
     let inputs = real_inputs(&request.command);
-    let roots = [&request.command.folder].into_iter().chain(&inputs);
-    let real = Arc::new(RealFiles::open_roots(roots));
+    let real = Arc::new(RealFiles::open_roots(&request.command.folder, &inputs));
     let reader = Reader::start(Arc::clone(&real));
     let known = Arc::clone(&real);
     let isolation = sandbox.isolation();
@@ -188,6 +189,12 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
             Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
             Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
             Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
+            Limit::Temporary => {
+                format!(
+                    "wrote more than {} bytes, or too many files, to TMPDIR",
+                    limits.tmp_bytes
+                )
+            }
         },
     })
 }
@@ -336,8 +343,8 @@ impl Sealing<'_> {
         if let Some(redactable) = &request.redactable {
             self.files.put_commitment(&redactable.seed)?;
         }
-        check_secrets(&command.secrets, self.files.path())?;
-        self.files.put_lists()?;
+        check_secrets(&command.secrets, &self.files.reading_path())?;
+        let sums = self.files.put_lists()?;
         check_interrupted(self.cancel)?;
         let target = self.files.target(&run_id);
         let kept = request.redactable.as_ref();
@@ -355,6 +362,7 @@ impl Sealing<'_> {
         Ok(SealedCommand {
             run_id,
             path,
+            sums,
             outputs_hash,
             seed: kept.and_then(KeptSeed::stays),
             ending: run.recorded.outcome.ending,

@@ -159,14 +159,15 @@ impl ExportableRun {
         bytes.push(b'\n');
         staging.put(METADATA, &bytes)?;
         if is_zip {
-            verify_copy(staging.path())?;
+            let copy = staging.reading_path();
+            verify_copy(&copy)?;
             let mut files = vec![METADATA.to_owned()];
             let bundled = self.judged.content.files.iter();
             files.extend(bundled.map(|file| in_crate(&file.path)));
             files.extend(self.signatures.keys().cloned());
             files.sort_unstable();
             write_file(target, |out| {
-                zip::write_stored(staging.path(), &files, out).map_err(CrateError::from)
+                zip::write_stored(&copy, &files, out).map_err(CrateError::from)
             })?;
         } else {
             staging.publish(target, (place, Rights::AsUmask), verify_copy)?;

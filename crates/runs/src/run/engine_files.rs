@@ -21,7 +21,9 @@ use super::execute::EngineRun;
 use super::seal::{RUN, SealError};
 use super::staging::RunFiles;
 use super::verify::VerifiedRun;
-use crate::record::accesses::{is_of_the_machine, is_shown, not_shown_gap, observed_gaps};
+use crate::record::accesses::{
+    could_be_read, is_of_the_machine, is_shown, not_shown_gap, observed_gaps,
+};
 use crate::record::ahead::FilesAhead;
 use crate::record::documents::FileEntry;
 use crate::record::environment::{
@@ -75,8 +77,10 @@ pub(super) fn seal_what_was_read(
                 });
             }
             None if is_given(&file.path) || !is_of_the_machine(&file.path) => {}
-            None if is_machine_file(&file.path, isolation, &ran.shown) => {
-                machine.push(file.clone())
+            None if is_shown(&file.path, isolation, &ran.shown)
+                && could_be_read(&file.path, isolation, (&ran.shown, None)) =>
+            {
+                machine.push(file.clone());
             }
             None => not_shown.push(file.path.display().to_string()),
         }

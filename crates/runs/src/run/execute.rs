@@ -209,6 +209,12 @@ fn describe_failure(ending: Ending, limits: &Limits) -> Option<String> {
             Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
             Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
             Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
+            Limit::Temporary => {
+                format!(
+                    "wrote more than {} bytes, or too many files, to TMPDIR",
+                    limits.tmp_bytes
+                )
+            }
         }),
     }
 }

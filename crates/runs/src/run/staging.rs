@@ -96,6 +96,11 @@ impl RunFiles {
         self.staging.path()
     }
 
+    /// A path to read by what was stored, whatever has the folder's name by now.
+    pub(crate) fn reading_path(&self) -> PathBuf {
+        self.staging.reading_path()
+    }
+
     /// Fails if `run_id` is taken.
     pub fn check_free(out: &Path, run_id: &RunId) -> Result<(), RunFilesError> {
         Ok(check_place(&out.join(run_id.as_str()), Place::Free)?)
@@ -225,8 +230,9 @@ impl RunFiles {
     /// later. Must come last before the lists: later files are not committed to.
     pub fn put_commitment(&mut self, seed: &Seed) -> Result<(), RunFilesError> {
         let mut committing = Committing::begin(&REDACTABLE, seed);
+        let stored = self.staging.reading_path();
         for (path, digest) in &self.files {
-            let place = self.staging.path().join(&**path);
+            let place = stored.join(&**path);
             let size = fs::metadata(&place).map_err(|source| io_error(path, source))?;
             let open = || File::open(&place).map_err(|source| io_error(path, source));
             let added = committing.add(path, (*digest, size.len()), || {
@@ -242,13 +248,14 @@ impl RunFiles {
         self.put_json(REDACTION_SALT, &Value::object([("salt", salt)]))
     }
 
-    /// Adds the index and the sums over everything stored so far.
-    pub fn put_lists(&mut self) -> Result<(), RunFilesError> {
+    /// Adds the index and the sums over everything stored so far. The digest of the sums stands for all of it.
+    pub fn put_lists(&mut self) -> Result<Digest, RunFilesError> {
         self.files.sort_unstable();
         self.put_index()?;
         self.files.sort_unstable();
         let sums = write_sums(&self.files);
-        self.put_bytes(SUMS, sums.as_bytes())
+        self.put_bytes(SUMS, sums.as_bytes())?;
+        Ok(Digest::of(sums.as_bytes()))
     }
 
     /// Writes the index one entry at a time, because it grows with the number of files.

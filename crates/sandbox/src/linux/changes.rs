@@ -1,6 +1,7 @@
 //! Finds what a command changed in a layered folder, by comparing what it left with the real
 //! folder. Both are reached by descriptor; no link is followed; neither changes any more, or if
-//! someone changes the real folder meanwhile, what was read counts.
+//! someone changes the real folder meanwhile, what was read counts. What is mounted below the real
+//! folder was never there for the command, and is not entered.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsString};
@@ -28,6 +29,9 @@ pub(super) struct Comparison {
     /// Every path that was copied: whatever else the real folder has was never there for the
     /// command. Nothing where it was no copy.
     pub(super) copied: Option<BTreeSet<Vec<u8>>>,
+    /// The attribute by which the layer's overlayfs marks folders that were removed and made anew. Of the two
+    /// that there are, the command can set the one that is not in use.
+    pub(super) opaque: &'static str,
 }
 
 /// Every path below `folder`.
@@ -94,7 +98,7 @@ impl Walk<'_> {
         }
         let names = opening::names_in(left)?;
         if let Some(real) = real
-            && (self.comparison.kind == LayerKind::Copy || is_opaque(left))
+            && (self.comparison.kind == LayerKind::Copy || is_opaque(left, self.comparison.opaque))
         {
             self.removed(real, &names, above)?;
         }
@@ -132,11 +136,20 @@ impl Walk<'_> {
     ) -> Result<(), Errno> {
         let path = join(above, name);
         let stat = rustix::fs::statat(left, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        let before = match real.map(|real| look(real, name)) {
-            Some(found) => found?,
+        let found = match real {
+            Some(real) => look(real, name)?,
             None => None,
         };
-        let existed = before.is_some();
+        let is_covered = match real {
+            Some(real) if found.is_some() => opening::is_covered(real, name)?,
+            _ => false,
+        };
+        // A layer shows what a mount covers, of which only its kind is known; a copy has nothing of it.
+        let before = found.filter(|_| !is_covered);
+        let existed = match self.comparison.kind {
+            LayerKind::Copy => before.is_some(),
+            LayerKind::Overlay => found.is_some(),
+        };
         let was_same_kind = before.as_ref().is_some_and(|before| {
             FileType::from_raw_mode(before.st_mode) == FileType::from_raw_mode(stat.st_mode)
         });
@@ -256,14 +269,10 @@ fn look(folder: &OwnedFd, name: &CStr) -> Result<Option<Stat>, Errno> {
 
 /// Whether overlayfs lets nothing show through this folder of its layer: it was removed and made
 /// anew.
-fn is_opaque(folder: &OwnedFd) -> bool {
-    ["user.overlay.opaque", "trusted.overlay.opaque"]
-        .iter()
-        .any(|name| {
-            let mut value = [0_u8; 4];
-            rustix::fs::fgetxattr(folder, *name, &mut value[..])
-                .is_ok_and(|count| count >= 1 && value[0] == b'y')
-        })
+fn is_opaque(folder: &OwnedFd, attribute: &str) -> bool {
+    let mut value = [0_u8; 4];
+    rustix::fs::fgetxattr(folder, attribute, &mut value[..])
+        .is_ok_and(|count| count >= 1 && value[0] == b'y')
 }
 
 #[cfg(test)]
@@ -290,6 +299,7 @@ mod tests {
             kind: LayerKind::Copy,
             started_ns: 0,
             copied,
+            opaque: "",
         };
         find(&open(left), &open(real), &comparison)
             .unwrap()
@@ -356,6 +366,7 @@ mod tests {
             kind: LayerKind::Copy,
             started_ns: 0,
             copied: None,
+            opaque: "",
         };
         let found = find(&open(left.path()), &open(real.path()), &comparison).unwrap();
         assert_eq!(found[0].fault, Some(outputs::Fault::UnsafeName));

@@ -22,6 +22,7 @@ use super::fence::{self, Fence};
 use super::launch::{self, Launch};
 use super::layered::{LayeredFolder, Stored};
 use super::metadata::MetadataKeeper;
+use super::mounts;
 use super::observer::Assignment;
 use super::plan::{self, Purpose};
 use super::seccomp::{self, FilterOptions, SharedView};
@@ -58,6 +59,8 @@ struct HostPlan {
     watched: Option<Watched>,
     /// The folder whose size is watched.
     folder: PathBuf,
+    /// The private folder for temporary files, and how much it may hold.
+    tmp: Option<(PathBuf, Bounds)>,
 }
 
 /// Where the command works.
@@ -265,6 +268,10 @@ fn make_plan(
         drop_to,
         watched,
         folder: surroundings.work.clone(),
+        tmp: surroundings.private.as_ref().map(|private| {
+            let bounds = mounts::tmp_bounds(&spec.limits);
+            (private.path().to_owned(), bounds)
+        }),
     })
 }
 

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{Mode, OFlags};
 
 use super::changes::{self, Comparison};
-use super::own_places::Showing;
+use super::own_places::{self, Showing};
 use super::usage::{self, Bounds};
 use super::{at, handover, opening, system, transfer};
 use crate::error::{SandboxError, SpecError};
@@ -91,6 +91,8 @@ pub(super) struct LayeredFolder {
     copied: Option<BTreeSet<Vec<u8>>>,
     owner: u32,
     group: u32,
+    /// By which attribute a layer marks folders that were made anew.
+    opaque: &'static str,
 }
 
 impl LayeredFolder {
@@ -101,6 +103,7 @@ impl LayeredFolder {
         owner: Option<(u32, u32)>,
     ) -> Result<LayeredFolder, SandboxError> {
         let mut folder = LayeredFolder::open(layered, limits)?;
+        folder.opaque = own_places::opaque_attribute(owner);
         if limits.work_bytes > MOST_IN_MEMORY {
             let stored = Stored::make(&layered.store, "layer", owner)?;
             folder.showing = Showing::DiskLayer(stored.path().to_owned());
@@ -149,6 +152,7 @@ impl LayeredFolder {
             copied: None,
             owner: stat.st_uid,
             group: stat.st_gid,
+            opaque: "",
         })
     }
 
@@ -207,6 +211,7 @@ impl LayeredFolder {
             kind,
             started_ns: self.started_ns,
             copied: self.copied,
+            opaque: self.opaque,
         };
         let changes = changes::find(&files, &self.real, &comparison)
             .map_err(at("look at what the command changed"))?;

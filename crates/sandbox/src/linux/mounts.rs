@@ -25,6 +25,7 @@ use super::own_places::{OwnPlaces, Showing};
 use super::report::{At, Failure};
 use super::storage::{self, Storage};
 use super::sys;
+use super::usage::Bounds;
 use crate::error::{Layer, SandboxError};
 use crate::limits::Limits;
 use crate::places::SYSTEM;
@@ -142,9 +143,24 @@ fn shared_folder(inside: &'static str, bytes: u64) -> MemoryFolder {
         options: vec![
             ("mode", "1777".to_owned()),
             ("size", bytes.to_string()),
-            // An empty file takes about a kilobyte of the kernel's memory.
-            ("nr_inodes", (bytes >> 10).clamp(64, 65_536).to_string()),
+            ("nr_inodes", most_entries(bytes).to_string()),
         ],
+    }
+}
+
+/// Entries of a private folder of this size: an empty file takes about a kilobyte of the kernel's memory.
+fn most_entries(bytes: u64) -> u64 {
+    (bytes >> 10).clamp(64, 65_536)
+}
+
+/// What a private temporary folder may hold that is watched and not a file system of its own.
+pub(super) fn tmp_bounds(limits: &Limits) -> Bounds {
+    let bytes = tmp_bytes(limits);
+    Bounds {
+        entries: most_entries(bytes),
+        // Nobody collects what is in it.
+        apparent_bytes: u64::MAX,
+        disk_bytes: bytes,
     }
 }
 

@@ -8,6 +8,8 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
+use crate::mounted::is_mounted;
+
 /// Levels of folders that are copied; each keeps two descriptors open. A deeper tree only serves
 /// to exhaust whoever collects it.
 pub(super) const DEEPEST: usize = 256;
@@ -86,10 +88,22 @@ pub(super) fn open_file(above: &OwnedFd, name: &CStr, stat: &Stat) -> Result<Own
     Ok(opened)
 }
 
-/// Opens a folder without changing anything of it; nothing where its rights forbid that.
+/// Whether something else is mounted at a name: the command saw what is below that, which nobody can look
+/// at. What is gone is not.
+pub(super) fn is_covered(above: &OwnedFd, name: &CStr) -> Result<bool, Errno> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(above, name, flags, Mode::empty()) {
+        Ok(opened) => is_mounted(above, opened),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(errno),
+    }
+}
+
+/// Opens a folder without changing anything of it; nothing where its rights forbid that, or something
+/// else is mounted there.
 pub(super) fn open_folder_as_is(above: &OwnedFd, name: &CStr) -> Result<Option<OwnedFd>, Errno> {
     match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
-        Ok(folder) => Ok(Some(folder)),
+        Ok(folder) => Ok((!is_mounted(above, &folder)?).then_some(folder)),
         Err(Errno::ACCESS | Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         Err(errno) => Err(errno),
     }

@@ -309,6 +309,21 @@ fn view(
     Ok(tree)
 }
 
+/// Whether the layer of a command that runs as `owner` keeps its marks in attributes of users: the others
+/// take root. The kernel keeps the ones that it uses from the command, and not those that it does not use.
+fn has_user_attributes(owner: Option<(u32, u32)>) -> bool {
+    owner.is_none()
+}
+
+/// The attribute of a folder in such a layer that was removed and made anew.
+pub(super) fn opaque_attribute(owner: Option<(u32, u32)>) -> &'static str {
+    if has_user_attributes(owner) {
+        "user.overlay.opaque"
+    } else {
+        "trusted.overlay.opaque"
+    }
+}
+
 const STORE: &str = ".layer";
 const LOWER: &str = ".lower";
 
@@ -348,7 +363,7 @@ fn make_overlay(
     )?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let upper = rustix::fs::openat(store, "upper", flags, Mode::empty())?;
-    if plan.owner.is_none() {
+    if has_user_attributes(plan.owner) {
         // Without such attributes a folder that is removed could not be made anew.
         let flags = rustix::fs::XattrFlags::empty();
         rustix::fs::fsetxattr(&upper, "user.runseal", b"y", flags)?;
@@ -364,7 +379,7 @@ fn make_overlay(
     set("metacopy", "off".to_owned())?;
     set("redirect_dir", "nofollow".to_owned())?;
     set("index", "off".to_owned())?;
-    if plan.owner.is_none() {
+    if has_user_attributes(plan.owner) {
         rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
     }
     rustix::mount::fsconfig_create(&context)?;

@@ -14,6 +14,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use crate::mounted::is_mounted;
+
 use super::opening::{
     DEEPEST, FOLDER, OpenedFolder, READ, names_in, open_file, open_file_as_is, open_folder,
 };
@@ -161,6 +163,7 @@ impl Copier {
 
     /// Whether something of a foreign folder can be read as it is.
     fn can_copy(&self, from: &OwnedFd, name: &CStr, kind: FileType) -> bool {
+        let is_of_folder = |opened: OwnedFd| is_mounted(from, opened) == Ok(false);
         match kind {
             FileType::Directory => {
                 // Both rights are needed: to list it, and to look at what it lists.
@@ -168,14 +171,11 @@ impl Copier {
                 if rustix::fs::accessat(from, name, flags, AtFlags::EACCESS).is_err() {
                     return false;
                 }
-                let same_device = |folder: &OwnedFd| {
-                    let (one, other) = (rustix::fs::fstat(folder), rustix::fs::fstat(from));
-                    matches!((one, other), (Ok(one), Ok(other)) if one.st_dev == other.st_dev)
-                };
-                rustix::fs::openat(from, name, FOLDER, Mode::empty())
-                    .is_ok_and(|folder| same_device(&folder))
+                rustix::fs::openat(from, name, FOLDER, Mode::empty()).is_ok_and(is_of_folder)
             }
-            FileType::RegularFile => rustix::fs::openat(from, name, READ, Mode::empty()).is_ok(),
+            FileType::RegularFile => {
+                rustix::fs::openat(from, name, READ, Mode::empty()).is_ok_and(is_of_folder)
+            }
             FileType::CharacterDevice | FileType::BlockDevice => false,
             _ => true,
         }

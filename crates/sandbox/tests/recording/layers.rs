@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
-use runseal_sandbox::{Changed, Isolation, LayerKind, Limit, SandboxError, SpecError};
+use runseal_sandbox::{Changed, Ending, Isolation, LayerKind, Limit, SandboxError, SpecError};
 
 use crate::project::{Project, change, has_python, levels, short, text};
 
@@ -183,6 +183,52 @@ fn ten_gigabytes_are_stopped_and_nothing_is_kept() {
         );
         assert!(recorded.layer.is_none());
         assert_eq!(std::fs::read_dir(project.store()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn temporary_files_beyond_their_limit_are_not_kept_at_any_level() {
+    let bytes = "for i in 1 2 3 4; do head -c 3000000 /dev/zero > $TMPDIR/$i || exit 7; done";
+    let files = "i=0; while [ $i -lt 5000 ]; do : > $TMPDIR/$i || exit 7; i=$((i+1)); done";
+    for sandbox in levels() {
+        for script in [bytes, files] {
+            let project = Project::new();
+            let mut spec = project.spec(&["sh", "-c", script]);
+            spec.limits.tmp_bytes = 4 << 20;
+            let ending = sandbox.record(&spec).unwrap().outcome.ending;
+            match sandbox.isolation() {
+                // A file system of its own is full.
+                Isolation::Full => assert_ne!(ending, Ending::Exited(0), "{script}"),
+                Isolation::Landlock => {
+                    assert_eq!(ending, Ending::Stopped(Limit::Temporary), "{script}");
+                }
+                Isolation::None => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn attribute_that_the_command_gives_a_folder_deletes_nothing_in_it() {
+    if !has_python() {
+        return;
+    }
+    for sandbox in levels() {
+        let project = Project::new();
+        let script = "/usr/bin/python3 -c 'import os
+for name in (\"user.overlay.opaque\", \"trusted.overlay.opaque\"):
+    try: os.setxattr(\"sub\", name, b\"y\")
+    except OSError as error: print(error)'
+            cat sub/inner.txt; touch sub";
+        let recorded = project.shell(&sandbox, script);
+        assert!(recorded.outcome.success(), "{}", text(&recorded));
+        let layer = recorded.layer.as_ref().unwrap();
+        assert!(
+            change(layer, "sub/inner.txt").is_none(),
+            "{} {}",
+            sandbox.isolation(),
+            text(&recorded)
+        );
     }
 }
 

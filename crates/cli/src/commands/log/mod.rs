@@ -11,6 +11,7 @@ mod verify;
 
 use std::path::Path;
 
+use runseal_core::digest::Digest;
 use runseal_core::formats::ledger::{LedgerView, line_hash, parse_lines, verify_ledger};
 use runseal_core::limits::JsonLimits;
 use runseal_core::verify::{Level, Outcome, Surface};
@@ -124,13 +125,22 @@ fn read_note(path: &Path) -> Result<SignedNote, CliError> {
 }
 
 /// Appends the digests of what was just made to a log, and the ledger's line about it if a ledger
-/// is given. Both are on disk when this returns.
+/// is given. Both are on disk when this returns. Where the digest of the file that stands for it is
+/// known, nothing else at `path` is taken for it.
 pub fn append_target(
     log: &LogPlace,
-    path: &Path,
+    (path, made): (&Path, Option<&Digest>),
     ledger: Option<(&Path, &str)>,
 ) -> Result<(), CliError> {
-    let mut entries = vec![entry_of_target(path)?];
+    let target = signable_at(path)?.target;
+    let found = target.file.as_ref().map(|(_, digest)| digest);
+    if made.is_some() && made != found {
+        let message = "it was swapped for something else after it was made; nothing was logged";
+        return Err(CliError::new(Outcome::Unreadable, "SWAPPED", message)
+            .at(path.display().to_string())
+            .hint("name a folder with `--out` that nobody else can change"));
+    }
+    let mut entries = vec![LogEntry::of_target(&target)];
     if let Some((ledger, run_id)) = ledger {
         let lines = ledger_entries(ledger)?;
         let line = lines.into_iter().find(|(id, _)| id == run_id);
@@ -158,14 +168,8 @@ fn signable_at(path: &Path) -> Result<Signable, CliError> {
     signable.map_err(|error| load_error(error, &path.display().to_string()))
 }
 
-/// The entry of what is at `path`, signed or not.
-fn entry_of_target(path: &Path) -> Result<LogEntry, CliError> {
-    Ok(LogEntry::of_target(&signable_at(path)?.target))
-}
-
-/// The entries that may be about what is at `path`: those of statements signed about it, and that of its
-/// digests, by which it may have been logged before it was signed. Other statements next to it do not
-/// count.
+/// The entries that can be of what is at `path`: of statements signed about it, and of its digests,
+/// by which it may have been logged before it was signed. What else lies beside it does not count.
 fn entries_for(path: &Path) -> Result<Vec<LogEntry>, CliError> {
     let signable = signable_at(path)?;
     let beside = entries_beside(path, &signable)?.into_iter();

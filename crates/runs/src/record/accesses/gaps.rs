@@ -84,12 +84,15 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
     gaps
 }
 
-/// The gap that files are which the command tried to read, although the sandbox did not show them.
+/// The gap that files are which the command tried to read, although the sandbox did not show them or their
+/// rights forbid it.
 pub(crate) fn not_shown_gap(paths: &[String]) -> Option<CaptureGap> {
     let what = some_of(paths);
     (!paths.is_empty()).then(|| CaptureGap {
         kind: "unreadable".to_owned(),
-        detail: format!("opened, but not shown to the command, so not hashed: {what}"),
+        detail: format!(
+            "opened, but not shown to the command or closed to it, so not hashed: {what}"
+        ),
     })
 }
 

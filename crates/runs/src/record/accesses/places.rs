@@ -1,6 +1,8 @@
 //! Where a path lies: in the command's folder, among its inputs, on the machine, or where only the
 //! sandbox or the kernel has something.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::path::SafePath;
@@ -110,6 +112,39 @@ pub(crate) fn is_shown(path: &Path, isolation: Isolation, shown: &[PathBuf]) -> 
     shown.iter().any(|shown| path.starts_with(shown)) || (is_of_the_machine(path) && is_system())
 }
 
+/// Whether a command could read a file outside the folder that it was shown. Root's commands run as another
+/// user, who may read what everybody may; of what is shown besides the system, also what `owner` may, the
+/// owner of the command's folder, whose files look like that user's own.
+pub(crate) fn could_be_read(
+    path: &Path,
+    isolation: Isolation,
+    (shown, owner): (&[PathBuf], Option<u32>),
+) -> bool {
+    if isolation == Isolation::None || !rustix::process::geteuid().is_root() {
+        return true;
+    }
+    // The way to what is shown is the sandbox's own, and so is the root.
+    let top = shown.iter().find(|top| path.starts_with(top));
+    let owner = owner.filter(|_| top.is_some());
+    let is_shown = |folder: &&Path| match top {
+        Some(top) => folder.starts_with(top),
+        None => folder.parent().is_some(),
+    };
+    let may = |path: &Path, needed: u32| {
+        fs::metadata(path).is_ok_and(|found| {
+            let mode = found.mode();
+            let owned = if Some(found.uid()) == owner {
+                mode >> 6
+            } else {
+                0
+            };
+            (mode | owned) & needed == needed
+        })
+    };
+    let mut above = path.ancestors().skip(1).take_while(is_shown);
+    may(path, 0o4) && above.all(|folder| may(folder, 0o1))
+}
+
 /// Devices that behave the same for everybody.
 pub(super) fn is_harmless(path: &Path) -> bool {
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
@@ -139,6 +174,8 @@ pub(super) fn safe_path(path: &Path) -> Result<SafePath, AccessError> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -168,6 +205,43 @@ mod tests {
             assert!(shows(path, Isolation::None), "{path}");
         }
         assert!(!shows("/tmp/other", Isolation::None));
+    }
+
+    #[test]
+    fn file_that_only_root_may_read_is_not_one_that_the_command_could() {
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root may read more than the command");
+            return;
+        }
+        const OTHER: u32 = 2_000_000_001;
+        let top = tempfile::tempdir().unwrap();
+        let set = |name: &str, mode| {
+            let rights = fs::Permissions::from_mode(mode);
+            fs::set_permissions(top.path().join(name), rights).unwrap();
+        };
+        fs::create_dir(top.path().join("d")).unwrap();
+        fs::write(top.path().join("d/file"), "x").unwrap();
+        let file = top.path().join("d/file");
+        let shown = [top.path().to_owned()];
+        set("", 0o755);
+        for (folder, mode, by_all, by_root) in [
+            (0o755, 0o644, true, true),
+            (0o755, 0o600, false, true),
+            (0o755, 0o640, false, true),
+            (0o700, 0o644, false, true),
+            (0o755, 0o000, false, false),
+        ] {
+            set("d", folder);
+            set("d/file", mode);
+            let could = |owner| could_be_read(&file, Isolation::Full, (&shown, owner));
+            assert_eq!(could(None), by_all, "{folder:o} {mode:o}");
+            assert_eq!(could(Some(OTHER)), by_all, "{folder:o} {mode:o}");
+            assert_eq!(could(Some(0)), by_root, "{folder:o} {mode:o}");
+            // What is not shown besides the system is nobody's own.
+            let of_system = could_be_read(&file, Isolation::Full, (&[], Some(0)));
+            assert_eq!(of_system, by_all, "{folder:o} {mode:o}");
+            assert!(could_be_read(&file, Isolation::None, (&[], None)));
+        }
     }
 
     #[test]

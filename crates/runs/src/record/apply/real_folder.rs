@@ -1,5 +1,6 @@
 //! The real folder as one open descriptor. Every name below it is reached from there, component by
-//! component and through no link, so a folder that its owner swaps meanwhile leads nowhere else.
+//! component and through no link, so a folder that its owner swaps meanwhile leads nowhere else. What is
+//! mounted below it was never shown to the command: such a folder can be looked at, and not entered.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -13,6 +14,7 @@ use rustix::io::Errno;
 
 use runseal_fs::handles::{FOLDER, chmod_opened};
 use runseal_fs::private::random_name;
+use runseal_sandbox::is_mounted;
 
 /// The flags for a folder on the way: it may be searched even if it cannot be read.
 const STEP: OFlags = FOLDER.union(OFlags::PATH);
@@ -41,16 +43,21 @@ impl RealFolder {
         self.path.join(path)
     }
 
-    /// The file system of the folder itself.
-    pub(super) fn device(&self) -> io::Result<u64> {
-        Ok(rustix::fs::fstat(&self.top)?.st_dev)
+    /// Whether something else is mounted at `path` or above it.
+    pub(super) fn is_mounted(&self, path: &Path) -> bool {
+        let look = STEP.difference(OFlags::DIRECTORY);
+        let found = self.open_above(path).and_then(|(above, name)| {
+            let opened = rustix::fs::openat(&above, name, look, Mode::empty())?;
+            Ok(is_mounted(&above, opened)?)
+        });
+        found.unwrap_or_else(|error| error.kind() == io::ErrorKind::CrossesDevices)
     }
 
     /// Opens the folder at `path`.
     fn open(&self, path: &Path) -> io::Result<OwnedFd> {
         let mut at = rustix::fs::openat(&self.top, ".", STEP, Mode::empty())?;
         for name in names(path) {
-            at = rustix::fs::openat(&at, name?, STEP, Mode::empty())?;
+            at = step(&at, name?)?;
         }
         Ok(at)
     }
@@ -106,11 +113,11 @@ impl RealFolder {
         for name in names(path) {
             let name = name?;
             so_far.push(name);
-            at = match rustix::fs::openat(&at, name, STEP, Mode::empty()) {
+            at = match step(&at, name) {
                 Err(Errno::NOENT) => {
                     rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777))?;
                     made.push(so_far.clone());
-                    rustix::fs::openat(&at, name, STEP, Mode::empty())?
+                    step(&at, name)?
                 }
                 other => other?,
             };
@@ -167,6 +174,15 @@ impl RealFolder {
 /// Whether this is a folder.
 pub(super) fn is_folder(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+}
+
+/// Opens a folder on the way, if it is none that something else is mounted at.
+fn step(above: &OwnedFd, name: &OsStr) -> Result<OwnedFd, Errno> {
+    let opened = rustix::fs::openat(above, name, STEP, Mode::empty())?;
+    if is_mounted(above, &opened)? {
+        return Err(Errno::XDEV);
+    }
+    Ok(opened)
 }
 
 fn id_of(folder: &OwnedFd) -> io::Result<FolderId> {

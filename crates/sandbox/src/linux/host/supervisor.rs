@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -13,9 +14,12 @@ use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::super::report::{At, Failure, Record};
 use super::super::stage::Wires;
+use super::super::usage::{self, Bounds};
+use super::super::watch::Watched;
 use super::super::{command, left_running, sys, watch};
 use super::HostPlan;
 use crate::error::Layer;
+use crate::outcome::Limit;
 
 /// The process between caller and command.
 pub(super) fn supervise(plan: &HostPlan, wires: &Wires) -> i32 {
@@ -40,12 +44,8 @@ fn try_supervise(plan: &HostPlan, wires: &Wires) -> Result<Option<Record>, Failu
     rustix::process::set_child_subreaper(Some(own_pid())).at(Layer::Process)?;
     // The command could look into this process, a copy of the caller.
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable).at(Layer::Process)?;
-    let folder = match plan.watched {
-        Some(_) => {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let folder = rustix::fs::open(&plan.folder, flags, Mode::empty());
-            Some(folder.at(Layer::WorkFolder)?)
-        }
+    let folders = match &plan.watched {
+        Some(watched) => Some(WatchedFolders::open(plan, watched).at(Layer::WorkFolder)?),
         None => None,
     };
     let child = sys::spawn_child(|| command::become_command(&plan.command, wires, || enter(plan)));
@@ -53,9 +53,54 @@ fn try_supervise(plan: &HostPlan, wires: &Wires) -> Result<Option<Record>, Failu
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
         .at(Layer::Process)?;
     let mut kept = vec![wires.report.as_fd(), wires.control.as_fd()];
-    kept.extend(folder.as_ref().map(AsFd::as_fd));
+    kept.extend(folders.iter().flat_map(WatchedFolders::handles));
     sys::close_all_but(&kept).at(Layer::Process)?;
-    follow(plan, child, wires, folder.as_ref()).at(Layer::Process)
+    follow(child, wires, folders.as_ref()).at(Layer::Process)
+}
+
+/// What the command can write to, and how much of that it may fill.
+struct WatchedFolders<'a> {
+    watched: &'a Watched,
+    work: OwnedFd,
+    tmp: Option<(OwnedFd, Bounds)>,
+}
+
+impl<'a> WatchedFolders<'a> {
+    fn open(plan: &'a HostPlan, watched: &'a Watched) -> Result<WatchedFolders<'a>, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = |path: &Path| rustix::fs::open(path, flags, Mode::empty());
+        let tmp = plan.tmp.as_ref();
+        let tmp = tmp.map(|(path, bounds)| Ok((open(path)?, *bounds)));
+        Ok(WatchedFolders {
+            watched,
+            work: open(&plan.folder)?,
+            tmp: tmp.transpose()?,
+        })
+    }
+
+    fn handles(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let tmp = self.tmp.iter().map(|(tmp, _)| tmp.as_fd());
+        std::iter::once(self.work.as_fd()).chain(tmp)
+    }
+
+    /// The limit that these processes have reached, if any.
+    fn breach(&self, processes: &[i32]) -> Option<Limit> {
+        let breach = self.watched.breach(&self.work, processes);
+        breach.or_else(|| self.tmp_breach())
+    }
+
+    /// The same for files alone, when no process is left.
+    fn breach_of_files(&self) -> Option<Limit> {
+        let breach = self.watched.work_breach(&self.work, &[]);
+        breach.or_else(|| self.tmp_breach())
+    }
+
+    /// Files without a name count as the work folder's, which lies on the same file system.
+    fn tmp_breach(&self) -> Option<Limit> {
+        let (tmp, bounds) = self.tmp.as_ref()?;
+        let usage = usage::measure(tmp, *bounds).ok()?;
+        bounds.breach(&usage).map(|_| Limit::Temporary)
+    }
 }
 
 fn own_pid() -> Pid {
@@ -82,10 +127,9 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits for the command's end, a limit, or the caller's word, which needs no record.
 fn follow(
-    plan: &HostPlan,
     child: Pid,
     wires: &Wires,
-    folder: Option<&OwnedFd>,
+    folders: Option<&WatchedFolders<'_>>,
 ) -> Result<Option<Record>, Errno> {
     let control = &wires.control;
     let handle = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
@@ -111,14 +155,13 @@ fn follow(
             let record = watch::reap_until(child)?;
             let left: Vec<i32> = descendants().into_iter().collect();
             left_running::tell(&left, wires.report.as_fd());
-            let breach = plan.watched.as_ref().zip(folder);
-            let breach = breach.and_then(|(watched, folder)| watched.work_breach(folder, &[]));
+            let breach = folders.and_then(WatchedFolders::breach_of_files);
             return Ok(Some(breach.map_or(record, Record::Stopped)));
         }
         let began = Instant::now();
-        if let (Some(watched), Some(folder)) = (&plan.watched, folder) {
+        if let Some(folders) = folders {
             let processes: Vec<i32> = descendants().into_iter().collect();
-            if let Some(limit) = watched.breach(folder, &processes) {
+            if let Some(limit) = folders.breach(&processes) {
                 return Ok(Some(Record::Stopped(limit)));
             }
         }

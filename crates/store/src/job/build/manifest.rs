@@ -44,7 +44,7 @@ pub(super) fn write_manifest(
         provenance: Value::object::<Value>([]),
     };
     if let Some(seed) = seed {
-        manifest.provenance = manifest.commit(seed, &root_hash, steps, staging.path())?;
+        manifest.provenance = manifest.commit(seed, &root_hash, steps, &staging.reading_path())?;
     }
     // The bundle's id is the hash of the manifest in which both hashes are still empty.
     let mut hasher = Hasher::new();
