@@ -40,6 +40,7 @@ use runseal_fs::atomic::WriteError;
 use runseal_fs::staging::StagingError;
 use thiserror::Error;
 
+use crate::error::cut;
 use crate::verified::Objection;
 use reference::ReferenceError;
 
@@ -106,7 +107,7 @@ pub enum OciError {
         why: String,
     },
     /// A document or artifact that cannot be used.
-    #[error("`{what}` cannot be used: {why}")]
+    #[error("`{}` cannot be used: {}", cut(.what), cut(.why))]
     Malformed {
         /// What it is.
         what: String,
@@ -114,7 +115,7 @@ pub enum OciError {
         why: String,
     },
     /// Nothing has this name.
-    #[error("there is no `{0}`")]
+    #[error("there is no `{}`", cut(.0))]
     NotFound(String),
     /// There is no OCI layout of this name.
     #[error("`{0}` is no OCI layout: no folder with `oci-layout` and `index.json` in it")]
