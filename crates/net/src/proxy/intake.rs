@@ -140,7 +140,7 @@ async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, IntakeError> {
 /// decompressed.
 pub(super) fn check_values(coding: &str, body: &[u8]) -> Result<(), IntakeError> {
     let mut counter = ValueCounter::default();
-    let Some(mut content) = Coding::parse(coding).and_then(|coding| coding.reader(body)) else {
+    let Some(mut content) = Coding::of(coding, body).and_then(|coding| coding.reader(body)) else {
         return match counter.add(body) {
             true => Ok(()),
             false => Err(IntakeError::TooManyValues),

@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use super::answer::{self, AnswerBody};
 use super::forward::forward;
 use super::gate::{self, Gate, Refusal};
+use super::headers;
 use super::intake::{Intake, IntakeError, check_values, drain};
 use super::peer;
 use super::replay::{Library, Miss, Selection};
@@ -289,9 +290,7 @@ async fn receive(
         None => body,
     };
     let body = shared.intake.read(body, conceal).await?;
-    let coding = parts.headers.get("content-encoding");
-    let coding = coding.and_then(|coding| coding.to_str().ok());
-    check_values(coding.unwrap_or_default(), &body)?;
+    check_values(&headers::joined(&parts.headers, "content-encoding"), &body)?;
     Ok(Received {
         method: parts.method,
         path,
@@ -338,7 +337,8 @@ fn ask(redactor: &Redactor, received: &Received) -> Asked {
             .unwrap_or_default()
     };
     let content_type = header("content-type");
-    let body = redactor.redact_request(header("content-encoding"), content_type, &received.body);
+    let coding = headers::joined(&received.headers, "content-encoding");
+    let body = redactor.redact_request(&coding, content_type, &received.body);
     Asked {
         method: received.method.as_str().to_owned(),
         path: redactor.redact_text(&received.path).into_owned(),

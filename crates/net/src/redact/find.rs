@@ -187,7 +187,10 @@ impl<'b> Name<'b> {
         Some(Self {
             range: start..last.end,
             text,
-            telling: names::judge(text)?,
+            telling: names::judge(text).or_else(|| {
+                // What a sign-in hands back is a parameter of this name.
+                names::is_secret_parameter(text).then_some(Telling::InFields)
+            })?,
         })
     }
 }
