@@ -182,8 +182,9 @@ async fn attend(
     gate: &Arc<Gate>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    if gate.credentials().is_some()
-        && let (Ok(other), Ok(own)) = (stream.peer_addr(), stream.local_addr())
+    // Whatever a listener is for: what it answers from, or records, is this user's.
+    if let (Ok(other), Ok(own)) = (stream.peer_addr(), stream.local_addr())
+        && other.ip().is_loopback()
         && tokio::task::spawn_blocking(move || peer::is_foreign(other, own))
             .await
             .unwrap_or(false)
