@@ -1,5 +1,6 @@
 //! Speaks to a server without encryption, but never tells it the password: neither as it is nor as an
-//! MD5 sum, which is as good. SCRAM proves on both sides that the password is known and tells nothing.
+//! MD5 sum, which is as good. SCRAM proves on both sides that the password is known and tells nothing, if it
+//! takes enough rounds: whoever listens can try passwords against the proof.
 //!
 //! The library has no such option. So what the server says is looked at until it has let us in, and the
 //! connection fails at a request for anything else, before the library sees it.
@@ -15,12 +16,21 @@ use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The server asked for the password itself, on a connection that others can read.
-#[derive(Debug, Error)]
-#[error(
-    "it asks for the password itself and not for a SCRAM proof, on a connection without encryption"
-)]
-pub(crate) struct PasswordAsked;
+/// What a server may not do before it lets us in, on a connection that others can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub(crate) enum PasswordAsked {
+    #[error(
+        "it asks for the password itself and not for a SCRAM proof, on a connection without encryption"
+    )]
+    Itself,
+    #[error(
+        "it asks for a SCRAM proof of fewer than {LEAST_ROUNDS} rounds, from which the password can be guessed, on a \
+         connection without encryption"
+    )]
+    Weakly,
+    #[error("it says more than {LONGEST} bytes at once before it lets anybody in")]
+    AtLength,
+}
 
 /// Takes the place of TLS where there is none.
 #[derive(Debug, Clone, Copy)]
@@ -64,9 +74,9 @@ impl AsyncRead for GuardedStream {
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.socket).poll_read(context, buffer);
         let said = buffer.filled().get(before..).unwrap_or_default();
-        if self.greeting.hear(said).is_err() {
+        if let Err(asked) = self.greeting.hear(said) {
             buffer.set_filled(before);
-            let refused = io::Error::new(io::ErrorKind::PermissionDenied, PasswordAsked);
+            let refused = io::Error::new(io::ErrorKind::PermissionDenied, asked);
             return Poll::Ready(Err(refused));
         }
         read
@@ -103,14 +113,23 @@ const REQUEST: usize = HEAD + 4;
 /// What a server may ask for: nothing any more, or a step of SASL, of which only SCRAM is known here.
 const LET_IN: u32 = 0;
 const SASL: [u32; 3] = [10, 11, 12];
+/// The step of SCRAM in which the server says how many rounds the proof takes.
+const SCRAM_ROUNDS: u32 = 11;
+/// The fewest rounds of a proof, which are PostgreSQL's own. Stops somebody in the server's place who asks for a proof
+/// against which passwords are tried quickly.
+const LEAST_ROUNDS: u32 = 4096;
+/// The most bytes of a message before the server lets us in. Stops one that fills the memory.
+const LONGEST: usize = 64 << 10;
 
 /// What the server says until it lets us in.
 #[derive(Debug, Default)]
 struct Greeting {
     /// The beginning of a message.
     head: Vec<u8>,
-    /// How much of the message is still to come and does not matter.
+    /// How much of the message is still to come.
     rest: usize,
+    /// What came of a message that says how many rounds a proof takes.
+    rounds: Option<Vec<u8>>,
     is_over: bool,
 }
 
@@ -120,9 +139,13 @@ impl Greeting {
         let mut said = said;
         while !self.is_over && !said.is_empty() {
             if self.rest > 0 {
-                let skipped = self.rest.min(said.len());
-                self.rest -= skipped;
-                said = said.get(skipped..).unwrap_or_default();
+                let (part, after) = said.split_at(self.rest.min(said.len()));
+                self.rest -= part.len();
+                said = after;
+                if let Some(rounds) = &mut self.rounds {
+                    rounds.extend_from_slice(part);
+                }
+                self.check_rounds()?;
                 continue;
             }
             let (byte, after) = said.split_at(1);
@@ -137,18 +160,39 @@ impl Greeting {
                 let bytes = self.head.get(at..at + 4).and_then(|it| it.try_into().ok());
                 bytes.map_or(0, u32::from_be_bytes)
             };
+            // The length counts itself, but not the type before it.
+            let length = usize::try_from(number(1)).unwrap_or(usize::MAX);
+            if length > LONGEST {
+                return Err(PasswordAsked::AtLength);
+            }
             match number(HEAD) {
                 _ if !is_request => {}
                 LET_IN => self.is_over = true,
+                SCRAM_ROUNDS => self.rounds = Some(Vec::new()),
                 asked if SASL.contains(&asked) => {}
-                _ => return Err(PasswordAsked),
+                _ => return Err(PasswordAsked::Itself),
             }
-            // The length counts itself, but not the type before it.
-            let length = usize::try_from(number(1)).unwrap_or(usize::MAX);
             self.rest = length.saturating_sub(wanted - 1);
             self.head.clear();
+            self.check_rounds()?;
         }
         Ok(())
+    }
+
+    /// Fails at the end of a message that asks for too few rounds, or does not say how many.
+    fn check_rounds(&mut self) -> Result<(), PasswordAsked> {
+        if self.rest > 0 {
+            return Ok(());
+        }
+        let Some(message) = self.rounds.take() else {
+            return Ok(());
+        };
+        let text = String::from_utf8_lossy(&message);
+        let rounds = text.split(',').find_map(|part| part.strip_prefix("i="));
+        match rounds.and_then(|rounds| rounds.parse::<u32>().ok()) {
+            Some(LEAST_ROUNDS..) => Ok(()),
+            _ => Err(PasswordAsked::Weakly),
+        }
     }
 }
 
@@ -174,6 +218,29 @@ mod tests {
                 let mut greeting = Greeting::default();
                 let heard = all.chunks(piece).try_for_each(|part| greeting.hear(part));
                 assert!(heard.is_err(), "{asked}");
+            }
+        }
+    }
+
+    #[test]
+    fn proof_of_few_rounds_and_long_messages_fail_however_they_arrive() {
+        let long = u32::try_from(LONGEST + 1).unwrap().to_be_bytes();
+        let mut cases = vec![([&b"N"[..], &long].concat(), PasswordAsked::AtLength)];
+        for rounds in [
+            "r=x,s=y,i=1",
+            "r=x,s=y,i=4095",
+            "r=x,s=y",
+            "",
+            "i=-1",
+            "i=1,i=4096",
+        ] {
+            cases.push((request(11, rounds.as_bytes()), PasswordAsked::Weakly));
+        }
+        for (said, refused) in cases {
+            for piece in [1, 3, said.len()] {
+                let mut greeting = Greeting::default();
+                let heard = said.chunks(piece).try_for_each(|part| greeting.hear(part));
+                assert_eq!(heard, Err(refused), "{}", said.escape_ascii());
             }
         }
     }
