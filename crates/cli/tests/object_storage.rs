@@ -14,7 +14,7 @@ use runseal_testkit::folders::{files_of, open_up};
 use runseal_testkit::object_storage::{KEY, Kind, SECRET, server, servers};
 
 use crate::object_storage_support::{
-    Remote, answering, counting_proxy, files_below, member, random_file,
+    Remote, answering, answering_each, counting_proxy, files_below, member, random_file,
 };
 use crate::schema_support::Schemas;
 use crate::signing_support::{bench, ok};
@@ -469,6 +469,55 @@ fn answers_that_say_expired_or_full_are_told_as_that() {
         assert_eq!(ran.code, Some(2), "{ran:?}");
         assert!(ran.stderr.starts_with(told), "{ran:?}");
         assert!(!ran.stderr.contains(SECRET), "{ran:?}");
+    }
+}
+
+#[test]
+fn list_without_an_end_is_told_and_not_followed() {
+    let list = |listed: &str, next: &str| {
+        format!("<ListBucketResult>{listed}<IsTruncated>{next}</ListBucketResult>")
+    };
+    let ends = "false</IsTruncated>";
+    let goes_on = "true</IsTruncated><NextContinuationToken>t</NextContinuationToken>";
+    for (object, next, told) in [
+        (true, goes_on, "without getting further"),
+        (false, goes_on, "without getting further"),
+        (false, ends, "inside each other"),
+    ] {
+        let (_folder, bench) = bench();
+        let (endpoint, seen) = answering_each(move |head| {
+            let prefix = head.split_once("prefix=").map(|(_, rest)| {
+                let end = rest.find(['&', ' ']).unwrap_or(rest.len());
+                rest[..end].replace("%2F", "/")
+            });
+            let (status, body) = match prefix {
+                None => (
+                    "404 Not Found",
+                    "<Error><Code>NoSuchKey</Code></Error>".to_owned(),
+                ),
+                Some(prefix) if object => {
+                    let object = format!("<Contents><Key>{prefix}x</Key><Size>1</Size></Contents>");
+                    ("200 OK", list(&object, next))
+                }
+                Some(_) if next == goes_on => ("200 OK", list("", next)),
+                Some(prefix) => {
+                    let folder =
+                        format!("<CommonPrefixes><Prefix>{prefix}a/</Prefix></CommonPrefixes>");
+                    ("200 OK", list(&folder, next))
+                }
+            };
+            let length = body.len();
+            format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            )
+        });
+        let remote = Remote::at_endpoint(&bench, &endpoint);
+        let ran = remote.run(&["verify", "s3://bucket/p"]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        assert!(said.contains(told), "{told}: {said}");
+        let requests = seen.lock().unwrap().len();
+        assert!(requests < 5_000, "{requests}");
     }
 }
 

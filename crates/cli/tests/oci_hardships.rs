@@ -131,6 +131,32 @@ fn blobs_that_lie_are_refused_and_nothing_stays() {
 }
 
 #[test]
+fn upload_is_not_taken_up_at_an_address_that_others_could_write_down() {
+    let (_folder, bench) = bench();
+    seal(&bench, "r1");
+    let (other, reference) = odd(Manners::default());
+    ok(bench.run(&["push", "out/r1", &reference]));
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&other.manifest("v1").unwrap()).unwrap();
+    let (registry, reference) = odd(Manners::default());
+    let note = serde_json::json!({
+        "blob": manifest["layers"][0]["digest"],
+        "location": format!("http://{}/elsewhere", other.host()),
+        "repository": reference.replace(":v1", ""),
+    });
+    bench.write("out/.runseal-upload-r1.json", note.to_string());
+    let path = bench.path("out/.runseal-upload-r1.json");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o666)).unwrap();
+    ok(bench.run(&["push", "out/r1", &reference]));
+    let asked = other.requests();
+    assert!(
+        !asked.iter().any(|asked| asked.contains("/elsewhere")),
+        "{asked:?}"
+    );
+    assert!(registry.manifest("v1").is_some());
+}
+
+#[test]
 fn manifest_that_lies_about_a_size_is_refused_in_both_directions() {
     let (_folder, bench) = bench();
     seal(&bench, "r1");

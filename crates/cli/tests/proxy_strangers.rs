@@ -3,7 +3,9 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use crate::proxy_support::{Answer, Seen, Service, Upstream, ask, folder, post, recording, whole};
@@ -178,6 +180,49 @@ fn replayed_command_on_a_shared_loopback_finds_its_answers_with_a_token_of_its_o
     assert!(again.stdout.contains("REPRODUCED"), "{again:?}");
 }
 
+/// Asks over IPv4, with a socket of IPv4 and with one of IPv6, and prints what came back.
+const OTHER_USER: &str = r#"
+import socket, sys
+port = int(sys.argv[1])
+for family, host in [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::ffff:127.0.0.1")]:
+    try:
+        stream = socket.socket(family)
+        stream.connect((host, port))
+        stream.sendall(b"POST /v1/ask HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}" % port)
+        print(stream.makefile("rb").read())
+    except OSError:
+        print(b"")
+"#;
+
+#[test]
+fn other_user_of_the_machine_gets_no_answer_from_any_listener() {
+    if !has_python() || !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: only root can be another user");
+        return;
+    }
+    let (folder, _bench) = folder();
+    let upstream = Upstream::start(answer);
+    let recorder = Service::record(folder.path(), "r.json", &upstream.url);
+    let ask_as_nobody = |service: &Service| {
+        let port = service.address().rsplit(':').next().unwrap();
+        let mut command = Command::new("/usr/bin/python3");
+        command.args(["-c", OTHER_USER, port]);
+        let ran = command.uid(65534).gid(65534).current_dir("/").output();
+        String::from_utf8(ran.unwrap().stdout).unwrap()
+    };
+    let nothing = "b''\nb''\n";
+    assert_eq!(ask_as_nobody(&recorder), nothing);
+    let own = post(recorder.address(), "/v1/ask", "{}");
+    assert!(own.starts_with(b"HTTP/1.1 200"), "{}", own.escape_ascii());
+    assert_eq!(recorder.stop().0, Some(0));
+    assert_eq!(upstream.seen.lock().unwrap().len(), 1);
+    let replayer = Service::replay(folder.path(), "r.json");
+    assert_eq!(ask_as_nobody(&replayer), nothing);
+    let own = post(replayer.address(), "/v1/ask", "{}");
+    assert!(own.starts_with(b"HTTP/1.1 200"), "{}", own.escape_ascii());
+    replayer.stop();
+}
+
 #[test]
 fn every_listener_refuses_pages_foreign_hosts_and_foreign_targets() {
     let (folder, _bench) = folder();
@@ -278,6 +323,42 @@ fn request_that_leads_away_from_the_upstream_s_path_is_refused_and_recorded_as_s
     let ends = made["interactions"].as_array().unwrap().iter();
     let refused = ends.filter(|call| call["response"]["end"] == "refused");
     assert_eq!(refused.count(), 7);
+}
+
+#[test]
+fn key_that_the_upstream_repeats_compressed_does_not_reach_the_command() {
+    if !has_python() {
+        return;
+    }
+    let (_folder, bench) = folder();
+    let upstream =
+        Upstream::start(|request| whole("200 OK", "content-encoding: gzip\r\n", &request.head));
+    bench.write(
+        "agent.py",
+        "import os, urllib.error, urllib.request\n\
+         request = urllib.request.Request(os.environ['OPENAI_BASE_URL'] + '/ask', b'{}',\n    \
+         {'authorization': 'Bearer ' + os.environ['OPENAI_API_KEY']})\n\
+         try:\n    urllib.request.urlopen(request)\n\
+         except urllib.error.HTTPError as error:\n    print(error.code, error.read().decode())\n",
+    );
+    let arguments = ["record", "--sandbox", "none", "--run-id", "one", "--proxy"];
+    let more = [
+        "--upstream",
+        &upstream.url,
+        "--",
+        "/usr/bin/python3",
+        "agent.py",
+    ];
+    let mut command = bench.command(&[&arguments[..], &more].concat());
+    let ran = command.env("OPENAI_API_KEY", KEY).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+    let printed = bench.read("RUN_BUNDLE/one/logs/stdout.txt");
+    assert!(
+        printed.starts_with("502 ") && printed.contains("ENCODING"),
+        "{printed}"
+    );
+    assert!(upstream.seen.lock().unwrap()[0].contains(KEY));
 }
 
 #[test]

@@ -104,6 +104,28 @@ fn queue_on_a_file_is_worked_and_told() {
 }
 
 #[test]
+fn run_whose_name_looks_like_an_option_is_replayed_as_what_it_is() {
+    if isolation::sandbox().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
+    seal_runs(&bench, 1);
+    std::fs::rename(bench.path("runs/run_000"), bench.path("--times=0")).unwrap();
+    let store = ["--store", "jobs.db"];
+    assert_eq!(
+        bench.run(&["job", "init", store[0], store[1]]).code,
+        Some(0)
+    );
+    let queued = bench.run(&["queue", "replay", store[0], store[1], "--", "--times=0"]);
+    assert_eq!(queued.code, Some(0), "{queued:?}");
+    let worked = bench.run(&["work", store[0], store[1]]);
+    assert_eq!(worked.code, Some(0), "{worked:?}");
+    let results = bench.run(&["queue", "results", store[0], store[1]]);
+    assert!(results.stdout.contains("replay reproduced"), "{results:?}");
+}
+
+#[test]
 fn queue_on_a_server_is_worked_and_told_and_replays_each_content_once() {
     if isolation::sandbox().is_none() {
         return;

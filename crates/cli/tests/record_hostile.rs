@@ -304,3 +304,23 @@ fn what_is_mounted_below_the_folder_is_neither_sealed_nor_changed() {
         assert_eq!(fs::read_to_string(&key).unwrap(), KEY);
     }
 }
+
+#[test]
+fn file_of_holes_is_not_sealed_unless_its_hash_is_enough() {
+    if !has_isolation() {
+        return;
+    }
+    let project = Project::new();
+    let file = fs::File::create(project.path("big")).unwrap();
+    file.set_len(65 << 20).unwrap();
+    let record = |more: &[&str]| {
+        let command = ["--run-id", "one", "--", "head", "-c", "1", "big"];
+        project.run(&[&["record"], more, &command].concat())
+    };
+    let ran = record(&[]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.stderr.contains("`--reference-above 64M`"), "{ran:?}");
+    assert!(!project.bundle("one").exists());
+    let ran = record(&["--reference-above", "64M"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}

@@ -82,18 +82,15 @@ impl Connection {
                 other => other,
             },
         };
-        connected.map_err(|error| {
-            if is_password_requested(&error) {
-                StoreError::Server {
-                    place: self.place().to_owned(),
-                    fault: ServerFault::Insecure,
-                    problem: "cannot be reached securely",
-                    source: Box::new(PasswordRequested),
-                }
-                .into()
-            } else {
-                error.into()
+        connected.map_err(|error| match password_asked(&error) {
+            Some(asked) => StoreError::Server {
+                place: self.place().to_owned(),
+                fault: ServerFault::Insecure,
+                problem: "cannot be spoken to securely",
+                source: Box::new(asked),
             }
+            .into(),
+            None => error.into(),
         })
     }
 
@@ -218,12 +215,10 @@ fn offers_no_tls(error: &postgres::Error) -> bool {
         .is_some_and(|source| source.to_string() == NO_TLS)
 }
 
-fn is_password_requested(error: &postgres::Error) -> bool {
-    let source = error
-        .source()
-        .and_then(|source| source.downcast_ref::<io::Error>());
-    let inner = source.and_then(io::Error::get_ref);
-    inner.is_some_and(|inner| inner.is::<PasswordRequested>())
+fn password_asked(error: &postgres::Error) -> Option<PasswordRequested> {
+    let source = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+    let inner = source.and_then(io::Error::get_ref)?;
+    inner.downcast_ref().copied()
 }
 
 /// Whether waiting cannot help, because the server is up but rejects us.

@@ -9,8 +9,12 @@ use runseal_store::store::{ServerFault, StoreError};
 
 const PASSWORD: &str = "correct-horse";
 
-/// A request for a password in the clear, and one for its MD5 sum.
-const REQUESTS: [&[u8]; 2] = [b"R\0\0\0\x08\0\0\0\x03", b"R\0\0\0\x0c\0\0\0\x05salt"];
+/// A request for a password in the clear, one for its MD5 sum, and one for a SCRAM proof of a single round.
+const REQUESTS: [&[u8]; 3] = [
+    b"R\0\0\0\x08\0\0\0\x03",
+    b"R\0\0\0\x0c\0\0\0\x05salt",
+    b"R\0\0\0\x13\0\0\0\x0br=x,s=y,i=1",
+];
 
 /// Answers every connection with `request`; returns everything that it received.
 fn listen(request: &'static [u8], connections: usize) -> (u16, thread::JoinHandle<Vec<u8>>) {

@@ -3,6 +3,7 @@
 //! No message contains a credential: keys, tokens and signatures never enter an error, and
 //! addresses are shown without the part before an `@` or after a `?`.
 
+use std::borrow::Cow;
 use std::io;
 
 use runseal_fs::staging::StagingError;
@@ -68,7 +69,7 @@ pub enum RemoteError {
         answer: String,
     },
     /// There is nothing at this place.
-    #[error("`{place}` does not exist")]
+    #[error("`{}` does not exist", cut(.place))]
     NotFound {
         /// What was requested.
         place: String,
@@ -97,8 +98,8 @@ pub enum RemoteError {
         /// The name.
         place: String,
     },
-    /// What the server has differs from what was declared.
-    #[error("`{place}` is not what was declared: {problem}")]
+    /// What the server holds differs from what it or we declared.
+    #[error("`{}` is not what was declared: {}", cut(.place), cut(.problem))]
     Corrupt {
         /// What was read.
         place: String,
@@ -106,7 +107,7 @@ pub enum RemoteError {
         problem: String,
     },
     /// The server's answer violates its protocol.
-    #[error("`{host}` sent an invalid answer: {problem}")]
+    #[error("`{host}` answered in a way that is not understood: {}", cut(.problem))]
     Protocol {
         /// The server.
         host: String,
@@ -114,7 +115,7 @@ pub enum RemoteError {
         problem: String,
     },
     /// The server refused for a reason that no other variant covers.
-    #[error("`{host}` answered {status}: {answer}")]
+    #[error("`{host}` answered {status}: {}", cut(.answer))]
     Refused {
         /// The server.
         host: String,
@@ -250,7 +251,18 @@ impl From<StagingError> for RemoteError {
     }
 }
 
-/// Returns an address without the name or password before its host.
+/// The most characters that a message shows of a text from elsewhere.
+const SHOWN: usize = 1000;
+
+/// A text from elsewhere, such as a name in an artifact, as messages show it.
+pub(crate) fn cut(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN) {
+        None => text.into(),
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+    }
+}
+
+/// An address as it may be shown: without a name or password before its host.
 pub fn shown_address(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
@@ -273,7 +285,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_is_shown_without_credentials_before_its_host() {
+    fn text_from_elsewhere_is_cut_in_messages() {
+        let long = "ä".repeat(SHOWN + 1);
+        let error = RemoteError::Corrupt {
+            place: long.clone(),
+            problem: long,
+        };
+        assert!(error.to_string().chars().count() < 3 * SHOWN);
+        assert_eq!(cut("short"), "short");
+    }
+
+    #[test]
+    fn address_is_shown_without_what_stands_before_its_host() {
         for (text, shown) in [
             ("me:pass@host/a/b", "…@host/a/b"),
             ("oci://me:p@ss@host:5000/a:v1", "oci://…@host:5000/a:v1"),

@@ -164,13 +164,11 @@ fn replay(path: &Path, lost: &AtomicBool) -> ReplayEnd {
         Err(error) => return not_here(error),
     };
     let mut command = Command::new(program);
-    command.args(["--quiet", "replay", "--format", "json"]);
+    // A name that starts with a dash is a name.
+    command.args(["--quiet", "replay", "--format", "json", "--"]);
     match finish(command.arg(path), LARGEST_ANSWER, lost) {
         Ok(Some((status, out, err))) => judge(status.code(), &out, &err),
-        Ok(None) => {
-            let message = format!("its answer has more than {LARGEST_ANSWER} bytes");
-            not_replayable(&message, None)
-        }
+        Ok(None) => ReplayEnd::NotHere(format!("its answer has more than {LARGEST_ANSWER} bytes")),
         Err(error) => not_here(error),
     }
 }
@@ -233,17 +231,10 @@ fn read_all(from: Option<impl Read>, limit: u64, is_too_long: &AtomicBool) -> Ve
     bytes
 }
 
-/// The verdict for what no other machine could replay either.
-fn not_replayable(message: &str, report: Option<String>) -> ReplayEnd {
-    let error = Value::object([("error", message)]);
-    let message = canonical_text(&error, Dialect::Kernel).unwrap_or_default();
-    ReplayEnd::Judged {
-        outcome: "not replayable".to_owned(),
-        report: report.unwrap_or(message),
-    }
-}
-
 /// Interprets a replay's exit code and output.
+///
+/// A result is kept for the content, so only a verdict that the replay printed becomes one. How else it
+/// ended (an option that is missing or wrong, a file that cannot be read) says nothing about the content.
 fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
     let said = String::from_utf8_lossy(err).trim().to_owned();
     let document = parse_document(out, &ReadOptions::default()).ok();
@@ -263,8 +254,6 @@ fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
             outcome: "reproduced".to_owned(),
             report,
         },
-        // This cannot be replayed, or not without further files. No other machine would do better.
-        (Some(1 | 64), _, report) => not_replayable(&said, report),
         _ => ReplayEnd::NotHere(said.lines().next().unwrap_or("it was stopped").to_owned()),
     }
 }
@@ -272,6 +261,28 @@ fn judge(code: Option<i32>, out: &[u8], err: &[u8]) -> ReplayEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn replay_that_printed_no_verdict_is_no_result() {
+        let verdict = br#"{"verdict":"NOT REPLAYABLE"}"#;
+        let judged = judge(Some(1), verdict, b"");
+        assert!(
+            matches!(&judged, ReplayEnd::Judged { outcome, .. } if outcome == "not replayable"),
+            "{judged:?}"
+        );
+        for (code, out) in [
+            (Some(64), &b""[..]),
+            (Some(64), verdict),
+            (Some(1), b""),
+            (Some(1), b"{}"),
+            (Some(2), verdict),
+            (None, verdict),
+        ] {
+            let end = judge(code, out, b"error: why\nhint: how");
+            let why = ReplayEnd::NotHere("error: why".to_owned());
+            assert_eq!(end, why, "{code:?} {}", out.escape_ascii());
+        }
+    }
 
     fn run(script: &str, limit: u64) -> Option<Finished> {
         let mut command = Command::new("sh");

@@ -244,6 +244,13 @@ pub fn counting_proxy(endpoint: &str) -> (String, Arc<Passed>) {
 
 /// A server that gives every request the same answer, and notes their heads.
 pub fn answering(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
+    answering_each(move |_| answer.clone())
+}
+
+/// A server that answers every request by its head, and notes their heads.
+pub fn answering_each(
+    answer: impl Fn(&str) -> String + Send + 'static,
+) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -254,6 +261,7 @@ pub fn answering(answer: String) -> (String, Arc<Mutex<Vec<String>>>) {
             let mut head = String::new();
             let mut reader = BufReader::new(stream.try_clone().unwrap());
             while reader.read_line(&mut head).is_ok_and(|count| count > 2) {}
+            let answer = answer(&head);
             noted.lock().unwrap().push(head);
             let _ = stream.write_all(answer.as_bytes());
         }

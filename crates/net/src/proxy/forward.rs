@@ -17,7 +17,7 @@ use super::passing::{Answer, PassedBody, milliseconds};
 use super::server::{Active, Received, Shared};
 use super::upstream::Upstream;
 use crate::recording::{End, Note, RequestNote};
-use crate::redact::BodyKind;
+use crate::redact::{BodyKind, Coding};
 
 /// Forwards a request to the upstream and passes on the response, recording both.
 pub(super) async fn forward(
@@ -83,6 +83,13 @@ pub(super) async fn forward(
         }
     };
     let (parts, body) = answered.into_parts();
+    let coding = headers::joined(&parts.headers, "content-encoding");
+    if mask.has_keys() && Coding::parse(&coding).is_some() {
+        // It was asked for an answer as it is, and a key in a compressed one cannot be covered.
+        let message = "the upstream compressed its answer, in which a key could not be covered";
+        let response = answer::error(StatusCode::BAD_GATEWAY, "ENCODING", message, &[]);
+        return answer_alone(&shared, x, begun, response, End::Unreachable).await;
+    }
     let mut passed = headers::for_client(&parts.headers);
     mask.cover_headers(&mut passed);
     let header = |name: &str| {
@@ -93,7 +100,7 @@ pub(super) async fn forward(
         x,
         status: Some(parts.status.as_u16()),
         headers: headers::noted(&passed),
-        kind: BodyKind::of_headers(header("content-encoding"), header("content-type")),
+        kind: BodyKind::of_headers(&coding, header("content-type")),
     };
     if !shared.note(note).await {
         return recording_failed();

@@ -61,7 +61,14 @@ pub(super) fn for_client(headers: &HeaderMap) -> HeaderMap {
     passed
 }
 
-/// Returns headers in the form in which they are recorded.
+/// All values of a header, as one list. Whoever reads them may go by any.
+pub(super) fn joined(headers: &HeaderMap, name: &str) -> String {
+    let values = headers.get_all(name).iter();
+    let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// Headers in the form in which they are recorded.
 pub(super) fn noted(headers: &HeaderMap) -> Vec<(String, Vec<u8>)> {
     headers
         .iter()

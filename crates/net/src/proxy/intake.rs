@@ -139,11 +139,10 @@ async fn next_piece(body: &mut Incoming) -> Result<Option<Bytes>, IntakeError> {
 /// Checks that a body, also a compressed one, can be parsed as JSON without taking many times its size.
 pub(super) fn check_values(coding: &str, body: &[u8]) -> Result<(), IntakeError> {
     let mut counter = ValueCounter::default();
-    let Some(mut content) = Coding::parse(coding).and_then(|coding| coding.reader(body)) else {
-        return if counter.add(body) {
-            Ok(())
-        } else {
-            Err(IntakeError::TooManyValues)
+    let Some(mut content) = Coding::of(coding, body).and_then(|coding| coding.reader(body)) else {
+        return match counter.add(body) {
+            true => Ok(()),
+            false => Err(IntakeError::TooManyValues),
         };
     };
     let mut part = vec![0; 64 << 10];

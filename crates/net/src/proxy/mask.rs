@@ -6,7 +6,9 @@ use hyper::HeaderMap;
 use hyper::header::HeaderValue;
 use memchr::memmem;
 
-/// Replaces every byte of a key. The length stays the same, because it may have been declared.
+use crate::redact::encodings;
+
+/// What stands in place of every byte of a key. The length stays, because it may have been declared.
 const COVER: u8 = b'*';
 
 /// Covers keys in a body that arrives in pieces.
@@ -18,13 +20,18 @@ pub(super) struct Mask {
 }
 
 impl Mask {
-    /// Creates a mask for these keys.
+    /// A mask for these keys, as they are and in common encodings.
     pub(super) fn new<'k>(keys: impl Iterator<Item = &'k str>) -> Self {
         let keys = keys.filter(|key| !key.is_empty());
         Self {
-            keys: keys.map(|key| key.as_bytes().to_vec()).collect(),
+            keys: keys.flat_map(|key| encodings(key.as_bytes())).collect(),
             held: Vec::new(),
         }
+    }
+
+    /// Whether there is any key to cover.
+    pub(super) fn has_keys(&self) -> bool {
+        !self.keys.is_empty()
     }
 
     /// Covers keys in headers.
@@ -102,6 +109,28 @@ mod tests {
             }
             passed.extend_from_slice(&mask.finish());
             assert_eq!(String::from_utf8_lossy(&passed), covered, "{size}");
+        }
+    }
+
+    #[test]
+    fn mask_covers_keys_that_are_encoded() {
+        use base64ct::{Base64, Encoding as _};
+        let key = "sk-victim-0123456789abcdef";
+        let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
+        for front in ["", "a", "ab"] {
+            let encoded = Base64::encode_string(format!("{front}{key} rest").as_bytes());
+            for text in [encoded, hex.clone(), hex.to_uppercase()] {
+                let mut mask = Mask::new([key].into_iter());
+                let mut passed = Vec::new();
+                for piece in text.as_bytes().chunks(5) {
+                    passed.extend_from_slice(&mask.pass(Bytes::copy_from_slice(piece)));
+                }
+                passed.extend_from_slice(&mask.finish());
+                let passed = String::from_utf8(passed).unwrap();
+                assert_eq!(passed.len(), text.len());
+                let covered = passed.bytes().filter(|byte| *byte == COVER).count();
+                assert!(covered + 8 > key.len() * 4 / 3, "{text} {passed}");
+            }
         }
     }
 }

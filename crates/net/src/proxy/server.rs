@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, watch};
 use super::answer::{self, AnswerBody};
 use super::forward::forward;
 use super::gate::{self, Gate, Refusal};
+use super::headers;
 use super::intake::{Intake, IntakeError, check_values, drain};
 use super::peer;
 use super::replay::{Library, Miss, Selection};
@@ -182,8 +183,9 @@ async fn serve_requests(
     gate: &Arc<Gate>,
     mut stopped: watch::Receiver<bool>,
 ) {
-    if gate.credentials().is_some()
-        && let (Ok(other), Ok(own)) = (stream.peer_addr(), stream.local_addr())
+    // Whatever a listener is for: what it answers from, or records, is this user's.
+    if let (Ok(other), Ok(own)) = (stream.peer_addr(), stream.local_addr())
+        && other.ip().is_loopback()
         && tokio::task::spawn_blocking(move || peer::is_foreign(other, own))
             .await
             .unwrap_or(false)
@@ -290,9 +292,7 @@ async fn receive(
         None => body,
     };
     let body = shared.intake.read(body, conceal).await?;
-    let coding = parts.headers.get("content-encoding");
-    let coding = coding.and_then(|coding| coding.to_str().ok());
-    check_values(coding.unwrap_or_default(), &body)?;
+    check_values(&headers::joined(&parts.headers, "content-encoding"), &body)?;
     Ok(Received {
         method: parts.method,
         path,
@@ -339,7 +339,8 @@ fn to_asked(redactor: &Redactor, received: &Received) -> Asked {
             .unwrap_or_default()
     };
     let content_type = header("content-type");
-    let body = redactor.redact_request(header("content-encoding"), content_type, &received.body);
+    let coding = headers::joined(&received.headers, "content-encoding");
+    let body = redactor.redact_request(&coding, content_type, &received.body);
     Asked {
         method: received.method.as_str().to_owned(),
         path: redactor.redact_text(&received.path).into_owned(),

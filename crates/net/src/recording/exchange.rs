@@ -152,7 +152,18 @@ pub(super) fn whole(node: Node<'_>) -> Option<u64> {
     u64::try_from(node.as_number()?.to_exact_i64()?).ok()
 }
 
-/// Writes headers as a list of pairs, which keeps their order and repetitions.
+/// All values of a header, as one list.
+pub(super) fn join_headers(headers: &[(String, String)], name: &str) -> String {
+    let values = headers
+        .iter()
+        .filter(|(known, _)| known.eq_ignore_ascii_case(name));
+    values
+        .map(|(_, value)| value.as_str())
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Headers as a list of pairs, which keeps their order and repetitions.
 pub(super) fn headers_value(headers: &[(String, String)]) -> Value {
     Value::array(
         headers

@@ -8,10 +8,10 @@ use runseal_core::formats::model_io::{MAX_RESPONSE_BYTES, MAX_SESSION_BYTES};
 use runseal_core::formats::run_bundle::outputs::find_changed_integer;
 
 use super::document::DocumentDraft;
-use super::exchange::{End, Exchange, headers_value};
+use super::exchange::{End, Exchange, headers_value, join_headers};
 use crate::NetError;
 use crate::matching::{Asked, BodyForm, compute_key, name_request};
-use crate::redact::Coding;
+use crate::redact::{Coding, WHOLE_JSON};
 use runseal_core::formats::model_io::reading::{Api, LARGEST_READ, Reading};
 
 /// The largest request body that is stored in the document itself, in bytes.
@@ -177,15 +177,22 @@ impl DocumentDraft<'_> {
 
     /// Adds a gap if a body cannot be decompressed, because secrets in it were not searched for.
     fn note_compressed(&mut self, exchange: &Exchange) {
-        let is_unread = |coding: Option<&str>, body: &[u8]| {
-            let coding = coding.and_then(Coding::parse);
+        let is_unread = |headers: &[(String, String)], body: &[u8]| {
+            let coding = Coding::of(&join_headers(headers, "content-encoding"), body);
             coding.is_some_and(|coding| !body.is_empty() && coding.decode(body).is_none())
         };
-        // A request that could be decompressed is recorded so, and is usually text.
-        let asked = exchange.request_header("content-encoding");
+        // A request that could be read is no longer compressed, and is text as a rule.
         let is_text = std::str::from_utf8(&exchange.request_body).is_ok();
-        if is_unread(exchange.header("content-encoding"), &exchange.body)
-            || !is_text && is_unread(asked, &exchange.request_body)
+        // An answer is read if it can be held back whole.
+        let is_large = exchange.body.len() > WHOLE_JSON
+            && Coding::of(
+                &join_headers(&exchange.headers, "content-encoding"),
+                &exchange.body,
+            )
+            .is_some();
+        if is_large
+            || is_unread(&exchange.headers, &exchange.body)
+            || !is_text && is_unread(&exchange.request_headers, &exchange.request_body)
         {
             self.gap_of(exchange, "is compressed: secrets in it were not looked for");
         }

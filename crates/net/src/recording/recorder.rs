@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use runseal_core::canon::Value;
 use tokio::sync::oneshot;
 
-use super::exchange::{headers_value, insert_bytes};
+use super::exchange::{headers_value, insert_bytes, join_headers};
 use super::journal::Journal;
 use super::notes::{Note, Notes, RequestNote};
 use crate::NetError;
@@ -207,10 +207,10 @@ impl Writer {
             let found = headers.iter().find(|(name, _)| name == wanted);
             found.map_or("", |(_, value)| value.as_str())
         };
-        let (coding, content_type) = (header("content-encoding"), header("content-type"));
+        let coding = join_headers(&headers, "content-encoding");
         let body = self
             .redactor
-            .redact_request(coding, content_type, &request.body);
+            .redact_request(&coding, header("content-type"), &request.body);
         let query = request.query.as_deref();
         let query = query.map(|query| self.redactor.redact_query(query));
         let path = self.redactor.redact_text(&request.path);

@@ -188,7 +188,10 @@ impl<'b> Name<'b> {
         Some(Self {
             range: start..last.end,
             text,
-            secret_when: names::judge(text)?,
+            secret_when: names::judge(text).or_else(|| {
+                // What a sign-in hands back is a parameter of this name.
+                names::is_secret_parameter(text).then_some(SecretWhen::InFields)
+            })?,
         })
     }
 }

@@ -130,9 +130,9 @@ impl KnownSecrets {
     }
 }
 
-/// Returns the value and its encodings in base64 (at each of three alignments), hex and JSON. These
-/// are found without decoding, however short they are.
-fn forms(value: &[u8]) -> Vec<Vec<u8>> {
+/// The value itself, and its encodings in base64 (at each of three alignments), hex and JSON: what is encoded once is
+/// found without decoding anything, however short it is.
+pub(crate) fn forms(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
     let shifts = if value.len() <= LONGEST_LISTED {
         0..3

@@ -38,9 +38,12 @@ use sha2::Sha256;
 
 pub use compressed::Coding;
 pub(crate) use encoded::decode_percent;
+pub(crate) use headers::read_percent;
 pub use kinds::is_secret_header;
+pub(crate) use known::forms as encodings;
 pub use known::known_values_in_environment;
 pub use rules::{RedactionRules, RulesError};
+pub(crate) use window::WHOLE_JSON;
 pub use window::{BodyKind, Released, Window};
 
 use find::{Finder, Found};
@@ -305,6 +308,12 @@ impl Redactor {
         if let Some(decoded) = Coding::parse(coding).and_then(|coding| coding.decode(body)) {
             let redacted = self.redact_request("", content_type, &decoded);
             return Cow::Owned(redacted.into_owned());
+        }
+        if let Some(redacted) = Coding::sniff(body).and_then(|coding| coding.redact(self, body)) {
+            return Cow::Owned(redacted);
+        }
+        if let Some(redacted) = self.redact_multipart(content_type, body) {
+            return Cow::Owned(redacted);
         }
         let is_form = content_type.starts_with("application/x-www-form-urlencoded");
         match (is_form, std::str::from_utf8(body)) {

@@ -18,10 +18,11 @@ pub(super) enum SecretWhen {
 }
 
 /// The words that telling names end with.
-pub(super) const LAST_WORDS: [&str; 21] = [
+pub(super) const LAST_WORDS: [&str; 22] = [
     "assertion",
     "auth",
     "authorization",
+    "code",
     "connection-string",
     "connection_string",
     "connectionstring",

@@ -10,8 +10,8 @@ use super::{Edit, Redactor, apply, has_escapes};
 
 /// How many bytes of a body other than an event stream are held back. No secret is longer.
 const HOLD: usize = 64 << 10;
-/// A JSON body up to this size is held back whole, and searched with its escapes decoded.
-const WHOLE_JSON: usize = 8 << 20;
+/// A JSON or compressed body up to this size is held back whole, and searched with its escapes decoded.
+pub(crate) const WHOLE_JSON: usize = 8 << 20;
 /// An event longer than this is treated like any other body.
 const LONGEST_EVENT: usize = 8 << 20;
 /// The most bytes of complete events that are held back because they may contain part of a secret.
@@ -120,6 +120,7 @@ impl Window {
 
     /// Releases what may be written.
     pub fn release_ready(&mut self, redactor: &Redactor) -> Released {
+        self.sniff();
         match self.kind {
             BodyKind::Events | BodyKind::Lines | BodyKind::JsonLines => {
                 self.release_events(redactor)
@@ -133,7 +134,17 @@ impl Window {
         }
     }
 
-    /// Returns the number of bytes held back.
+    /// Takes a body that begins like a compressed one for that, whatever its headers say.
+    fn sniff(&mut self) {
+        if self.released == 0
+            && !matches!(self.kind, BodyKind::Compressed(_) | BodyKind::Lines)
+            && let Some(coding) = Coding::sniff(&self.raw)
+        {
+            self.kind = BodyKind::Compressed(coding);
+        }
+    }
+
+    /// How many bytes are held back.
     pub fn held(&self) -> usize {
         self.raw.len()
     }
@@ -165,6 +176,7 @@ impl Window {
 
     /// Ends the body; releases the rest.
     pub fn finish(&mut self, redactor: &Redactor) -> Released {
+        self.sniff();
         if self.has_events() {
             self.look(redactor);
             // An incomplete event is searched too.

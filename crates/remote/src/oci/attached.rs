@@ -6,7 +6,7 @@
 //! error: it must never pass for "no signatures".
 
 use base64ct::{Base64, Encoding};
-use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::{ContentHash, Digest};
 use runseal_survey::signing::SignatureForm;
 
@@ -32,7 +32,17 @@ const OTHERS_DSSE: [&str; 2] = [
 /// The most attached manifests that are read. Stops a list that would take hours to read.
 const MAX_ATTACHED: usize = 256;
 
-/// How often adding an entry to the list under a tag is attempted while others overwrite it.
+/// The most bytes of everything attached that is read, and of a file that attachments form: as many as
+/// those who verify read of one file.
+const MAX_READ: u64 = 16 << 20;
+
+/// The most bytes of the lines that attachments form; leaves room for those about what is left out.
+const MAX_LINE_BYTES: u64 = MAX_READ - (1 << 20);
+
+/// The most lines of a file that attachments form, less than those who verify read of one.
+const MAX_LINES: usize = 500;
+
+/// How often an entry is added to the list under a tag, when others keep overwriting it.
 const ATTEMPTS: usize = 5;
 
 /// The kind of an attachment.
@@ -96,7 +106,18 @@ pub struct Attachment {
 }
 
 impl Attachment {
-    /// Returns the manifest that attaches it to `subject`.
+    /// What stands for an attachment that is left out. Whoever verifies says that there is a damaged
+    /// signature: it must not pass for none.
+    fn left_out(kind: AttachedKind, digest: Digest, why: &str) -> Self {
+        let why = format!("{} was left out: {why}", ContentHash::from(digest));
+        let line = Value::object([("runseal", why.as_str()), ("signatures", "")]);
+        Self {
+            kind,
+            bytes: canonical_bytes(&line, Dialect::Jcs).unwrap_or_default(),
+        }
+    }
+
+    /// The manifest that attaches it to `subject`.
     fn manifest(&self, subject: &Descriptor) -> Manifest {
         let (artifact_type, media_type) = match self.kind {
             AttachedKind::Signature(SignatureForm::Dsse) => (DSSE.to_owned(), DSSE),
@@ -243,7 +264,9 @@ fn read_tagged_list(repository: &dyn Repository, tag: &str) -> Result<Index, Oci
     }
 }
 
-/// Reads all attachments to `subject` of known types, ordered by digest.
+/// Everything attached to `subject` whose type is known here, signatures first and small ones before
+/// large ones, so that what one party attaches does not crowd out what others did. A signature that is too large or has no
+/// manifest that can be read is left out, and a damaged one stands in its place.
 ///
 /// # Errors
 /// If the attachments cannot be determined.
@@ -273,10 +296,16 @@ pub fn read_attached(
         });
     }
     let mut found = Vec::new();
+    let mut layers = Vec::new();
     for entry in candidates {
         let (_, bytes) = read_manifest(repository, &ManifestName::Digest(entry.digest))?;
         let shown = ContentHash::from(entry.digest).to_string();
-        let manifest = Manifest::parse(&bytes, &shown)?;
+        let Ok(manifest) = Manifest::parse(&bytes, &shown) else {
+            let kind = AttachedKind::Signature(SignatureForm::Dsse);
+            let why = "its manifest cannot be used";
+            found.push(Attachment::left_out(kind, entry.digest, why));
+            continue;
+        };
         let is_ours = manifest
             .subject
             .as_ref()
@@ -286,15 +315,31 @@ pub fn read_attached(
             continue;
         };
         if let Some(kind) = AttachedKind::of_types(kind, layer) {
-            let bytes = read_blob(repository, layer, SMALL_BLOB)?;
-            found.push(Attachment { kind, bytes });
+            layers.push((kind, layer.clone()));
         }
     }
-    Ok(found)
+    let is_report = |kind: &AttachedKind| matches!(kind, AttachedKind::Report(_));
+    layers.sort_by_key(|(kind, layer)| (is_report(kind), layer.size, layer.digest));
+    let mut read = Vec::new();
+    let mut room = MAX_READ;
+    for (kind, layer) in layers {
+        if layer.size <= room.min(SMALL_BLOB) {
+            room -= layer.size;
+            let bytes = read_blob(repository, &layer, SMALL_BLOB)?;
+            read.push(Attachment { kind, bytes });
+        } else if !is_report(&kind) {
+            let why = "it is too large, or too much is attached";
+            found.push(Attachment::left_out(kind, layer.digest, why));
+        }
+    }
+    read.append(&mut found);
+    Ok(read)
 }
 
-/// Joins the attachments of one kind into the content of a file; returns `None` if there are none.
-/// Envelopes and bundles become lines; of other kinds only the first is used.
+/// The content of the file beside an artifact that these attachments form; `None` if there is none
+/// of this kind. Envelopes and bundles become lines of one file; of other signatures only the first
+/// is used. Whoever may attach something is not whoever signed: what cannot be a line, or is too much for one file, is left
+/// out, and a damaged line stands in its place.
 pub fn join_attachments(attached: &[Attachment], kind: &AttachedKind) -> Option<Vec<u8>> {
     let mut of_kind = attached.iter().filter(|one| one.kind == *kind);
     let first = of_kind.next()?;
@@ -307,16 +352,46 @@ pub fn join_attachments(attached: &[Attachment], kind: &AttachedKind) -> Option<
         return Some(first.bytes.clone());
     }
     let mut lines = Vec::new();
+    let mut count = 0;
+    let mut unfit = Vec::new();
     for one in std::iter::once(first).chain(others) {
-        let document = parse_document(&one.bytes, &ReadOptions::default()).ok();
-        let line =
-            document.and_then(|document| canonical_bytes(document.root(), Dialect::Jcs).ok());
-        lines.extend(line.unwrap_or_else(|| one.bytes.clone()));
-        if lines.last() != Some(&b'\n') {
+        let has_room = |new: &Vec<Vec<u8>>| {
+            let bytes = new.iter().map(|line| line.len() + 1).sum::<usize>();
+            count + new.len() <= MAX_LINES && (lines.len() + bytes) as u64 <= MAX_LINE_BYTES
+        };
+        let Some(new) = json_lines(&one.bytes).filter(has_room) else {
+            let why = "it is no JSON, or too much is attached";
+            let digest = Digest::of(&one.bytes);
+            unfit.push(Attachment::left_out(kind.clone(), digest, why).bytes);
+            continue;
+        };
+        count += new.len();
+        for line in new {
+            lines.extend(line);
             lines.push(b'\n');
         }
     }
+    for line in unfit {
+        lines.extend(line);
+        lines.push(b'\n');
+    }
     Some(lines)
+}
+
+/// What an attachment holds, each document as one line; `None` where it is not all JSON.
+fn json_lines(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let line = |text: &[u8]| {
+        let document = parse_document(text, &ReadOptions::default()).ok()?;
+        canonical_bytes(document.root(), Dialect::Jcs).ok()
+    };
+    if let Some(only) = line(bytes) {
+        return Some(vec![only]);
+    }
+    let text = str::from_utf8(bytes).ok()?;
+    let lines = text.lines().filter(|text| !text.trim().is_empty());
+    let lines = lines.take(MAX_LINES + 1).map(|text| line(text.as_bytes()));
+    let lines: Vec<_> = lines.collect::<Option<_>>()?;
+    (!lines.is_empty()).then_some(lines)
 }
 
 #[cfg(test)]
@@ -364,7 +439,43 @@ mod tests {
     }
 
     #[test]
-    fn attachment_listed_but_missing_is_an_error() {
+    fn attachment_of_others_does_not_displace_a_signature_and_is_not_kept_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = FolderLayout::open_or_create(&folder.path().join("l")).unwrap();
+        let bytes = Manifest::artifact(ARTIFACT, Vec::new()).to_bytes().unwrap();
+        let subject = Descriptor::of(MANIFEST, &bytes);
+        layout.put_manifest(&subject, &bytes, Some("t")).unwrap();
+        let signature = r#"{"payload":"","payloadType":"t","signatures":[]}"#;
+        attach(&layout, &subject, &dsse(signature)).unwrap();
+        let kind = dsse("").kind;
+        for bytes in [b"\0\xff".to_vec(), b"\n".repeat(2000), b"{}\n".repeat(2000)] {
+            let kind = kind.clone();
+            attach(&layout, &subject, &Attachment { kind, bytes }).unwrap();
+        }
+        for number in 0..5 {
+            let text = format!("{number}{}", "9".repeat(SMALL_BLOB as usize - 2));
+            attach(&layout, &subject, &dsse(&text)).unwrap();
+        }
+        let too_large = "x".repeat(SMALL_BLOB as usize + 1);
+        attach(&layout, &subject, &dsse(&too_large)).unwrap();
+        let found = read_attached(&layout, subject.digest).unwrap();
+        assert_eq!(found.len(), 10);
+        let held: usize = found.iter().map(|one| one.bytes.len()).sum();
+        assert!(held as u64 <= MAX_READ + 10_000, "{held}");
+        let file = join_attachments(&found, &kind).unwrap();
+        assert!(file.len() as u64 <= MAX_READ);
+        let lines: Vec<_> = str::from_utf8(&file).unwrap().lines().collect();
+        assert!(lines.len() < 20, "{}", lines.len());
+        assert!(lines.contains(&signature));
+        let left_out = lines.iter().filter(|line| line.contains("was left out"));
+        assert!(left_out.count() >= 5);
+        // A sole attachment comes back as it is, whatever it is.
+        let alone = [dsse("no JSON")];
+        assert_eq!(join_attachments(&alone, &kind).unwrap(), b"no JSON");
+    }
+
+    #[test]
+    fn attachment_that_is_listed_and_missing_is_an_error_and_not_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let layout = FolderLayout::open_or_create(&folder.path().join("l")).unwrap();
         let bytes = Manifest::artifact(ARTIFACT, Vec::new()).to_bytes().unwrap();

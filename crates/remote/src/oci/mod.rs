@@ -40,6 +40,7 @@ use runseal_fs::atomic::WriteError;
 use runseal_fs::staging::StagingError;
 use thiserror::Error;
 
+use crate::error::cut;
 use crate::verified::Objection;
 use reference::ReferenceError;
 
@@ -105,8 +106,8 @@ pub enum OciError {
         /// Why not.
         why: String,
     },
-    /// A document or artifact cannot be used.
-    #[error("`{what}` cannot be used: {why}")]
+    /// A document or artifact that cannot be used.
+    #[error("`{}` cannot be used: {}", cut(.what), cut(.why))]
     Malformed {
         /// The document or artifact.
         what: String,
@@ -114,7 +115,7 @@ pub enum OciError {
         why: String,
     },
     /// Nothing has this name.
-    #[error("there is no `{0}`")]
+    #[error("there is no `{}`", cut(.0))]
     NotFound(String),
     /// There is no OCI layout of this name.
     #[error("`{0}` is not an OCI layout: no folder with `oci-layout` and `index.json` in it")]

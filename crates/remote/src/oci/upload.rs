@@ -8,11 +8,12 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 
 use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::ContentHash;
 use runseal_fs::atomic::{Readers, write_derived};
-use runseal_fs::input::read_file;
+use runseal_fs::input::open_regular;
 use ureq::http::header::{CONTENT_RANGE, CONTENT_TYPE};
 use ureq::http::{Method, Uri};
 
@@ -92,6 +93,7 @@ impl Registry {
     /// Sends a blob that the registry does not have yet.
     pub(super) fn upload(&self, blob: &Descriptor, content: &dyn Content) -> Result<(), OciError> {
         let mut noted = self.noted_location(blob);
+        let mut is_noted = noted.is_some();
         let mut attempts = 0;
         let mut upload: Option<Upload> = None;
         loop {
@@ -106,6 +108,12 @@ impl Registry {
                 self.send_rest(blob, content, begun)
             });
             let error = match result {
+                // A recorded address may be wrong by now. The registry itself says whether it has the blob.
+                Ok(()) if std::mem::take(&mut is_noted) && !self.has_blob(blob)? => {
+                    self.forget_location();
+                    upload = None;
+                    self.protocol("an upload that was resumed left no blob")
+                }
                 Ok(()) => {
                     self.forget_location();
                     return Ok(());
@@ -265,10 +273,18 @@ impl Registry {
         Ok(())
     }
 
-    /// Reads the recorded address of an upload of this blob.
+    /// The recorded address of an upload of this blob. A file that another user made, or could have
+    /// changed, is not one of ours.
     fn noted_location(&self, blob: &Descriptor) -> Option<Uri> {
         let path = self.access.upload_state.as_deref()?;
-        let bytes = read_file(path, MAX_STATE).ok()?;
+        let (mut file, size) = open_regular(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        let is_own = metadata.uid() == rustix::process::geteuid().as_raw();
+        if !is_own || metadata.mode() & 0o077 != 0 || size > MAX_STATE {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        (&mut file).take(MAX_STATE).read_to_end(&mut bytes).ok()?;
         let document = parse_document(&bytes, &ReadOptions::default()).ok()?;
         let text = |name: &str| Some(document.root().get(name)?.as_str()?.into_owned());
         let is_same = text("repository")? == self.shown()

@@ -12,6 +12,7 @@ use ureq::http::{Method, StatusCode, Uri};
 use super::address::S3Address;
 use super::answer::{Asked, refusal};
 use super::credentials::Settings;
+use super::listing::ListedSoFar;
 use super::sign::{Moment, Signable, authorization, encode, query_text};
 use super::upload::BytesBody;
 use crate::error::RemoteError;
@@ -35,6 +36,7 @@ pub struct Bucket {
     host: String,
     /// The path before every key: empty, or the bucket's name below the endpoint's own path.
     path: String,
+    pub(super) listed: ListedSoFar,
 }
 
 /// An object's metadata.
@@ -117,6 +119,7 @@ impl Bucket {
             host: host(&uri),
             origin,
             path,
+            listed: ListedSoFar::default(),
         })
     }
 

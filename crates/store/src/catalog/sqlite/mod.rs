@@ -16,7 +16,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::CatalogError;
-use crate::tables::{Others, find_disguised};
+use crate::tables::{Others, find_disguised, harden};
 use runseal_fs::atomic::{WriteError, check_database};
 
 /// How long a writer waits for another program that has locked the file.
@@ -63,6 +63,7 @@ impl SqliteCatalogReader {
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_WAIT)?;
         connection.set_prepared_statement_cache_capacity(64);
+        harden(&connection)?;
         // Checked before anything is queried or changed: a foreign file stays untouched.
         let version = check_version(&connection, path)?;
         if version == 0 && !may_create {
@@ -112,7 +113,6 @@ impl SqliteCatalog {
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
-        connection.pragma_update(None, "trusted_schema", "OFF")?;
         let mut catalog = Self {
             reader: SqliteCatalogReader { connection },
         };

@@ -26,7 +26,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::StoreError;
-use crate::tables::{Others, find_disguised};
+use crate::tables::{Others, find_disguised, harden};
 use runseal_fs::atomic::{WriteError, check_database};
 
 /// The current time in the format of the columns that are compared.
@@ -67,6 +67,7 @@ impl SqliteReader {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY_WAIT)?;
+        harden(&connection)?;
         let mut reader = Self { connection };
         if let Err(StoreError::Sql(error)) = reader.version()
             && error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
@@ -76,10 +77,11 @@ impl SqliteReader {
             // does not allow. Without that file, the database is complete and no one is writing.
             let uri = immutable_uri(path);
             let connection = Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)?;
+            harden(&connection)?;
             reader = Self { connection };
         }
         reader.require_known_version()?;
-        reader.require_tables(path)?;
+        reader.require_tables(path, Others::Allowed)?;
         for table in schema::FIELD_TABLES {
             if !reader.has_table(table)? {
                 return Err(StoreError::Foreign {
@@ -91,9 +93,9 @@ impl SqliteReader {
         Ok(reader)
     }
 
-    /// Refuses a file in which a view or virtual table has the name of one of our tables.
-    fn require_tables(&self, path: &Path) -> Result<(), StoreError> {
-        match find_disguised(&self.connection, &schema::MIGRATIONS, Others::Allowed)? {
+    /// Refuses a file in which something else has the name of one of our tables.
+    fn require_tables(&self, path: &Path, others: Others) -> Result<(), StoreError> {
+        match find_disguised(&self.connection, &schema::MIGRATIONS, others)? {
             Some(table) => Err(StoreError::Foreign {
                 path: path.to_owned(),
                 table: table.escape_debug().to_string(),
@@ -156,18 +158,18 @@ impl SqliteStore {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | extra,
         )?;
         connection.busy_timeout(BUSY_WAIT)?;
+        harden(&connection)?;
         // WAL allows others to read while a worker commits. NORMAL keeps the file consistent
         // through any crash; a power failure may undo the last commits, and those steps run again.
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", "ON")?;
-        connection.pragma_update(None, "trusted_schema", "OFF")?;
         connection.set_prepared_statement_cache_capacity(64);
         let mut store = Self {
             reader: SqliteReader { connection },
         };
         store.require_known_version()?;
-        store.require_tables(path)?;
+        store.require_tables(path, Others::WithoutTriggers)?;
         store.migrate()?;
         Ok(store)
     }

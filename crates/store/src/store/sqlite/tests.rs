@@ -114,6 +114,21 @@ fn store_with_a_view_or_virtual_table_for_a_table_is_refused() {
 }
 
 #[test]
+fn store_with_a_trigger_or_computed_column_of_others_is_not_written_to() {
+    let trigger = "CREATE TRIGGER t AFTER INSERT ON cassette_messages BEGIN SELECT 1; END";
+    let column = "ALTER TABLE sections ADD COLUMN x AS (printf('%.*c', 900000000, 'x'))";
+    for (made, is_read) in [(trigger, true), (column, false)] {
+        let (folder, store) = new_store();
+        store.connection.execute_batch(made).unwrap();
+        drop(store);
+        let path = folder.path().join("deep/jobs.db");
+        let written = SqliteStore::open(&path);
+        assert!(matches!(written, Err(StoreError::Foreign { .. })), "{made}");
+        assert_eq!(SqliteReader::open(&path).is_ok(), is_read, "{made}");
+    }
+}
+
+#[test]
 fn store_of_a_later_version_is_refused() {
     let (folder, store) = new_store();
     store
