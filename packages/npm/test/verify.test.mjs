@@ -66,10 +66,10 @@ test('what something says of itself is told', async () => {
 test('a wrong request is an error that says what is wrong', async () => {
   for (const [what, options, fault] of [
     [{ '../a': 'x' }, {}, /plain path/],
-    [[['a', 'x'], ['a', 'y']], {}, /twice/],
+    [[['a', 'x'], ['a', 'y']], {}, /duplicate path/],
     [{}, {}, /no path/],
     [{ a: 'x' }, { level: 'strict' }, /level/],
-    [{ a: 'x' }, { expectFormat: ['x'] }, /no format/],
+    [{ a: 'x' }, { expectFormat: ['x'] }, /not a format/],
     [{ a: 'x' }, { trust: 'not toml' }, /policy/],
     [{ a: 5 }, {}, /bytes/],
   ]) {
