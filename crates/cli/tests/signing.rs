@@ -484,7 +484,7 @@ fn request_carried_over_an_air_gap_comes_back_as_a_token() {
     let ran = bench.run(&["verify", "out/r2", "--trust", "trust.toml"]);
     assert!(
         ran.stdout
-            .contains("not believed: the token is over other data"),
+            .contains("not believed: the token is not over this signature"),
         "{}",
         ran.stdout
     );
