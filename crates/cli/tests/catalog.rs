@@ -443,7 +443,7 @@ fn bad_input_is_told_where_it_is() {
     refused(&["search", "?!"], 64, &["no word"]);
     refused(&["show", "00000000"], 2, &["NOT_FOUND", "`00000000`"]);
     refused(&["show", "ab"], 2, &["NOT_FOUND"]);
-    refused(&["compare", &desk.digest("one")], 64, &["1 run is named"]);
+    refused(&["compare", &desk.digest("one")], 64, &["1 run named"]);
     refused(&["tag", "all"], 64, &["--add"]);
     refused(&["tag", "all", "--add", " x"], 64, &["is not a tag"]);
     refused(&["remove", "nobody"], 2, &["NOT_FOUND"]);
@@ -538,7 +538,10 @@ fn server_that_refuses_is_told_without_the_password() {
     for (address, said) in [
         (wrong.as_str(), "refuses the name or the password"),
         (gone.as_str(), ""),
-        ("postgres://me:wr0ng-secret@h/d?sslmode=x", "no address"),
+        (
+            "postgres://me:wr0ng-secret@h/d?sslmode=x",
+            "not a usable address",
+        ),
     ] {
         for arguments in [&["list"][..], &["add", "runs"], &["show", "abcd"]] {
             let mut all = arguments.to_vec();

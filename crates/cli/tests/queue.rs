@@ -235,7 +235,7 @@ fn store_that_cannot_be_used_is_told_without_the_password() {
     let bench = Bench::new(env!("CARGO_BIN_EXE_runseal"), folder.path());
     for (store, part) in [
         ("postgres://me:s3cret@127.0.0.1:1/d", "cannot be reached"),
-        ("postgres://me:s3cret@127.0.0.1:x/d", "no address"),
+        ("postgres://me:s3cret@127.0.0.1:x/d", "not a usable address"),
         (
             "postgres://me:s3cret@127.0.0.1/d?sslmode=s3cret",
             "sslmode must be",

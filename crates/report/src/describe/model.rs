@@ -145,8 +145,17 @@ fn requested_turns<'a>(
             turns.map(own_turn).collect()
         })
     };
-    let asked = Asked::parse(request, file).ok();
-    let marked = asked.and_then(|asked| asked.marked_body(volatile));
+    let is_large = Asked::is_large(request, file);
+    if is_large && !volatile.is_empty() {
+        let reason = "the body is too large to show what of it is compared";
+        return Some(vec![turn("client", Words::Missing(reason.to_owned()))]);
+    }
+    let marked = if is_large {
+        None
+    } else {
+        let asked = Asked::parse(request, file).ok();
+        asked.and_then(|asked| asked.marked_body(volatile))
+    };
     if let Some(text) = marked.filter(|text| file != Some(text.as_bytes())) {
         let turns = messages_in(text.as_bytes());
         if !turns.is_empty() {

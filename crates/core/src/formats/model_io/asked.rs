@@ -24,6 +24,11 @@ pub const PLACEHOLDER_DIGITS: usize = 16;
 /// What stands for people in place of a value that is no part of what is compared.
 pub const NOT_COMPARED: &str = "(not compared: the recording declares it volatile)";
 
+/// The most bytes of a body that is marked.
+const MARKED_BYTES: usize = 1 << 20;
+/// The most values of a body that is marked.
+const MARKED_VALUES: usize = 100_000;
+
 /// Members of a request's body that say what a model is asked.
 const SAID: [&str; 8] = [
     "messages",
@@ -171,7 +176,7 @@ impl Volatile {
             let pointer = pointer.as_ref();
             let shown = pointer.escape_debug();
             if JsonPath::from_pointer(pointer).is_none() || pointer.is_empty() {
-                return Err(format!("`{shown}` is no JSON Pointer to a member"));
+                return Err(format!("`{shown}` is not a JSON Pointer to a member"));
             }
             if covers_said(&steps_of(pointer)) {
                 return Err(format!(
@@ -199,6 +204,11 @@ impl Volatile {
             .map(|item| item.as_str().map(Cow::into_owned).unwrap_or_default())
             .collect();
         Self::parse(&pointers)
+    }
+
+    /// Whether no member is declared volatile.
+    pub fn is_empty(&self) -> bool {
+        self.pointers.is_empty()
     }
 
     /// Says what of requests is not compared, where anything is.
@@ -230,6 +240,16 @@ impl Volatile {
         }
         strip_rpc(body);
     }
+}
+
+/// Whether `node` and what is below it are at most `room` values; takes them off.
+fn fits(node: Node<'_>, room: &mut usize) -> bool {
+    let Some(left) = room.checked_sub(1) else {
+        return false;
+    };
+    *room = left;
+    node.items().all(|item| fits(item, room))
+        && node.members().all(|(_, member)| fits(member, room))
 }
 
 /// How many volatile pointers are told by name.
@@ -372,6 +392,20 @@ impl Asked {
             query: text("query"),
             body,
         })
+    }
+
+    /// Whether the body of a request has more bytes or values than [`Self::marked_body`] should be asked about: it
+    /// takes memory many times as large.
+    pub fn is_large(request: Node<'_>, file: Option<&[u8]>) -> bool {
+        let is_long = |name: &str| {
+            let text = request.get(name).and_then(|text| text.as_str());
+            text.is_some_and(|text| text.len() > MARKED_BYTES)
+        };
+        let has_many = |body| !fits(body, &mut { MARKED_VALUES });
+        file.is_some_and(|file| file.len() > MARKED_BYTES)
+            || is_long("body_text")
+            || is_long("body_base64")
+            || request.get("body").is_some_and(has_many)
     }
 
     /// The JSON value that is compared.
