@@ -711,7 +711,7 @@ fn bad_input_is_told_in_clear_words_and_nothing_is_written() {
     refused(&sign(&["--key", "rsa.pem"]), "KEY: the key is RSA");
     refused(&sign(&["--key", "none.pem"]), "NOT_FOUND: ");
     bench.write("empty", "");
-    refused(&sign(&["--key", "empty"]), "KEY: no private key");
+    refused(&sign(&["--key", "empty"]), "KEY: not a private key");
     refused(
         &sign(&["--key", "key.pub"]),
         "AGENT: no SSH agent is running",

@@ -605,7 +605,7 @@ fn what_holds_several_is_told_apart_from_what_holds_nothing() {
         for arguments in [vec!["inspect", path], vec!["report", path, "-o", "x.html"]] {
             let ran = bench.run(&arguments);
             assert_eq!(ran.code, Some(2));
-            let said = format!("this holds 2, such as `{first}`");
+            let said = format!("this contains 2, such as `{first}`");
             assert!(ran.stderr.contains(&said), "{}", ran.stderr);
             assert!(ran.stderr.contains("report -r"), "{}", ran.stderr);
         }
@@ -640,7 +640,7 @@ fn one_thing_in_a_folder_or_archive_is_shown_whatever_lies_beside_it() {
     for path in ["ev", "ev.tar"] {
         let ran = bench.run(&["inspect", path]);
         assert_eq!(ran.code, Some(2), "{}", ran.stdout);
-        assert!(ran.stderr.contains("this holds 2"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("this contains 2"), "{}", ran.stderr);
     }
     // One that nobody knows says what it lacks.
     bench.write("other/notes.json", "{\"note\":");
