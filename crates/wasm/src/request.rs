@@ -229,7 +229,7 @@ mod tests {
             (r#"{"files":[["a",1]]}"#, "xy", "1 bytes belong"),
             (r#"{"files":[["a",-1]]}"#, "", "not a list"),
             (r#"{"files":[["../a",0]]}"#, "", "not a plain path"),
-            (r#"{"files":[["a",0],["a",0]]}"#, "", "twice"),
+            (r#"{"files":[["a",0],["a",0]]}"#, "", "duplicate path"),
             (r#"{"files":[["a/",1]]}"#, "x", "has bytes"),
             (r#"{"files":[]}"#, "", "no path"),
             (r#"{"files":[["a",0]],"level":"strict"}"#, "", "`level`"),
