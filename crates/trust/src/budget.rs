@@ -130,4 +130,17 @@ mod tests {
             file.charge(&unit);
         }
     }
+
+    #[test]
+    fn long_statements_are_paid_for_and_short_ones_are_not() {
+        let mut budget = Budget::of(3);
+        assert_eq!(budget.pay_reading(BYTES_A_CHECK - 1), Ok(()));
+        assert_eq!(budget.spent(), 0);
+        assert_eq!(budget.pay_reading(2 * BYTES_A_CHECK), Ok(()));
+        assert_eq!(budget.spent(), 2);
+        assert_eq!(
+            budget.pay_reading(2 * BYTES_A_CHECK),
+            Err(Exhausted::Checks(3))
+        );
+    }
 }

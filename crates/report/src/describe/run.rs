@@ -437,3 +437,16 @@ pub(super) fn describe_engine<'a>(description: &mut Description<'a>, exhibit: &E
             .push(content_block(exhibit, path).folded());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_command_line_are_told_apart_whatever_is_in_them() {
+        assert_eq!(quote("a/b-c=1.py"), "a/b-c=1.py");
+        assert_eq!(quote(""), "''");
+        assert_eq!(quote("; echo gone"), "'; echo gone'");
+        assert_eq!(quote("safe' 'x"), r"'safe'\'' '\''x'");
+    }
+}
