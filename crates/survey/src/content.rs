@@ -145,11 +145,6 @@ impl UnitContent {
         self.files.iter().chain(&self.others)
     }
 
-    /// Whether the file with this name belongs to the unit, not only to its folder.
-    pub fn includes(&self, name: &str) -> bool {
-        self.files.iter().any(|file| file.path == name)
-    }
-
     /// The digest that identifies the content, whatever its name and location: the SHA-256 of a document's
     /// bytes or, for a folder, of one line for each file. The same folder in an archive has the same digest.
     ///

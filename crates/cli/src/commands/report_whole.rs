@@ -2,6 +2,7 @@
 //! that were judged.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::Format;
@@ -121,9 +122,14 @@ impl WholeFiles {
         if *is_folder && content.format != Format::Checksums {
             return;
         }
+        let own: BTreeSet<&str> = content
+            .files
+            .iter()
+            .map(|file| file.path.as_str())
+            .collect();
         let is_own = |path: &str| match path.split_once('/') {
             None => true,
-            Some((_, inner)) => content.includes(if *is_folder { inner } else { path }),
+            Some((_, inner)) => own.contains(if *is_folder { inner } else { path }),
         };
         list.retain(|(path, _)| is_own(path));
     }
