@@ -3,11 +3,13 @@
 //! An [`Intent`] is always normalized: there is no other way to make one.
 
 use crate::context::Declared;
-use crate::text::{normalize_constraint, normalize_goal, strings};
+use crate::proposal::check_paths;
+use crate::text::{normalize_constraint, normalize_goal, one_line, strings};
 use runseal_core::canon::{
     Dialect, Document, Kind, NoCanonicalForm, Node, Value, canonical_digest, compare_utf16,
 };
 use runseal_core::digest::Digest;
+use runseal_core::path::has_drive_prefix;
 
 /// Why an intent is refused. Prints as `CODE: message` (000 §6.3).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,6 +23,32 @@ pub enum Refusal {
     /// Something else in the intent is malformed.
     #[error("INVALID_INTENT: {0}")]
     InvalidIntent(String),
+    /// A path leaves the folder that it is meant for.
+    #[error("INVALID_PATH: {0}")]
+    InvalidPath(#[from] EscapingPath),
+}
+
+/// A path that leaves the folder it is meant for, with the messages of 000 §6.1.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EscapingPath {
+    /// It begins at a root or a drive.
+    #[error("Absolute paths not allowed in bundle: {0}")]
+    Absolute(String),
+    /// It climbs.
+    #[error("Parent directory references not allowed: {0}")]
+    Parent(String),
+}
+
+/// Refuses a path that is absolute or climbs, on any system: `\\` may be a separator, too.
+pub fn check_path_stays(path: &str) -> Result<(), EscapingPath> {
+    let shown = || one_line(path);
+    if path.starts_with(['/', '\\']) || has_drive_prefix(path) {
+        Err(EscapingPath::Absolute(shown()))
+    } else if path.split(['/', '\\']).any(|segment| segment == "..") {
+        Err(EscapingPath::Parent(shown()))
+    } else {
+        Ok(())
+    }
 }
 
 impl Refusal {
@@ -30,6 +58,7 @@ impl Refusal {
             Refusal::EmptyGoal => "EMPTY_GOAL",
             Refusal::InvalidGoal => "INVALID_GOAL",
             Refusal::InvalidIntent(_) => "INVALID_INTENT",
+            Refusal::InvalidPath(_) => "INVALID_PATH",
         }
     }
 
@@ -61,6 +90,9 @@ impl Intent {
             return Err(Refusal::EmptyGoal);
         }
         let declared = Declared::parse(&context)?;
+        if let Some(extras) = context.get("proposal") {
+            check_paths(extras)?;
+        }
         let mut numbered: Vec<(String, usize)> = constraints
             .iter()
             .enumerate()

@@ -1,12 +1,13 @@
 //! Outputs: an instruction for every leaf that a person or an agent can work from (000 §2.3).
 
 use crate::context::{Declared, is_decision};
+use crate::intent::{EscapingPath, check_path_stays};
 use crate::text::{one_line, strings};
 use crate::tree::TreeNode;
 use runseal_core::canon::{NoCanonicalForm, Value};
 use runseal_core::digest::ContentHash;
 use runseal_core::ids::OutputId;
-use runseal_core::path::SafePath;
+use runseal_core::path::{SafePath, UnsafePath};
 
 /// One output of a bundle.
 #[derive(Clone, Debug)]
@@ -43,9 +44,12 @@ impl Output {
 /// Why an output cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// The path is not relative and normalized (000 §6.1).
+    /// The path leaves the folder (000 §6.1).
     #[error("INVALID_PATH: {0}")]
-    Path(String),
+    Escaping(#[from] EscapingPath),
+    /// The path is not normalized.
+    #[error("INVALID_PATH: {0}: {1}")]
+    Path(UnsafePath, String),
     /// It has no canonical form.
     #[error(transparent)]
     NoForm(#[from] NoCanonicalForm),
@@ -53,17 +57,8 @@ pub enum OutputError {
 
 /// Checks an output path with the messages of 000 §6.1.
 pub fn check_output_path(path: &str) -> Result<SafePath, OutputError> {
-    if path.starts_with('/') {
-        return Err(OutputError::Path(format!(
-            "Absolute paths not allowed in bundle: {path}"
-        )));
-    }
-    if path.contains("..") {
-        return Err(OutputError::Path(format!(
-            "Parent directory references not allowed: {path}"
-        )));
-    }
-    SafePath::parse(path).map_err(|e| OutputError::Path(format!("{e}: {path}")))
+    check_path_stays(path)?;
+    SafePath::parse(path).map_err(|error| OutputError::Path(error, path.to_owned()))
 }
 
 /// Averages how much is said and how little is left open; integer arithmetic only.

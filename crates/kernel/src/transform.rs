@@ -4,6 +4,8 @@
 //! to ask, `incomplete` that there are questions, and `error` that the kernel itself failed, which
 //! never passes for success.
 
+use std::collections::BTreeSet;
+
 use crate::intent::{Intent, Refusal};
 use crate::output::{Output, make_output};
 use crate::question::Question;
@@ -110,7 +112,7 @@ pub fn transform_with(intent: &Intent, limits: &TreeLimits) -> Result<Bundle, Ke
     }
     let declared = intent.declared();
     let root = build_tree(intent.goal(), intent.constraints(), declared, limits)?;
-    let questions = root.questions.clone();
+    let questions = collect_questions(&root);
     let mut leaves = root.leaves();
     leaves.sort_by(|a, b| a.id.cmp(&b.id));
     leaves.dedup_by(|a, b| a.id == b.id);
@@ -159,6 +161,20 @@ pub fn transform_with(intent: &Intent, limits: &TreeLimits) -> Result<Bundle, Ke
         failure,
         value,
     })
+}
+
+/// Every question of the tree, once, in the order of 000 §4.2. A question of several nodes is taken
+/// from the highest one.
+fn collect_questions(root: &TreeNode) -> Vec<Question> {
+    let mut seen = BTreeSet::new();
+    let mut questions = Vec::new();
+    root.walk(0, &mut |node, _| {
+        let new = node.questions.iter();
+        let new = new.filter(|question| seen.insert(question.id.clone()));
+        questions.extend(new.cloned());
+    });
+    questions.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.id.cmp(&b.id)));
+    questions
 }
 
 /// Returns a node as JSON: {id, parent_id, status, goal, constraints, entropy, density, children,

@@ -165,3 +165,45 @@ fn more_open_points_than_questions_are_counted_in_one() {
     assert!(bundle.questions.len() <= 51);
     check(&bundle);
 }
+
+/// 000 §6.1: the code and the texts, whatever is to be done with the path.
+#[test]
+fn path_of_the_proposal_that_leaves_the_folder_is_refused() {
+    let absolute = "INVALID_PATH: Absolute paths not allowed in bundle: ";
+    let climbs = "INVALID_PATH: Parent directory references not allowed: ";
+    let refusal = |proposal: &str| {
+        let text = format!(r#"{{"goal":"A goal","context":{{"proposal":{proposal}}}}}"#);
+        let document = parse_document(text.as_bytes(), &ReadOptions::INTENT).unwrap();
+        let refused = parse_intent(&document).err();
+        refused.map(|refusal| (refusal.code(), refusal.to_string()))
+    };
+    for (path, message) in [
+        ("/etc/passwd", absolute),
+        ("C:/x", absolute),
+        (r"\\\\host\\x", absolute),
+        ("../x", climbs),
+        ("a/../../x", climbs),
+        (r"a\\..\\x", climbs),
+    ] {
+        for proposal in [
+            format!(r#"{{"files":[{{"path":"{path}","content":""}}]}}"#),
+            format!(r#"{{"files":[{{"path":"ok"}},{{"path":"{path}","op":"delete"}}]}}"#),
+            format!(r#"{{"tests":[{{"type":"file_exists","target":"{path}"}}]}}"#),
+            format!(r#"{{"tests":[{{"type":"content_match","target":"{path}"}}]}}"#),
+            format!(r#"{{"commands":[{{"type":"validate","command":"json:{path}"}}]}}"#),
+        ] {
+            let (code, text) = refusal(&proposal).unwrap_or_else(|| panic!("{proposal}"));
+            assert_eq!(code, "INVALID_PATH", "{proposal}");
+            assert!(text.starts_with(message), "{proposal}: {text}");
+        }
+    }
+    for proposal in [
+        r#"{"files":[{"path":"a..b/c","content":""}]}"#,
+        r#"{"commands":["ls /etc","cat ../x"]}"#,
+        r#"{"tests":[{"type":"command_success","target":"/bin/true"}]}"#,
+        r#""/etc/passwd""#,
+        r#"{"files":"/etc/passwd"}"#,
+    ] {
+        assert_eq!(refusal(proposal), None, "{proposal}");
+    }
+}

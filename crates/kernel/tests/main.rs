@@ -12,6 +12,7 @@ mod bad_input;
 mod conformance_intent;
 mod cost;
 mod declared;
+mod fresh;
 mod goldens;
 mod laws;
 mod normalize;

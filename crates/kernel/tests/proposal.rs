@@ -87,11 +87,7 @@ fn malformed_extras_error_names_the_place() {
         (r#"{"file":[]}"#, "context.proposal.file: "),
         (r#"{"files":{}}"#, "context.proposal.files: "),
         (
-            r#"{"files":[{"path":"../x","content":""}]}"#,
-            "context.proposal.files[0].path: ",
-        ),
-        (
-            r#"{"files":[{"path":"/x","content":""}]}"#,
+            r#"{"files":[{"path":"a//b","content":""}]}"#,
             "context.proposal.files[0].path: ",
         ),
         (
@@ -118,4 +114,8 @@ fn malformed_extras_error_names_the_place() {
         let error = proposal_of(&intent).unwrap_err();
         assert!(error.starts_with(place), "{error}");
     }
+    // One that leaves the folder is refused before there is a proposal.
+    let intent = br#"{"goal":"g","constraints":[],"context":{"proposal":{"files":[{"path":"/x","content":""}]}}}"#;
+    let document = parse_document(intent, &ReadOptions::INTENT).unwrap();
+    assert_eq!(parse_intent(&document).unwrap_err().code(), "INVALID_PATH");
 }

@@ -73,7 +73,7 @@ fn read_blank<'t>(source: &Source<'t>, at: usize) -> Option<Blank<'t>> {
         return None;
     }
     let open = text.word(at).chars().next()?;
-    let (_, close) = [('[', ']'), ('{', '}'), ('<', '>'), ('%', '%')]
+    let (_, close) = [('[', ']'), ('{', '}'), ('<', '>'), ('%', '%'), ('(', ')')]
         .into_iter()
         .find(|pair| pair.0 == open)?;
     let from = token.end as usize;
@@ -174,6 +174,11 @@ fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> b
         .split([' ', '_', '-', '/'])
         .filter(|word| !word.is_empty())
         .collect();
+    // *At most [ ] units*: an empty blank where a number is due. A list of tasks begins with one.
+    if inside.is_empty() && blank.open == '[' {
+        return at > 0
+            && source.classes[at - 1] & (Class::UPPER | Class::LOWER | Class::EXACT) != 0;
+    }
     if words.is_empty()
         || words.len() > MOST_WORDS
         || !inside.chars().all(plain)
@@ -191,7 +196,7 @@ fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> b
         || group(2, &whole)
         || keys
             .first()
-            .is_some_and(|key| blank.open != '[' && group(2, key))
+            .is_some_and(|key| !matches!(blank.open, '[' | '(') && group(2, key))
     {
         return false;
     }
@@ -210,12 +215,15 @@ fn is_blank(rule: &Rule, source: &Source<'_>, at: usize, blank: &Blank<'_>) -> b
     }
     let asked = keys.first().is_some_and(|key| rule.words.has(*key))
         || keys.last().is_some_and(|key| group(0, key));
-    if blank.open != '[' {
+    if !matches!(blank.open, '[' | '(') {
         return asked || begins_word(source, at);
     }
+    let is_due = at > 0 && group(1, &source.text.tokens[at - 1].key);
+    if blank.open == '(' {
+        return asked && is_due;
+    }
     let lower = inside.bytes().all(|b| b.is_ascii_lowercase() || b == b' ');
-    let noun_due = at > 0 && group(1, &source.text.tokens[at - 1].key);
-    asked || lower && words.len() <= 4 && words.iter().all(|word| word.len() > 2) && noun_due
+    asked || lower && words.len() <= 4 && words.iter().all(|word| word.len() > 2) && is_due
 }
 
 /// Whether white space or an opening sign precedes the bracket.

@@ -207,7 +207,7 @@ fn find_question(
         && text.is_sign(last, '?')
         && text.word(last).len() == 1
         && !text.tokens[last].quoted
-        && sentence.to - sentence.from > 3;
+        && sentence.to - sentence.from > 1;
     if asks && !is_lifted(rule, source, sentence, sentence.from, sentence.to) {
         let mut finding = source.finding(rule, sentence, sentence.from, sentence.to);
         finding.options = either_options(source, sentence);

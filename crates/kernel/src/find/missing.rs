@@ -2,7 +2,7 @@
 
 use super::{Finding, Origin, Place, Source, clip};
 use crate::context::DECIDED;
-use crate::rules::{Matcher, RuleSet};
+use crate::rules::{Matcher, RuleSet, Severity};
 use crate::text::token::TokenKind;
 
 /// What an intent must name.
@@ -79,7 +79,7 @@ pub(super) fn find(
     let missing: Vec<&'static str> = wanted
         .elements
         .iter()
-        .filter(|number| thin && !named[**number])
+        .filter(|number| !named[**number])
         .map(|number| rules.elements[*number].name.as_str())
         .collect();
     if missing.is_empty() {
@@ -88,7 +88,12 @@ pub(super) fn find(
     let Some(goal) = sources.first() else {
         return naming;
     };
-    for rule in rules.of_matcher(Matcher::Missing) {
+    // What a long intent leaves out is told and not asked: its author has said what matters.
+    let severity = if thin { Severity::Ask } else { Severity::Note };
+    for rule in rules
+        .of_matcher(Matcher::Missing)
+        .filter(|rule| rule.severity == severity)
+    {
         let raw = goal.text.raw;
         let mut end = raw.len().min(GOAL_QUOTE);
         while !raw.is_char_boundary(end) {

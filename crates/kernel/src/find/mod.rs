@@ -1,7 +1,7 @@
 //! Findings: matchers search the texts of an intent, each with the data of its rules.
 //!
 //! Matchers of one text (`words`, `bracket`, `choice`) look at sentences; matchers of pairs
-//! (`denied`, `bound`, `exclusive`, `opposite`) look at statements that share a rare word, never at
+//! (`denied`, `bound`, `exclusive`, `opposite`, `restated`) look at statements that share a rare word, never at
 //! all pairs. Everything is close to linear in the length of the intent. A finding quotes the text
 //! that it is about, so that it can be answered, waived or doubted without looking anything up.
 
@@ -13,6 +13,8 @@ mod exclusive;
 mod missing;
 mod opposite;
 mod pairs;
+mod quantity;
+mod restated;
 mod statement;
 mod words;
 

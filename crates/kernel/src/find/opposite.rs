@@ -25,7 +25,7 @@ pub(super) fn find(rules: &'static RuleSet, statements: &Statements<'_, '_>, out
 }
 
 /// Parses pairs such as `required/optional` into the keys of both words.
-fn read_sides(rules: &RuleSet, words: &[String]) -> Vec<(u64, u64)> {
+pub(super) fn read_sides(rules: &RuleSet, words: &[String]) -> Vec<(u64, u64)> {
     let canonical = |word: &str| rules.lexicon.look_up(word, key_of(word.as_bytes())).1;
     words
         .iter()

@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use super::statement::{Statement, read};
 use super::{Finding, Source};
-use crate::rules::{Rule, RuleSet};
+use crate::rules::{Lexicon, Rule, RuleSet};
 
 /// The most statements that one is compared with per rule: enough for lists that people write, and
 /// a bound on generated ones.
 const MOST_CANDIDATES: usize = 32;
+/// Of how many words of a statement all other statements are looked at.
+const RAREST: usize = 3;
 /// The most contradictions in one intent.
 const MOST_FOUND: usize = 200;
 
@@ -21,15 +23,15 @@ pub(super) struct Statements<'s, 't> {
 }
 
 impl<'s, 't> Statements<'s, 't> {
-    fn new(sources: &'s [Source<'t>]) -> Self {
+    fn new(lexicon: &Lexicon, sources: &'s [Source<'t>]) -> Self {
         let mut all = Vec::new();
         for (number, source) in sources.iter().enumerate() {
             let sentences = source.text.sentences.iter();
-            all.extend(sentences.filter_map(|sentence| read(source, number, *sentence)));
+            all.extend(sentences.filter_map(|sentence| read(lexicon, source, number, *sentence)));
         }
         let mut postings = Vec::new();
         for (number, statement) in all.iter().enumerate() {
-            postings.extend(statement.keys.iter().map(|key| (*key, number as u32)));
+            postings.extend(statement.content.iter().map(|key| (*key, number as u32)));
         }
         postings.sort_unstable();
         Self {
@@ -78,6 +80,38 @@ impl<'s, 't> Statements<'s, 't> {
         )
     }
 
+    /// Returns the statements of other constraints that share one of the three rarest words.
+    pub fn near(&self, statement: usize) -> impl Iterator<Item = (usize, &Statement)> {
+        let content = &self.all[statement].content;
+        let mut lists: Vec<&[(u64, u32)]> = content
+            .iter()
+            .map(|key| self.with(*key))
+            .filter(|list| list.len() > 1)
+            .collect();
+        lists.sort_by_key(|list| list.len());
+        lists.truncate(RAREST);
+        lists
+            .into_iter()
+            .flat_map(move |list| self.others(statement, list))
+    }
+
+    /// How much two statements have in common, leaving out what is set apart: a word that no third statement has counts one, others less the
+    /// more statements have them.
+    pub fn shared(&self, one: &Statement, other: &Statement, apart: impl Fn(u64) -> bool) -> f64 {
+        let common = one
+            .content
+            .iter()
+            .filter(|key| !apart(**key) && other.content.binary_search(key).is_ok());
+        common
+            .map(|key| match self.with(*key).len() {
+                0..=2 => 1.0,
+                3..=4 => 0.8,
+                5..=8 => 0.6,
+                _ => 0.4,
+            })
+            .sum()
+    }
+
     /// Returns the statements of other constraints that have a word.
     pub fn with_word(
         &self,
@@ -124,7 +158,7 @@ pub(super) fn find(rules: &'static RuleSet, sources: &[Source<'_>], out: &mut Ve
     if sources.len() < 2 {
         return;
     }
-    let statements = Statements::new(sources);
+    let statements = Statements::new(&rules.lexicon, sources);
     let mut pairs = Pairs {
         seen: BTreeSet::new(),
         findings: Vec::new(),
@@ -133,5 +167,6 @@ pub(super) fn find(rules: &'static RuleSet, sources: &[Source<'_>], out: &mut Ve
     super::bound::find(rules, &statements, &mut pairs);
     super::exclusive::find(rules, &statements, &mut pairs);
     super::opposite::find(rules, &statements, &mut pairs);
+    super::restated::find(rules, &statements, &mut pairs);
     out.append(&mut pairs.findings);
 }

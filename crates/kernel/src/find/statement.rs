@@ -5,7 +5,7 @@
 //! compared by [`Source::canonical`].
 
 use super::Source;
-use crate::rules::Class;
+use crate::rules::{Class, Lexicon};
 use crate::text::token::{Sentence, TokenKind, key_of};
 
 /// The classes of words without content.
@@ -27,6 +27,9 @@ const EMPTY: u32 = Class::STOP
     | Class::LEADING
     | Class::ARTICLE;
 
+/// The classes of words that bound a quantity.
+const BOUND: u32 = Class::UPPER | Class::LOWER | Class::EXACT;
+
 /// A sorted set of word keys.
 pub(super) type Keys = Vec<u64>;
 
@@ -37,6 +40,8 @@ pub(super) struct Denial {
     pub keys: Keys,
     /// Whether it allows no exception: *never*, *nothing*, *in any way*.
     pub is_universal: bool,
+    /// Whether it only hinders: *prevent*, *avoid*.
+    pub is_hindrance: bool,
 }
 
 /// A sentence taken apart.
@@ -60,6 +65,14 @@ pub(super) struct Statement {
     pub classes: u32,
     /// The tokens without preface, purpose and condition.
     pub body: Vec<usize>,
+    /// The words, numbers and signs without purpose.
+    pub whole: Vec<usize>,
+    /// All content words but numbers, those of the condition too.
+    pub content: Keys,
+    /// All words, those without content too.
+    pub words: Keys,
+    /// The classes of all of its words, those of conditions too.
+    pub order: u32,
 }
 
 const I: u64 = key_of(b"i");
@@ -69,7 +82,9 @@ const WANT: [u64; 4] = [
     key_of(b"expect"),
     key_of(b"can"),
 ];
+const ORDERS: [u64; 3] = [key_of(b"never"), key_of(b"not"), key_of(b"don't")];
 const AT: u64 = key_of(b"at");
+const TO: u64 = key_of(b"to");
 const ALL: u64 = key_of(b"all");
 const ANY: u64 = key_of(b"any");
 const WAY: u64 = key_of(b"way");
@@ -79,7 +94,12 @@ const COLON: u64 = key_of(b":");
 const HEADING: usize = 6;
 
 /// Takes a sentence apart; `None` if there is nothing to compare.
-pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Option<Statement> {
+pub(super) fn read(
+    lexicon: &Lexicon,
+    source: &Source<'_>,
+    number: usize,
+    sentence: Sentence,
+) -> Option<Statement> {
     let mut statement = Statement {
         source: number,
         sentence,
@@ -87,8 +107,13 @@ pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Op
     };
     let class = |i: usize| source.classes[i];
     let key = |i: usize| source.text.tokens[i].key;
+    let sentence = Sentence {
+        from: skip_id(source, sentence),
+        ..sentence
+    };
+    let aside = asides(source, sentence);
     let end = (sentence.from..sentence.to)
-        .find(|&i| class(i) & Class::PURPOSE != 0)
+        .find(|&i| class(i) & Class::PURPOSE != 0 && !is_within(&aside, i))
         .unwrap_or(sentence.to);
     let mut from = sentence.from;
     // "As an editor, I want …": the role is the subject.
@@ -104,7 +129,13 @@ pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Op
     let mut body = Vec::with_capacity(end - from);
     let mut i = from;
     while i < end {
-        let leads = i == from && class(i) & Class::LEADING != 0;
+        if is_within(&aside, i) {
+            i += 1;
+            continue;
+        }
+        // *At most 20 rows* and *within 5 seconds* are bounds, whatever they begin.
+        let is_bound = (i + 1..end.min(i + 3)).any(|j| class(j) & BOUND != 0);
+        let leads = i == from && class(i) & Class::LEADING != 0 && !is_bound;
         if class(i) & Class::CONDITION != 0 && !before_number(source, i, end) || leads {
             let stop = condition_end(source, i, end, i == from);
             push_content(source, i + 1..stop, &mut statement.condition);
@@ -139,7 +170,20 @@ pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Op
     statement.classes |= (sentence.from..end)
         .filter(|&i| class(i) & (Class::CONDITION | Class::EXCEPTION) != 0)
         .fold(0, |all, i| all | class(i));
-    read_labels(source, &body, &mut statement);
+    let whole = (sentence.from..end).filter(|&i| !is_within(&aside, i));
+    statement.whole = whole.collect();
+    for &i in &statement.whole {
+        let token = source.text.tokens[i];
+        if token.kind == TokenKind::Word && !lexicon.is_of_quantity(token.key) {
+            let name = token.quoted.then(|| source.canonical[i]);
+            statement
+                .content
+                .extend(name.or_else(|| content_key(source, i)));
+            statement.words.push(source.canonical[i]);
+        }
+        statement.order |= class(i);
+    }
+    read_labels(lexicon, source, &body, &mut statement);
     read_denials(source, &body, &mut statement);
     statement.body = body;
     for keys in [
@@ -147,19 +191,66 @@ pub(super) fn read(source: &Source<'_>, number: usize, sentence: Sentence) -> Op
         &mut statement.subject,
         &mut statement.predicate,
         &mut statement.condition,
+        &mut statement.content,
+        &mut statement.words,
     ] {
         *keys = sorted(std::mem::take(keys));
     }
     (!statement.keys.is_empty()).then_some(statement)
 }
 
+/// Returns the token after the id of a requirement: `FR1.9:`, `[REQ-7]`.
+fn skip_id(source: &Source<'_>, sentence: Sentence) -> usize {
+    let word = |i: usize| match i < sentence.to {
+        true => source.text.word(i),
+        false => "",
+    };
+    let opens = usize::from(word(sentence.from) == "[");
+    let id = word(sentence.from + opens);
+    let is_id = id.starts_with(|c: char| c.is_ascii_uppercase())
+        && id.contains(|c: char| c == '-' || c.is_ascii_digit())
+        && !id.contains(|c: char| c.is_ascii_lowercase());
+    match word(sentence.from + opens + 1) {
+        ":" if is_id && opens == 0 => sentence.from + 2,
+        "]" if is_id && opens == 1 => sentence.from + 3,
+        _ => sentence.from,
+    }
+}
+
+/// The spans in parentheses that give a reason or an example: *(e.g. with a time stamp)*.
+fn asides(source: &Source<'_>, sentence: Sentence) -> Vec<(usize, usize)> {
+    let word = |i: usize| source.text.word(i);
+    let mut found = Vec::new();
+    let mut open = None;
+    for i in sentence.from..sentence.to {
+        match word(i) {
+            "(" => open = Some(i),
+            ")" => {
+                if let Some(from) = open.take()
+                    && (from..i).any(|i| source.classes[i] & Class::PURPOSE != 0)
+                {
+                    found.push((from, i));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn is_within(spans: &[(usize, usize)], i: usize) -> bool {
+    spans.iter().any(|(from, to)| (*from..=*to).contains(&i))
+}
+
 /// Collects numbers, capital letters and words with a digit that follow a noun, before the verb.
-fn read_labels(source: &Source<'_>, body: &[usize], statement: &mut Statement) {
+fn read_labels(lexicon: &Lexicon, source: &Source<'_>, body: &[usize], statement: &mut Statement) {
     // Without a verb, a number may be the requirement itself: *retry 5 times*.
     let verb = statement.verb.unwrap_or(usize::MAX);
     for pair in body.windows(2).take_while(|pair| pair[1] < verb) {
         let (token, word) = (source.text.tokens[pair[1]], source.text.word(pair[1]));
-        let labels = token.kind == TokenKind::Number && statement.verb.is_some()
+        let measures =
+            lexicon.is_of_quantity(source.text.tokens.get(pair[1] + 1).map_or(0, |it| it.key));
+        let labels = token.kind == TokenKind::Number && statement.verb.is_some() && !measures
             || word.len() == 1 && word.as_bytes()[0].is_ascii_uppercase()
             || token.kind == TokenKind::Word && word.bytes().any(|b| b.is_ascii_digit());
         if labels && content_key(source, pair[0]).is_some() {
@@ -236,10 +327,19 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
             continue;
         }
         let noun_only = class(i) & Class::NO != 0 && statement.verb.is_some_and(|verb| verb < i);
+        // *Never log secrets, keys or names*: an order denies all that it names.
+        let is_order =
+            at <= 1 && ORDERS.contains(&source.text.tokens[i].key) && statement.subject.is_empty();
         let mut keys = Vec::new();
         for &j in &body[at + 1..] {
-            let broken = class(j) & Class::BREAK != 0
-                || matches!(source.text.word(j), "," | "(" | ")" | "—" | "–" | ":");
+            let broken = class(j) & Class::BREAK != 0 && !is_order
+                || class(j) & Class::CONTRAST != 0
+                || matches!(source.text.word(j), "(" | ")" | "—" | "–" | ":")
+                || source.text.word(j) == "," && !is_order;
+            // *Need not to know*: what is denied follows.
+            if broken && keys.is_empty() && source.text.tokens[j].key == TO {
+                continue;
+            }
             if broken
                 || noun_only
                     && !keys.is_empty()
@@ -250,10 +350,15 @@ fn read_denials(source: &Source<'_>, body: &[usize], statement: &mut Statement) 
             }
             keys.extend(content_key(source, j));
         }
+        // *Tabs are forbidden*, *tabs are not supported*: the subject is denied.
+        if keys.is_empty() && body.len() <= at + 3 {
+            keys.clone_from(&statement.subject);
+        }
         if !keys.is_empty() {
             statement.denials.push(Denial {
                 keys: sorted(keys),
                 is_universal: universal || class(i) & Class::UNIVERSAL != 0,
+                is_hindrance: class(i) & (Class::NEGATION | Class::NO) == 0,
             });
         }
     }

@@ -17,7 +17,8 @@ use runseal_core::canon::Value;
 use runseal_core::digest::ContentHash;
 use runseal_core::path::SafePath;
 
-use super::{ActionKind, Draft, TestDraft, TestKind};
+use super::{ActionKind, Draft, TestDraft, TestKind, split_validation};
+use crate::intent::{EscapingPath, check_path_stays};
 
 /// What is wrong in `context.proposal`, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -72,6 +73,31 @@ pub(super) fn add_extras(
         tests.push(parse_test(test, &format!("tests[{at}]"))?);
     }
     Ok(())
+}
+
+/// Refuses a path of the additions that leaves the work folder: of a file, of a test of a file, or of a
+/// validation. Everything else about them is checked when the proposal is made.
+///
+/// # Errors
+/// The first such path.
+pub fn check_paths(extras: &Value) -> Result<(), EscapingPath> {
+    let items = |name: &str| list(extras, name).unwrap_or_default().iter();
+    let member = |value: &'_ Value, name: &str| value.get(name)?.as_str().map(str::to_owned);
+    let files = items("files").filter_map(|file| member(file, "path"));
+    let of_file = |test: &&Value| {
+        let kind = member(test, "type");
+        kind.is_some_and(|kind| kind != TestKind::CommandSuccess.name())
+    };
+    let tests = items("tests").filter(of_file);
+    let tests = tests.filter_map(|test| member(test, "target"));
+    let validations = items("commands")
+        .filter(|command| member(command, "type").as_deref() == Some(ActionKind::Validate.name()));
+    let validations = validations.filter_map(|command| {
+        let target = member(command, "command")?;
+        Some(split_validation(&target).1.to_owned())
+    });
+    let mut paths = files.chain(tests).chain(validations);
+    paths.try_for_each(|path| check_path_stays(&path))
 }
 
 fn list<'a>(extras: &'a Value, name: &str) -> Result<&'a [Value], ExtrasError> {

@@ -15,7 +15,7 @@ use runseal_core::digest::{ContentHash, Digest};
 use runseal_core::formats::proposal::SCHEMA_VERSION;
 use runseal_core::ids::{ActionId, ProposalId};
 
-pub use extras::ExtrasError;
+pub use extras::{ExtrasError, check_paths};
 pub use patch::make_patch;
 
 /// A proposal with less confidence than this needs a person's approval.
@@ -76,6 +76,16 @@ impl ActionKind {
     /// Whether it creates, modifies or deletes a file.
     pub const fn is_file_operation(self) -> bool {
         matches!(self, Self::CreateFile | Self::ModifyFile | Self::DeleteFile)
+    }
+}
+
+/// Splits the target of a validation into what it checks, `exists`, `absent`, `utf8` or `json`, and a
+/// path. A path alone must exist, and contain JSON if its name says so.
+pub fn split_validation(target: &str) -> (&str, &str) {
+    match target.split_once(':') {
+        Some((what @ ("exists" | "absent" | "utf8" | "json"), path)) => (what, path),
+        _ if target.ends_with(".json") => ("json", target),
+        _ => ("exists", target),
     }
 }
 

@@ -65,6 +65,24 @@ classes! {
     ALWAYS = 20, "always";
     /// Begins a clause about a noun.
     RELATIVE = 21, "relative";
+    /// A bound that may stand behind its number: *50 at least*.
+    BEHIND = 22, "behind";
+    /// Puts what is said earlier than what follows.
+    EARLIER = 23, "earlier";
+    /// Puts what is said later than what follows.
+    LATER = 24, "later";
+    /// All of them.
+    ALL = 25, "everything";
+    /// Only some of them.
+    SOME = 26, "some";
+    /// Begins what is said instead.
+    CONTRAST = 27, "contrast";
+    /// Bounds a time and nothing else: *by noon*.
+    TEMPORAL = 29, "temporal";
+    /// A part of a document, with a number: *section 3.2*.
+    HEADING = 30, "heading";
+    /// More than one.
+    PLURAL = 28, "plural";
 }
 
 /// What is measured: an index into the unit table.
@@ -87,6 +105,14 @@ pub(super) struct RawWords {
     numbers: BTreeMap<String, f64>,
     /// Units and their factors, by dimension.
     units: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Words such as *daily*, with the seconds between two times.
+    rhythms: BTreeMap<String, f64>,
+    /// Words for a time of day, in minutes.
+    times: BTreeMap<String, f64>,
+    /// *First*, *second* and so on.
+    ordinals: BTreeMap<String, f64>,
+    /// Lists of words of which only one can hold.
+    slots: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -100,6 +126,11 @@ pub(crate) struct Lexicon {
     entries: Keyed<Entry>,
     numbers: Keyed<f64>,
     units: Keyed<Unit>,
+    rhythms: Keyed<f64>,
+    times: Keyed<f64>,
+    ordinals: Keyed<f64>,
+    /// For each word, the number of its slot.
+    slots: Keyed<u16>,
 }
 
 impl Default for Lexicon {
@@ -108,6 +139,10 @@ impl Default for Lexicon {
             entries: Keyed::new(Vec::new()),
             numbers: Keyed::new(Vec::new()),
             units: Keyed::new(Vec::new()),
+            rhythms: Keyed::new(Vec::new()),
+            times: Keyed::new(Vec::new()),
+            ordinals: Keyed::new(Vec::new()),
+            slots: Keyed::new(Vec::new()),
         }
     }
 }
@@ -138,12 +173,16 @@ impl Lexicon {
             }
         }
         self.entries = Keyed::new(entries.into_iter().collect());
-        self.numbers = Keyed::new(
-            raw.numbers
+        let keyed = |words: &BTreeMap<String, f64>| {
+            let pairs = words
                 .iter()
-                .map(|(word, value)| (key_of(word.as_bytes()), *value))
-                .collect(),
-        );
+                .map(|(word, value)| (key_of(word.as_bytes()), *value));
+            Keyed::new(pairs.collect())
+        };
+        self.numbers = keyed(&raw.numbers);
+        self.rhythms = keyed(&raw.rhythms);
+        self.times = keyed(&raw.times);
+        self.ordinals = keyed(&raw.ordinals);
         let units = raw.units.values().zip(0..).flat_map(|(units, dimension)| {
             units.iter().map(move |(word, factor)| {
                 (
@@ -156,6 +195,19 @@ impl Lexicon {
             })
         });
         self.units = Keyed::new(units.collect());
+        let mut slots: BTreeMap<u64, u16> = BTreeMap::new();
+        for (group, number) in raw.slots.iter().zip(0..) {
+            for word in group.split_whitespace() {
+                let key = self.look_up(word, key_of(word.as_bytes())).1;
+                if slots
+                    .insert(key, number)
+                    .is_some_and(|known| known != number)
+                {
+                    return Err(format!("`{word}` is in two slots"));
+                }
+            }
+        }
+        self.slots = Keyed::new(slots.into_iter().collect());
         Ok(())
     }
 
@@ -174,9 +226,35 @@ impl Lexicon {
         }
     }
 
+    /// How often a second something happens that is done *daily* and the like.
+    pub fn rhythm(&self, key: u64) -> Option<f64> {
+        self.rhythms.find(key).map(|seconds| 1.0 / seconds)
+    }
+
+    /// The minutes since midnight of *noon* and the like.
+    pub fn time_of_day(&self, key: u64) -> Option<f64> {
+        self.times.find(key).copied()
+    }
+
+    /// The number of *first*, *second* and so on.
+    pub fn ordinal(&self, key: u64) -> Option<f64> {
+        self.ordinals.find(key).copied()
+    }
+
+    /// The slot that a word, by its canonical key, is a value of.
+    pub fn slot(&self, canonical: u64) -> Option<u16> {
+        self.slots.find(canonical).copied()
+    }
+
     /// The value of a number word.
     pub fn number(&self, key: u64) -> Option<f64> {
         self.numbers.find(key).copied()
+    }
+
+    /// Whether a word is a number or a unit, and says nothing else.
+    pub fn is_of_quantity(&self, key: u64) -> bool {
+        let numbers = [&self.numbers, &self.rhythms, &self.times, &self.ordinals];
+        self.units.find(key).is_some() || numbers.iter().any(|it| it.find(key).is_some())
     }
 
     /// The unit that a word names.

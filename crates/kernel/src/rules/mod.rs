@@ -24,7 +24,7 @@ pub use profile::{DEFAULT_PROFILE, Element, Profile};
 
 /// The version of how the kernel reads intents. It is part of every bundle's hash, so it changes
 /// only if the kernel makes another bundle from the same intent and rules, not with each release.
-const KERNEL_VERSION: &str = "0.1.0";
+const KERNEL_VERSION: &str = "0.2.0";
 
 /// The data files, in the order of the digest.
 const FILES: [(&str, &str); 6] = [
@@ -146,6 +146,8 @@ pub enum Matcher {
     Exclusive,
     /// Opposite words about one subject.
     Opposite,
+    /// One statement repeats another with one thing changed.
+    Restated,
     /// No text is searched: an assessor gives the finding.
     Given,
 }

@@ -6,13 +6,11 @@
 use runseal_core::canon::Value;
 
 pub(crate) mod keyed;
-mod normalize;
 pub(crate) mod stem;
 pub(crate) mod token;
 
-pub use normalize::{
-    is_ecmascript_space, normalize_constraint, normalize_goal, normalize_text, trim_ecmascript,
-};
+pub use runseal_core::normalize::{normalize_constraint, normalize_goal, normalize_text};
+pub use runseal_core::space::{is_ecmascript_space, trim_ecmascript};
 
 /// Returns a text on one line: every run of white space becomes one space.
 pub(crate) fn one_line(text: &str) -> String {
