@@ -8,6 +8,7 @@
 
 pub mod assess;
 pub mod compare;
+pub mod isolation;
 pub mod model_port;
 pub mod programs;
 pub mod record;

@@ -38,6 +38,14 @@ impl Connection {
     }
 }
 
+/// The variables that say where models are, and with which key.
+pub(crate) const MODEL_VARIABLES: [&str; 4] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_BASE_URL",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+];
+
 /// Lets the command of `spec` reach `session` and nothing else, and says which variables tell it how.
 /// `secrets` are values that the caller passes to the command, which may be keys of its own.
 ///

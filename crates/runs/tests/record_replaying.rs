@@ -8,12 +8,14 @@ use std::path::Path;
 use runseal_core::formats::run_bundle::layout::RunId;
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_fs::directory::{DirectorySource, RootLink};
-use runseal_runs::record::Choice;
 use runseal_runs::record::bundle::{JudgedBundle, Replayed, replay_bundle};
 use runseal_runs::record::replay::RecordedOptions;
+use runseal_runs::record::rules::Rules;
 use runseal_runs::record::run::{Command, Watching, policy};
 use runseal_runs::record::seal::{RecordError, RecordRequest, record_command};
+use runseal_runs::record::terms::Terms;
 use runseal_runs::run::replay::Verdict;
+use runseal_runs::world::{Choices, World};
 use runseal_sandbox::{Limits, Sandbox};
 use runseal_testkit::isolation::sandbox;
 
@@ -32,16 +34,23 @@ fn record(folder: &Path, sandbox: &Sandbox, bytes: u64) -> std::path::PathBuf {
             parameters: BTreeMap::new(),
             variables: BTreeMap::new(),
             secrets: BTreeMap::new(),
-            stdin: Vec::new(),
+            stdin: runseal_sandbox::Stdin::Null,
+            terminal: None,
+            terminal_variables: BTreeMap::new(),
             fixed_time: None,
-            choice: Choice::Caller(Some(OsString::from("/usr/bin:/bin"))),
+            world: World::of_caller(&Choices {
+                shell: vec![(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))],
+                ..Choices::default()
+            }),
+            is_of_bundle: false,
             models: None,
             limits: policy(),
         },
         out: folder.join("out"),
         run_id: Some(RunId::parse("one").unwrap()),
-        keep: None,
+        terms: Terms::default(),
         reference_above: None,
+        extent: runseal_runs::record::outside::Extent::Unpackaged,
         keep_failed: false,
         times: 1,
         now: Moment::from_unix(1_700_000_000).unwrap(),
@@ -73,6 +82,8 @@ fn replay_that_would_leave_more_than_it_may_write_is_refused_before_it_runs() {
                 ..policy()
             },
             secrets: BTreeMap::new(),
+            compare: Rules::default(),
+            new_files: None,
             watching: Watching::default(),
             models: None,
         };

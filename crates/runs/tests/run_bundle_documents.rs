@@ -295,7 +295,7 @@ fn rb9_lists_that_differ_or_an_engine_that_is_not_allowed_is_named() {
         (r#"["OTHER"]"#, set(&[("RB9", list)])),
         (
             r#"[{"engine_code":"ECHO","via":"DIRECT"}]"#,
-            set(&[("RB9", list)]),
+            set(&[("RB9", "COUPLING_RULES.json"), ("RB9", list)]),
         ),
         (r#"[{"engine_code":"ECHO","via":"CORE_ONLY"}]"#, set(&[])),
         (r#"["OTHER","ECHO"]"#, set(&[])),

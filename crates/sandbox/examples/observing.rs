@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         layered.env.insert("PATH".to_owned(), path);
     }
     if let Ok(show) = std::env::var("SHOW") {
-        layered.show.extend(show.split(':').map(Into::into));
+        show.split(':').for_each(|path| layered.view.show(path));
     }
     let mut observed = layered.clone();
     observed.observe = Some(Observe::default());

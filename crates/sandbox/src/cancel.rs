@@ -20,7 +20,7 @@ impl CancelToken {
 
     /// A token that SIGINT, SIGTERM and SIGHUP cancel. From the first call on these signals do
     /// not end the process any more: the caller has to, after it has cleaned up. A second
-    /// signal of the same run ends it at once.
+    /// signal ends it at once, and a fourth one if a command has a grace ([`crate::Spec::grace`]).
     ///
     /// # Errors
     /// When the system does not let the handlers be installed.
@@ -34,7 +34,7 @@ impl CancelToken {
     }
 
     /// Ends the runs. They return [`crate::SandboxError::Cancelled`] once no process of theirs
-    /// is left.
+    /// is left; those with a grace ([`crate::Spec::grace`]) return how they ended.
     pub fn cancel(&self) {
         self.flag.store(true, Ordering::SeqCst);
     }
@@ -42,6 +42,17 @@ impl CancelToken {
     /// Whether it was cancelled, by [`CancelToken::cancel`] or by a signal.
     pub fn is_cancelled(&self) -> bool {
         self.flag.load(Ordering::SeqCst) || self.heeds_interrupts && self.signal().is_some()
+    }
+
+    /// How often it was cancelled.
+    pub(crate) fn count(&self) -> u32 {
+        let own = u32::from(self.flag.load(Ordering::SeqCst));
+        #[cfg(target_os = "linux")]
+        let own = match self.heeds_interrupts {
+            true => own.saturating_add(crate::linux::count_interrupts()),
+            false => own,
+        };
+        own
     }
 
     /// The signal that cancelled it, if one did.

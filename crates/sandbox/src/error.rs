@@ -51,11 +51,15 @@ pub enum Layer {
     Observation,
     /// A loopback interface of the command's own, with a listener that is handed out.
     Loopback,
+    /// Overlays that show the host's folders without what is hidden in them.
+    View,
+    /// A terminal of the command's own.
+    Terminal,
 }
 
 impl Layer {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Layer; 20] = [
+    pub const ALL: [Layer; 22] = [
         Layer::Platform,
         Layer::Process,
         Layer::RootCapabilities,
@@ -76,6 +80,8 @@ impl Layer {
         Layer::LayeredFolder,
         Layer::Observation,
         Layer::Loopback,
+        Layer::View,
+        Layer::Terminal,
     ];
 
     /// The layer with this number, as the set-up process reports it.
@@ -107,6 +113,8 @@ impl Layer {
             Layer::LayeredFolder => "layered folder",
             Layer::Observation => "observation",
             Layer::Loopback => "a loopback of its own",
+            Layer::View => "view of the host's folders",
+            Layer::Terminal => "a terminal of its own",
         }
     }
 
@@ -262,6 +270,6 @@ mod tests {
     #[test]
     fn layer_numbers_are_unique_and_in_order() {
         let numbers: Vec<u8> = Layer::ALL.iter().map(|layer| *layer as u8).collect();
-        assert_eq!(numbers, (1..=20).collect::<Vec<u8>>());
+        assert_eq!(numbers, (1..=21).collect::<Vec<u8>>());
     }
 }

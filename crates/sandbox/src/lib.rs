@@ -23,6 +23,8 @@ mod advice;
 mod cancel;
 mod error;
 #[cfg(unix)]
+mod feed;
+#[cfg(unix)]
 mod layer;
 mod level;
 mod limits;
@@ -35,6 +37,10 @@ mod outcome;
 pub mod outputs;
 mod places;
 mod spec;
+mod streams;
+mod view;
+#[cfg(unix)]
+mod winding;
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -46,6 +52,8 @@ mod pump;
 pub use advice::{Advice, Place};
 pub use cancel::CancelToken;
 pub use error::{Layer, Missing, SandboxError, SpecError};
+#[cfg(unix)]
+pub use feed::TakenInput;
 #[cfg(unix)]
 pub use layer::{Change, Changed, FolderLayer, LayerKind};
 pub use level::Isolation;
@@ -63,8 +71,12 @@ pub use outcome::{Captured, Ending, Enforcement, Enforcer, Limit, Outcome};
 pub use places::{check_own_place, is_system_place};
 pub use spec::{
     FIXED_ENVIRONMENT, INSIDE_HOME, INSIDE_TMP, INSIDE_WORK, Layered, Mount, OnFile, OnOutput,
-    Spec, Stream,
+    Ordinary, Spec, Stream,
 };
+#[cfg(unix)]
+pub use streams::PipedInput;
+pub use streams::{Stdin, Terminal, TerminalChange, TerminalEvent, TerminalLog, TerminalSize};
+pub use view::{PROGRAM_FOLDERS, View, ViewAccess, ViewPlace, is_program_place};
 
 /// What this machine's kernel offered when it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

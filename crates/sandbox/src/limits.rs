@@ -35,6 +35,8 @@ pub struct Limits {
     pub stderr_bytes: usize,
     /// Open files of one process.
     pub open_files: u32,
+    /// Space that has to be left on the disk that holds what an ordinary command writes; with less it is stopped.
+    pub reserve_bytes: u64,
 }
 
 impl Default for Limits {
@@ -51,11 +53,35 @@ impl Default for Limits {
             stdout_bytes: 16 << 20,
             stderr_bytes: 4 << 20,
             open_files: 1024,
+            reserve_bytes: 0,
         }
     }
 }
 
 impl Limits {
+    /// No bound but the machine's own, for an ordinary command ([`crate::Spec::ordinary`]), which `processes`,
+    /// `memory_bytes` and `work_bytes` then stop and never refuse anything: what it does fails only where it would
+    /// without a sandbox.
+    pub fn of_the_machine() -> Limits {
+        Limits {
+            wall_time: Duration::from_secs(u64::from(u32::MAX)),
+            memory_bytes: u64::MAX,
+            processes: u32::MAX,
+            file_bytes: u64::MAX,
+            work_bytes: u64::MAX,
+            work_files: u64::MAX,
+            tmp_bytes: u64::MAX,
+            open_files: u32::MAX,
+            ..Limits::default()
+        }
+    }
+
+    /// What /dev/shm of an ordinary command may hold.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn memory_files(&self) -> u64 {
+        self.memory_bytes.min(crate::linux::machine_memory())
+    }
+
     pub(crate) fn check(&self) -> Result<(), SpecError> {
         let zero = [
             ("wall_time", self.wall_time.is_zero()),

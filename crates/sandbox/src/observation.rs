@@ -14,7 +14,7 @@ use crate::error::Missing;
 pub const NEVER_SEEN: [&str; 7] = [
     "reading the clock: programs ask the kernel's shared page, not the kernel",
     "reading environment variables and arguments",
-    "looking at a file's times and owner; outside of a recorded folder also whether it exists, its size and where a link leads",
+    "looking at a file's times and owner; in the folders of programs also whether it exists, its size and where a link leads",
     "instructions for random numbers, cycle counters and processor features (RDRAND, RDTSC, CPUID)",
     "whether an open succeeded, and how much of a file was read",
     "calls of programs for another architecture, such as 32-bit ones",
@@ -156,6 +156,13 @@ pub enum Gap {
         /// Which, as far as they are named.
         processes: Vec<LeftProcess>,
     },
+    /// Of /proc only the processes were shown: a container around the sandbox covers parts of its own.
+    PartialProc,
+    /// The host's folders were shown as they are, and sockets were refused: there can be no overlays here.
+    NoOverlay {
+        /// What the system said.
+        reason: String,
+    },
     /// The command ran in a copy of the folder, under another path.
     CopiedFolder {
         /// The path of the copy, which no longer exists.
@@ -168,7 +175,7 @@ pub enum Gap {
 pub struct Observation {
     /// Every path that was opened or executed, sorted by its bytes.
     pub files: Vec<ObservedFile>,
-    /// Absolute names below a layered folder that were looked at without being opened, that were
+    /// Absolute names below a layered folder, or outside the folders of programs, that were looked at without being opened, that were
     /// entered, or that a folder was to be made at; sorted, links unresolved, whether or not there was
     /// something. Below a copy, the names are those of the real folder.
     pub looks: Vec<PathBuf>,

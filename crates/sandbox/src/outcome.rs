@@ -5,15 +5,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[cfg(unix)]
+use crate::feed::TakenInput;
+#[cfg(unix)]
 use crate::layer::FolderLayer;
 #[cfg(unix)]
 use crate::observation::Observation;
+use crate::streams::TerminalLog;
 
 /// The limit that ended a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Limit {
     /// It ran longer than allowed.
     WallTime,
+    /// It read more from standard input than is kept.
+    Stdin,
     /// It printed more to standard output than allowed.
     Stdout,
     /// It printed more to standard error than allowed.
@@ -27,6 +32,31 @@ pub enum Limit {
     WorkFiles,
     /// The private temporary folder took more than allowed, where the kernel does not keep it from that.
     Temporary,
+    /// Less space was left on the disk than has to be.
+    FreeSpace,
+    /// The shared memory in /dev/shm was full.
+    SharedMemory,
+    /// It had more processes and threads than allowed.
+    Processes,
+}
+
+impl Limit {
+    /// What became too much, in a few words that complete a sentence.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Limit::WallTime => "its time was over",
+            Limit::Stdin => "it read too much from standard input",
+            Limit::Stdout => "it printed too much on standard output",
+            Limit::Stderr => "it printed too much on standard error",
+            Limit::Memory => "it used too much memory",
+            Limit::WorkBytes => "it wrote too many bytes",
+            Limit::WorkFiles => "it wrote too many files",
+            Limit::Temporary => "it wrote too much to its temporary folder",
+            Limit::FreeSpace => "the disk was nearly full",
+            Limit::SharedMemory => "its shared memory was full",
+            Limit::Processes => "it had too many processes and threads",
+        }
+    }
 }
 
 /// How the command's first process ended.
@@ -104,6 +134,14 @@ pub struct Outcome {
     pub duration: Duration,
     /// Who held it to its limits.
     pub enforcement: Enforcement,
+    /// What it took of an input that was passed on while it ran.
+    #[cfg(unix)]
+    pub input: Option<TakenInput>,
+    /// What happened on its terminal. What was shown there is in [`Outcome::stdout`], or in [`Outcome::stderr`] if
+    /// standard output was something else.
+    pub terminal: Option<TerminalLog>,
+    /// The signal by which it was interrupted, however it ended then.
+    pub interrupted: Option<i32>,
 }
 
 /// An outcome with all that was recorded beside it.
@@ -113,8 +151,11 @@ pub struct Recorded {
     /// How it ended and what it printed.
     pub outcome: Outcome,
     /// What changed in [`crate::Spec::layered`]; nothing without one, and nothing when a limit
-    /// stopped the command.
+    /// stopped a command that was not an ordinary one.
     pub layer: Option<FolderLayer>,
+    /// Absolute paths at which the command changed something in a layered place of its view, sorted: what it
+    /// wrote there is gone.
+    pub written: Vec<PathBuf>,
     /// What was seen, where [`crate::Spec::observe`] asked for it.
     pub observation: Option<Observation>,
     /// The place that the program was executed from, as the command's file system has it: of several

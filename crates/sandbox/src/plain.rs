@@ -14,15 +14,23 @@ use rustix::process::{Pid, Signal};
 
 use crate::error::SandboxError;
 use crate::outcome::{Ending, Enforcement, Enforcer, Outcome, Recorded};
-use crate::pump::{Pump, Stop};
+use crate::pump::{Pump, Stop, Streams};
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, Spec};
+use crate::streams::Stdin;
 
 /// Runs the command of a checked specification.
 pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
     let began = Instant::now();
+    if spec.terminal.is_some() {
+        return Err(SandboxError::Unsupported);
+    }
     let mut child = start(spec)?;
     let stdin = child.stdin.take();
-    let input = spec.stdin.clone();
+    let input = match &spec.stdin {
+        Stdin::Null => Vec::new(),
+        Stdin::Bytes(bytes) => bytes.clone(),
+        Stdin::File(_) | Stdin::Pipe(_) => return Err(SandboxError::Unsupported),
+    };
     let feeder = thread::Builder::new().spawn(move || {
         if let Some(mut pipe) = stdin {
             // A command that does not read its input is no error.
@@ -46,14 +54,26 @@ pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
     let limits = &spec.limits;
     let deadline = began + limits.wall_time;
     let (stdout, stderr) = (OwnedFd::from(stdout), OwnedFd::from(stderr));
-    let mut pump = Pump::new(stdout, stderr, spec, deadline).map_err(reading)?;
+    let streams = Streams {
+        stdout,
+        stderr,
+        feed: None,
+    };
+    let mut pump = Pump::new(streams, spec, deadline).map_err(reading)?;
     let mut ended: Option<ExitStatus> = None;
-    let stop = pump.run(None, || {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let send = |number: i32| {
+        if let (Some(group), Some(signal)) = (group, Signal::from_named_raw(number)) {
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+    };
+    let has_ended = || {
         ended = child.try_wait()?;
         Ok(ended.is_some())
-    });
+    };
+    let stop = pump.run(None, has_ended, send);
     // Whatever it left running in its group ends with it.
-    if let Ok(Some(group)) = i32::try_from(child.id()).map(Pid::from_raw) {
+    if let Some(group) = group {
         let _ = rustix::process::kill_process_group(group, Signal::KILL);
     }
     let status = child.wait().map_err(|source| SandboxError::System {
@@ -66,7 +86,7 @@ pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
         Stop::Cancelled => return Err(SandboxError::Cancelled),
     };
     let _ = feeder.join();
-    let (stdout, stderr) = pump.finish();
+    let streams = pump.finish().map_err(reading)?;
     let ending = match (limit, status.code(), status.signal()) {
         (Some(limit), _, _) => Ending::Stopped(limit),
         (None, Some(code), _) => Ending::Exited(u8::try_from(code).unwrap_or(u8::MAX)),
@@ -75,8 +95,11 @@ pub(crate) fn run(spec: &Spec) -> Result<Recorded, SandboxError> {
     };
     let outcome = Outcome {
         ending,
-        stdout,
-        stderr,
+        stdout: streams.stdout,
+        stderr: streams.stderr,
+        input: streams.input,
+        terminal: streams.terminal,
+        interrupted: streams.interrupted,
         duration: began.elapsed(),
         enforcement: Enforcement {
             memory: Enforcer::Nobody,

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::cancel::CancelToken;
 use crate::error::SpecError;
 use crate::limits::Limits;
 use crate::loopback::Loopback;
 use crate::observation::Observe;
-use crate::places::{
-    check_host_path, check_inside_path, check_mount_point, check_own_place, check_shown,
-};
+use crate::places::{check_host_path, check_inside_path, check_mount_point, check_own_place};
+use crate::streams::{Stdin, Terminal};
+use crate::view::View;
 
 /// Where the work folder appears inside.
 pub const INSIDE_WORK: &str = "/work";
@@ -67,7 +68,9 @@ pub struct Spec {
     /// they get what the path is on the host.
     pub path_variables: BTreeSet<String>,
     /// What the command reads on standard input.
-    pub stdin: Vec<u8>,
+    pub stdin: Stdin,
+    /// The command's terminal, if it has one.
+    pub terminal: Option<Terminal>,
     /// Whether it may make Unix sockets at all (to reach one that was mounted for it).
     pub unix_sockets: bool,
     /// The one address that it may connect to; without it there is no network at all.
@@ -75,22 +78,64 @@ pub struct Spec {
     /// A folder of the host that appears inside at its own path with a writable layer over it,
     /// in place of [`Spec::work_folder`], which then means nothing; see [`Spec::in_folder`].
     pub layered: Option<Layered>,
-    /// Files and folders of the host that appear inside at their own paths, read-only: further
-    /// inputs, and interpreters and libraries outside the system's folders. What lies below the
-    /// layered folder or a system folder is there already and is left out.
-    pub show: Vec<PathBuf>,
-    /// The same at other paths than their own, under the same rules.
-    pub show_at: Vec<Mount>,
+    /// What it sees of the host's files besides.
+    pub view: View,
+    /// Whether it finds the machine as its user's shell does; nothing is a sandbox that is the same everywhere.
+    pub ordinary: Option<Ordinary>,
     /// What to keep of what the command is seen to do; nothing is observed without.
     pub observe: Option<Observe>,
     /// Ends the run early.
     pub cancel: Option<CancelToken>,
+    /// How long the command may go on once the run is cancelled: it gets the signal that cancelled it, after this
+    /// time SIGTERM, and two seconds later everything is killed; every further signal takes the next step at once.
+    /// How it ended is its [`crate::Outcome`], which says that it was interrupted. Without a grace everything is
+    /// killed at once.
+    pub grace: Option<Duration>,
     /// Gets the output while it comes, besides its being captured.
     pub on_output: Option<OnOutput>,
     /// Hears of every file when it is first read or executed, where [`Spec::observe`] is set.
     pub on_file: Option<OnFile>,
     /// What the command may use before it is stopped.
     pub limits: Limits,
+}
+
+/// A machine with its ordinary ways: loopback in a network of the command's own, Unix sockets, pseudo terminals,
+/// shared memory, all of /proc, temporary folders without a size of their own, and no environment but the
+/// one that is given. Needs a layered folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ordinary {
+    /// User and group that it finds itself to be.
+    pub user: (u32, u32),
+    /// The machine's name.
+    pub hostname: String,
+    /// Rights that new files do not get.
+    pub umask: u32,
+}
+
+impl Ordinary {
+    /// As the caller finds this machine. A caller who is root has commands run as another user, by the
+    /// neutral number 1000.
+    #[cfg(unix)]
+    pub fn of_caller() -> Ordinary {
+        let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+        let is_root = user.is_root();
+        let name = rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned();
+        // There is no other way to ask.
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let umask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+        let umask = umask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok());
+        Ordinary {
+            user: match is_root {
+                true => (1000, 1000),
+                false => (user.as_raw(), group.as_raw()),
+            },
+            hostname: name,
+            umask: umask.unwrap_or(0o022),
+        }
+    }
 }
 
 /// A folder of the host that a command may change without changing it.
@@ -113,6 +158,8 @@ pub enum Stream {
     Stdout,
     /// Standard error.
     Stderr,
+    /// The command's terminal, whatever leads to it.
+    Terminal,
 }
 
 /// A function that gets output as it comes. It runs on the thread that called
@@ -180,14 +227,16 @@ impl Spec {
             mounts: Vec::new(),
             env: BTreeMap::new(),
             path_variables: BTreeSet::new(),
-            stdin: Vec::new(),
+            stdin: Stdin::default(),
+            terminal: None,
             unix_sockets: false,
             loopback: None,
             layered: None,
-            show: Vec::new(),
-            show_at: Vec::new(),
+            view: View::strict(),
+            ordinary: None,
             observe: None,
             cancel: None,
+            grace: None,
             on_output: None,
             on_file: None,
             limits: Limits::default(),
@@ -221,7 +270,11 @@ impl Spec {
 
     /// The whole environment of the command, sorted by name.
     pub fn environment(&self) -> BTreeMap<String, String> {
-        let mut environment: BTreeMap<String, String> = FIXED_ENVIRONMENT
+        let fixed: &[(&str, &str)] = match self.ordinary {
+            Some(_) => &[],
+            None => &FIXED_ENVIRONMENT,
+        };
+        let mut environment: BTreeMap<String, String> = fixed
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
@@ -284,13 +337,7 @@ impl Spec {
             check_own_place(&layered.folder)?;
             check_own_place(&layered.inside)?;
         }
-        for mount in &self.show_at {
-            check_host_path(&mount.host)?;
-            check_own_place(&mount.inside)?;
-        }
-        for path in &self.show {
-            check_shown(path)?;
-        }
+        self.view.check()?;
         self.limits.check()
     }
 }

@@ -49,7 +49,7 @@ fn standard_input_arrives_whole() {
     let Some(sandbox) = sandbox() else { return };
     let folder = tempfile::tempdir().unwrap();
     let mut spec = shell(&folder, "wc -c");
-    spec.stdin = vec![b'x'; 3_000_000];
+    spec.stdin = vec![b'x'; 3_000_000].into();
     assert_eq!(printed(&sandbox.run(&spec).unwrap()).trim(), "3000000");
     let empty = sandbox.run(&shell(&folder, "wc -c")).unwrap();
     assert_eq!(printed(&empty).trim(), "0");
@@ -78,11 +78,23 @@ fn standard_streams_can_be_opened_by_name() {
         &folder,
         "cat /dev/stdin > /dev/stdout; echo err > /dev/stderr",
     );
-    spec.stdin = b"in".to_vec();
+    spec.stdin = b"in".to_vec().into();
     let outcome = sandbox.run(&spec).unwrap();
     assert_eq!(
         (printed(&outcome).as_str(), outcome.stderr.bytes.as_slice()),
         ("in", &b"err\n"[..])
+    );
+}
+
+#[test]
+fn command_opens_terminals_of_its_own_and_sees_no_other() {
+    let Some(sandbox) = sandbox() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let script = "ls /dev/pts; (: > /dev/tty) 2>/dev/null || echo none; script -qec 'tty && : > /dev/tty' /dev/null";
+    let spec = shell(&folder, script);
+    assert_eq!(
+        printed(&sandbox.run(&spec).unwrap()),
+        "ptmx\nnone\n/dev/pts/0\r\n"
     );
 }
 
@@ -182,7 +194,7 @@ fn command_without_isolation_runs_only_when_asked_for() {
     );
     let folder = tempfile::tempdir().unwrap();
     let mut spec = shell(&folder, "cat; pwd; exit 3");
-    spec.stdin = b"in ".to_vec();
+    spec.stdin = b"in ".to_vec().into();
     let outcome = sandbox.run(&spec).unwrap();
     let place = std::fs::canonicalize(folder.path()).unwrap();
     assert_eq!(printed(&outcome), format!("in {}\n", place.display()));

@@ -16,3 +16,5 @@ mod layers;
 mod observing;
 #[path = "recording/project.rs"]
 mod project;
+#[path = "recording/view.rs"]
+mod view;

@@ -1,6 +1,7 @@
 //! Classifies what a command was observed to do: which files are inputs, which belong to the
 //! machine, which folders were listed, and what could not be observed.
 
+mod elsewhere;
 mod gaps;
 mod originals;
 mod own_files;
@@ -10,28 +11,30 @@ mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::formats::run_bundle::recorded::CaptureGap;
 use runseal_core::path::SafePath;
-use runseal_sandbox::{Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind};
+use runseal_sandbox::{Ending, Isolation, NEVER_SEEN, Observation, ObservedFile, ObservedKind};
 
+use self::elsewhere::Elsewhere;
 use self::gaps::{general_name, some_of};
 use self::own_files::OwnFiles;
 use self::places::{
-    InputPlace, input_of, is_descriptor, is_harmless, is_of_the_kernel, safe_path, text_of,
+    InputPlace, input_of, is_descriptor, is_harmless, is_of_the_kernel, is_private, safe_path,
+    text_of,
 };
+use super::environment::{modified_ns, status_changed_ns};
 use super::run::CommandRun;
 use crate::world::normalize;
 pub(crate) use gaps::{network_gap, not_shown_gap, observed_gaps, refused_network};
-pub(crate) use places::{Places, could_be_read, is_of_the_machine, is_shown};
+pub(crate) use places::{Places, could_be_read, could_be_seen, is_of_the_machine, is_shown};
 pub(crate) use present::PresentEntry;
 use present::shown_special;
 
 /// What recording never sees or keeps, beside what no observation sees.
 const NEVER_KEPT: [&str; 2] = [
-    "times, owners and extended attributes of files, and rights beyond the execute bit",
+    "owners and extended attributes of files",
     "what a process did that was still running when the command ended: it was ended with it",
 ];
 
@@ -101,6 +104,8 @@ pub(crate) struct Accesses {
     pub(crate) inputs: Vec<ReadFile>,
     /// Links on the way to them.
     pub(crate) links: BTreeSet<Link>,
+    /// Links outside the folder that were looked at or listed.
+    pub(crate) links_elsewhere: BTreeMap<PathBuf, PathBuf>,
     /// Folders that were listed, by path below the folder; empty for the folder itself.
     pub(crate) listed: BTreeMap<String, Vec<ListedName>>,
     /// What else was there and counted, by path below the folder.
@@ -144,6 +149,15 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.gap("never-seen", *sentence);
     }
     found.gap("never-seen", never_seen_of_others(run.isolation));
+    if let Ending::Stopped(limit) = run.recorded.outcome.ending {
+        found.gap(
+            "stopped",
+            format!(
+                "the command was stopped before its end: {}",
+                limit.describe()
+            ),
+        );
+    }
     if let Some(gap) = &run.fixed_time.gap {
         found.gap("fixed-time", gap.as_str());
     }
@@ -158,8 +172,10 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         let own = OwnFiles::of(run);
         found.sort_files(observation, places, &own, run)?;
         found.tell_written(observation, places, &own, run);
+        found.tell_left_out(run);
         found.add_sources(places)?;
         found.add_looks(observation, places);
+        found.add_looks_elsewhere(observation, Elsewhere::new(run, places));
         found.gaps.extend(observed_gaps(observation));
     } else {
         found.gap("not-observed", "nothing was observed");
@@ -177,6 +193,27 @@ pub(crate) fn sort_accesses(run: &CommandRun, places: Places<'_>) -> Result<Acce
         found.present.remove(&sealed.path);
     }
     Ok(found)
+}
+
+/// Whether a file outside the folder was the command's own when it opened it: one of a private temporary folder, or one
+/// that it had put into a layered place, so that the host has none or another.
+fn is_own_elsewhere(file: &ObservedFile, run: &CommandRun, places: Places<'_>) -> bool {
+    if run.name_in_tmp(&file.path).is_some() {
+        return true;
+    }
+    if run.isolation != Isolation::Full {
+        return false;
+    }
+    if is_private(&file.path) && !places.view.shows(&file.path) {
+        return true;
+    }
+    if !places::is_layered(&file.path, places.view) {
+        return false;
+    }
+    let seen = (file.bytes, file.modified_ns, file.status_changed_ns);
+    let is_hosts = std::fs::metadata(&file.path)
+        .is_ok_and(|found| (found.len(), modified_ns(&found), status_changed_ns(&found)) == seen);
+    !is_hosts && file.status_changed_ns >= run.began_ns
 }
 
 impl Accesses {
@@ -198,7 +235,6 @@ impl Accesses {
         let mut renamed = Vec::new();
         let mut listed_outside = Vec::new();
         let mut not_shown = Vec::new();
-        let owner = places.real.look(places.folder).ok().map(|it| it.uid());
         for file in &observation.files {
             let is_input = file.needs_original && !own.made(file, places);
             let input = input_of(&file.path, places);
@@ -209,8 +245,8 @@ impl Accesses {
                 (ObservedKind::File, None)
                     if is_input
                         && (file.is_read || file.is_executed)
-                        && is_shown(&file.path, run.isolation, places.shown)
-                        && could_be_read(&file.path, run.isolation, (places.shown, owner)) =>
+                        && could_be_seen(&file.path, run.isolation, places.view)
+                        && !is_own_elsewhere(file, run, places) =>
                 {
                     self.outside.push(file.clone());
                     // A virtual environment's `python` is a link from the folder to the machine's.
@@ -219,7 +255,8 @@ impl Accesses {
                 (ObservedKind::File, None)
                     if is_input
                         && (file.is_read || file.is_executed)
-                        && is_of_the_machine(&file.path) =>
+                        && is_of_the_machine(&file.path)
+                        && !could_be_seen(&file.path, run.isolation, places.view) =>
                 {
                     not_shown.push(file.path.display().to_string());
                 }
@@ -253,9 +290,12 @@ impl Accesses {
                 (ObservedKind::Folder, None)
                     if file.is_read
                         && (is_of_the_machine(&file.path)
-                            || is_shown(&file.path, run.isolation, places.shown)) =>
+                            || could_be_seen(&file.path, run.isolation, places.view)) =>
                 {
-                    listed_outside.push(file.path.display().to_string());
+                    let here = Elsewhere::new(run, places);
+                    if !self.add_listed_elsewhere(&file.path, here) {
+                        listed_outside.push(file.path.display().to_string());
+                    }
                 }
                 (_, None)
                     if file.is_read
@@ -320,6 +360,20 @@ impl Accesses {
         }
         self.add_links(file, places);
         Ok(())
+    }
+
+    /// Names the variables of the caller's shell that the command did not get.
+    fn tell_left_out(&mut self, run: &CommandRun) {
+        let names = &run.world.left_out;
+        if !names.is_empty() {
+            self.gap(
+                "variables",
+                format!(
+                    "variables that the command did not get: {}",
+                    names.join(", ").escape_debug()
+                ),
+            );
+        }
     }
 
     /// Adds the links below the folder through which `file` was reached, each leading to the next.

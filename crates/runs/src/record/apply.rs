@@ -13,7 +13,7 @@ use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use runseal_core::formats::run_bundle::layout::{RUN_META, SUMS};
 use runseal_sandbox::outputs::OutputError;
@@ -82,6 +82,8 @@ pub struct Applied {
     pub changes: usize,
     /// Changes that were left out because bundles are there, or in what would be taken away.
     pub spared: Vec<String>,
+    /// Links that were left out because they lead out of the folder.
+    pub outward: Vec<String>,
 }
 
 /// Applies those changes of `run` whose path is kept, and all deletions, to the open folder `top`, whose path
@@ -111,7 +113,11 @@ pub fn apply_changes(
         if !is_wanted {
             continue;
         }
-        if !bundles.iter().any(is_spared) {
+        if let Changed::Link { target: leads_to } = &change.now
+            && leads_out(folder, &target, leads_to)
+        {
+            applied.outward.push(shown(Path::new(&change.path)));
+        } else if !bundles.iter().any(is_spared) {
             changes.push(change);
         } else if !matches!(change.now, Changed::Folder { .. }) {
             applied.spared.push(shown(Path::new(&change.path)));
@@ -131,23 +137,46 @@ pub fn apply_changes(
         let target = Path::new(&change.path);
         let place = real.place(target);
         let fail = WriteError::at(&place);
-        match change.now {
+        match &change.now {
             Changed::File { mode, .. } => {
                 let file = layer.open(&change.path)?;
-                written.put_beside(file, mode, target).map_err(fail)?;
+                written.put_beside(file, *mode, target).map_err(fail)?;
             }
-            Changed::Folder { mode } => written.put_folder(target, mode).map_err(fail)?,
-            Changed::Deleted
-            | Changed::Link { .. }
-            | Changed::Pipe
-            | Changed::Socket
-            | Changed::Device => {}
+            Changed::Folder { mode } => written.put_folder(target, *mode).map_err(fail)?,
+            Changed::Link { target: leads_to } => {
+                written.put_link(leads_to, target).map_err(fail)?;
+            }
+            Changed::Deleted | Changed::Pipe | Changed::Socket | Changed::Device => {}
         }
     }
     // Writing may have taken a while.
     let deleted = check.find_deleted(&changes)?;
     applied.changes = written.put_into_place(&deleted)?;
     Ok(applied)
+}
+
+/// Whether a link at `place` below `folder` leads out of it, by what it holds. Links on the way are the folder's own.
+fn leads_out(folder: &Path, place: &Path, leads_to: &Path) -> bool {
+    let above = place.parent().unwrap_or(folder);
+    let mut at = match leads_to.is_absolute() {
+        true => PathBuf::new(),
+        false => above.to_owned(),
+    };
+    let is_within = |at: &Path| at.starts_with(folder);
+    for part in leads_to.components() {
+        match part {
+            Component::ParentDir => {
+                at.pop();
+            }
+            Component::CurDir => continue,
+            part => at.push(part),
+        }
+        // Up and down again is a way out too: what lies above may be another folder elsewhere.
+        if !leads_to.is_absolute() && !is_within(&at) {
+            return true;
+        }
+    }
+    !is_within(&at)
 }
 
 /// The folder of bundles, where it lies in `folder`; or the bundles and seeds themselves, where it is that.
@@ -373,6 +402,19 @@ impl<'a> StagedChanges<'a> {
         written.sync_all()
     }
 
+    fn put_link(&mut self, leads_to: &Path, target: &Path) -> io::Result<()> {
+        let above = target.parent().unwrap_or(Path::new(""));
+        let above = self.folder.make_folders(above, &mut self.folders)?;
+        let prefix = runseal_fs::unfinished::PREFIX;
+        let beside = self.folder.link_beside(target, above, (prefix, leads_to))?;
+        self.files.push(StagedFile {
+            beside,
+            target: target.to_owned(),
+            above,
+        });
+        Ok(())
+    }
+
     fn put_into_place(mut self, deleted: &[Vec<PathBuf>]) -> Result<usize, ApplyError> {
         let folder = self.folder;
         let fail = |path: &Path, error| WriteError::at(&folder.place(path))(error);
@@ -485,6 +527,44 @@ mod tests {
             .unwrap_err();
         assert_eq!(error.to_string(), "of 3 changes, 1 was applied: `a.txt`");
         assert_eq!(names(folder.path()), ["a.txt", "taken"]);
+    }
+
+    #[test]
+    fn link_that_leads_out_of_the_folder_is_told_from_one_that_stays() {
+        let out = |place: &str, leads_to: &str| {
+            leads_out(
+                Path::new("/p"),
+                &Path::new("/p").join(place),
+                Path::new(leads_to),
+            )
+        };
+        for (place, leads_to, is_out) in [
+            ("a", "b", false),
+            ("a/b", "../c", false),
+            ("a", "../p/c", true),
+            ("a", "..", true),
+            ("a", "/p/c", false),
+            ("a", "/p/../etc", true),
+            ("a", "/etc/passwd", true),
+            ("a/b/c", "../../../x", true),
+        ] {
+            assert_eq!(out(place, leads_to), is_out, "{place} -> {leads_to}");
+        }
+    }
+
+    #[test]
+    fn link_is_put_into_place_over_what_was_there() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("latest"), "old").unwrap();
+        let real = real(folder.path());
+        let mut written = StagedChanges::new(&real);
+        written
+            .put_link(Path::new("run-2"), Path::new("latest"))
+            .unwrap();
+        written.put_into_place(&[]).unwrap();
+        let target = fs::read_link(folder.path().join("latest")).unwrap();
+        assert_eq!(target, Path::new("run-2"));
+        assert_eq!(names(folder.path()), ["latest"]);
     }
 
     fn change(path: &str, now: Changed, existed: bool) -> Change {

@@ -15,6 +15,7 @@ use runseal_survey::load::Judged;
 use runseal_survey::{Keep, RememberingSource};
 
 use super::error::{RecordError, work_error};
+use super::extract::{ExtractError, Extracted, Wanted, extract};
 use super::replay::{RecordedOptions, replay_recorded};
 use super::run::RunError;
 use crate::run::contracts::{Program, check_engine};
@@ -93,6 +94,35 @@ impl<'a> JudgedBundle<'a> {
     }
 }
 
+/// What came of giving files back.
+#[derive(Debug)]
+pub enum ExtractedBundle {
+    /// They are there.
+    Files(Extracted),
+    /// The bundle is not valid.
+    Invalid(Report),
+    /// It is a redacted copy of something other than a run bundle.
+    OtherCopy,
+}
+
+/// Gives files of a bundle back, into the new folder `target`.
+///
+/// # Errors
+/// [`ExtractError`]; nothing is left behind.
+pub fn extract_bundle(
+    judged: JudgedBundle<'_>,
+    wanted: Wanted,
+    target: &Path,
+) -> Result<ExtractedBundle, ExtractError> {
+    match judged.run {
+        Some(run) if judged.report.is_valid() => {
+            extract(&run, wanted, target).map(ExtractedBundle::Files)
+        }
+        None if judged.report.is_valid() => Ok(ExtractedBundle::OtherCopy),
+        _ => Ok(ExtractedBundle::Invalid(judged.report)),
+    }
+}
+
 /// Replays a run bundle, or a redacted copy of one. The sandbox is set up only once everything else is
 /// valid.
 ///
@@ -155,6 +185,9 @@ pub fn replay_bundle(
     }
     if !options.given.is_empty() {
         return Err(RecordError::NamesNoFiles);
+    }
+    if !options.compare.is_empty() {
+        return Err(RecordError::ComparesExactly);
     }
     let private = PrivateFolder::create("engine").map_err(work_error)?;
     let folder = match engine {

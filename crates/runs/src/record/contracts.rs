@@ -11,6 +11,8 @@ use runseal_core::formats::run_bundle::layout::{
 };
 use runseal_core::formats::run_bundle::recorded::{RECORDED_COMMAND, RECORDED_VERSION};
 
+use super::terms::Terms;
+
 /// The schema of RUN_INPUT.json for any recorded command; parameters are added by name.
 const INPUT: &str = include_str!("contracts/INPUT_SCHEMA.json");
 /// The schema of RUN_OUTPUT.json for any recorded command.
@@ -27,11 +29,12 @@ const SEALING: &str = include_str!("contracts/SEALING_SPEC.md");
 pub(crate) fn make_contracts(
     argv: &[String],
     parameters: &BTreeMap<String, String>,
+    terms: &Terms,
 ) -> Result<BTreeMap<&'static str, Vec<u8>>, NoCanonicalForm> {
     let json = |value: &Value| canonical_bytes(value, Dialect::Jcs);
     Ok(BTreeMap::from([
         (MANIFEST, json(&make_manifest(argv))?),
-        (INPUT_SCHEMA, json(&make_input_schema(parameters))?),
+        (INPUT_SCHEMA, json(&make_input_schema(parameters, terms))?),
         (OUTPUT_SCHEMA, json(&parse(OUTPUT))?),
         (COUPLING_RULES, json(&parse(COUPLING))?),
         (SEALING_SPEC, SEALING.as_bytes().to_vec()),
@@ -53,8 +56,8 @@ fn make_manifest(argv: &[String]) -> Value {
     manifest
 }
 
-/// Requires the parameters by name: a recorded command has those it was given and no others.
-fn make_input_schema(parameters: &BTreeMap<String, String>) -> Value {
+/// Requires the parameters by name and the terms by value: a recorded command has those it was given and no others.
+fn make_input_schema(parameters: &BTreeMap<String, String>, terms: &Terms) -> Value {
     let mut schema = parse(INPUT);
     let mut properties = Value::Object(Members::new());
     for name in parameters.keys() {
@@ -71,8 +74,23 @@ fn make_input_schema(parameters: &BTreeMap<String, String>) -> Value {
         && let Some(all) = members.get_mut(&"properties".into())
     {
         all.insert("parameters", described);
+        for (name, value) in terms.members() {
+            bind(all, name, value);
+        }
+    }
+    if let Value::Object(members) = &mut schema
+        && let Some(Value::Array(required)) = members.get_mut(&"required".into())
+    {
+        required.extend(terms.members().into_iter().map(|(name, _)| name.into()));
     }
     schema
+}
+
+/// Demands one value of a member.
+fn bind(properties: &mut Value, name: &str, value: Value) {
+    let mut bound = Value::object([("description", "Fixed when the command was recorded.")]);
+    bound.insert("const", value);
+    properties.insert(name, bound);
 }
 
 /// Parses one of the texts above; a test keeps them valid.
@@ -91,7 +109,8 @@ mod tests {
     #[test]
     fn contracts_are_valid_and_name_the_parameters() {
         let parameters = BTreeMap::from([("alpha".to_owned(), "1".to_owned())]);
-        let contracts = make_contracts(&["true".to_owned()], &parameters).unwrap();
+        let contracts =
+            make_contracts(&["true".to_owned()], &parameters, &Terms::default()).unwrap();
         assert_eq!(contracts.len(), 5);
         for name in [INPUT_SCHEMA, OUTPUT_SCHEMA] {
             let document = parse_document(&contracts[name], &ReadOptions::default()).unwrap();

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use runseal_core::canon::{Members, Value};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::recorded::{
-    MODEL_IO_MEMBER, RECORDED_COMMAND, RECORDED_VERSION,
+    ListedLink, MODEL_IO_MEMBER, RECORDED_COMMAND, RECORDED_VERSION,
 };
 use runseal_sandbox::Ending;
 
 use super::accesses::Link;
 use super::run::{Command, passed_variables};
+use super::terms::Terms;
 
 /// A file in the list of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +60,8 @@ pub(crate) struct RecordedInput<'a> {
     pub(crate) links: Vec<&'a Link>,
     pub(crate) stdin: Option<FileEntry>,
     pub(crate) model_io: Option<FileEntry>,
-    /// Patterns of the written files to keep; empty for all.
-    pub(crate) keep: &'a [String],
+    /// What becomes of the results.
+    pub(crate) terms: &'a Terms,
 }
 
 /// RUN_INPUT.json.
@@ -89,9 +90,8 @@ pub(crate) fn make_input(taken: &RecordedInput<'_>) -> Value {
     if let Some(model_io) = &taken.model_io {
         input.insert(MODEL_IO_MEMBER, model_io.to_value());
     }
-    if !taken.keep.is_empty() {
-        let keep = taken.keep.iter().map(String::as_str);
-        input.insert("keep", Value::array(keep));
+    for (name, value) in taken.terms.members() {
+        input.insert(name, value);
     }
     if let Some(seconds) = command.fixed_time {
         input.insert("fixed_time", seconds);
@@ -103,6 +103,8 @@ pub(crate) fn make_input(taken: &RecordedInput<'_>) -> Value {
 #[derive(Debug)]
 pub(crate) struct RecordedOutput {
     pub(crate) ending: Ending,
+    /// The signal by which it was interrupted.
+    pub(crate) interrupted: Option<i32>,
     pub(crate) stdout: FileEntry,
     pub(crate) stderr: FileEntry,
     pub(crate) outputs: Vec<FileEntry>,
@@ -110,6 +112,8 @@ pub(crate) struct RecordedOutput {
     pub(crate) not_kept: Option<Vec<String>>,
     pub(crate) folders: Vec<String>,
     pub(crate) deleted: Vec<String>,
+    /// Symbolic links that it left.
+    pub(crate) links: Vec<ListedLink>,
 }
 
 /// RUN_OUTPUT.json, without its two hashes.
@@ -129,7 +133,14 @@ pub(crate) fn make_output(given: &RecordedOutput) -> Value {
     };
     output.insert("exit_status", status);
     output.insert("signal", signal);
-    output.insert("failed", given.ending != Ending::Exited(0));
+    let is_interrupted = given.interrupted.is_some();
+    output.insert(
+        "failed",
+        is_interrupted || given.ending != Ending::Exited(0),
+    );
+    if let Some(signal) = given.interrupted {
+        output.insert("interrupted", i64::from(signal));
+    }
     output.insert("stdout", given.stdout.to_value());
     output.insert("stderr", given.stderr.to_value());
     output.insert("outputs", list_files(&given.outputs));
@@ -139,6 +150,16 @@ pub(crate) fn make_output(given: &RecordedOutput) -> Value {
     );
     if let Some(names) = &given.not_kept {
         output.insert("not_kept", Value::array(names.iter().map(String::as_str)));
+    }
+    // Bundles had none before links could be sealed, and those without one are as they were.
+    if !given.links.is_empty() {
+        let links = given.links.iter().map(|link| {
+            Value::object([
+                ("path", link.path.as_str()),
+                ("target", link.target.as_str()),
+            ])
+        });
+        output.insert("links", Value::array(links));
     }
     output.insert(
         "deleted",

@@ -1,12 +1,13 @@
 //! RUN_ENVIRONMENT.json: what a run used of the machine, and how it was observed.
 //!
-//! Files of the machine are listed one by one with their hashes and packages. Their bytes are not
-//! in the bundle, so a replay can detect another interpreter or library, but cannot restore the old
-//! one.
+//! Files of the machine are listed one by one with their hashes and packages. Of those that a package of the
+//! system owns, the bytes are not in the bundle: a replay can detect another interpreter or library there, but
+//! not restore the old one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
@@ -15,13 +16,17 @@ use std::time::Duration;
 
 use runseal_core::canon::Value;
 use runseal_core::digest::Digest;
-use runseal_core::formats::run_bundle::recorded::CaptureGap;
+use runseal_core::formats::run_bundle::recorded::{CaptureGap, TERMINAL_MEMBER};
 use runseal_sandbox::{Isolation, Observation, ObservedFile};
 
 use super::accesses::{ListedName, PresentEntry};
 use super::ahead::FilesAhead;
 use super::documents::{FileEntry, list_files, list_texts};
+use super::outside::{find_links, python_source};
 use super::packages::{Package, PackageLists};
+use super::surroundings::Surroundings;
+use super::terminal::StreamKinds;
+use crate::world::World;
 use runseal_fs::input::open_regular;
 use runseal_fs::stream::{BUFFER, digest_through};
 use runseal_fs::threads::processors;
@@ -37,6 +42,24 @@ pub(crate) struct MachineFile {
     pub(crate) bytes: u64,
     pub(crate) is_executed: bool,
     pub(crate) package: Option<Package>,
+    /// Where in the bundle its bytes are.
+    pub(crate) stored: Option<String>,
+    pub(crate) mode: u32,
+    pub(crate) modified_ns: i128,
+    /// Whether it is not what was opened any more.
+    pub(crate) is_changed: bool,
+}
+
+/// What a run used of the machine.
+#[derive(Debug, Default)]
+pub(crate) struct Machine {
+    pub(crate) files: Vec<MachineFile>,
+    /// The links on the way to them.
+    pub(crate) links: BTreeMap<PathBuf, PathBuf>,
+    /// The paths of those links that packages of the system own.
+    pub(crate) owned: BTreeSet<String>,
+    /// What could not be read, or has changed since it was opened.
+    pub(crate) gaps: BTreeSet<CaptureGap>,
 }
 
 /// Reads the machine's package lists while the command runs: all of them only if the command takes
@@ -96,26 +119,32 @@ impl PackageReader {
     }
 }
 
-/// Hashes the files of the machine and names their packages. What could not be read, or has changed
-/// since it was opened, becomes a gap.
+/// Hashes the files of the machine and names their packages.
 pub(crate) fn list_machine(
     files: &[ObservedFile],
     packages: PackageReader,
     ahead: &FilesAhead,
-) -> (Vec<MachineFile>, BTreeSet<CaptureGap>) {
+) -> Machine {
     let named: Vec<(&ObservedFile, &str)> = files
         .iter()
         .filter_map(|file| Some((file, file.path.to_str()?)))
         .collect();
     let paths: Vec<&str> = named.iter().map(|(_, path)| *path).collect();
+    let links = find_links(files);
+    let mut all = paths.clone();
+    all.extend(links.keys().filter_map(|link| link.to_str()));
+    // What Python compiled belongs to the package of its source.
+    let source_of = |path: &str| python_source(Path::new(path))?.to_str().map(str::to_owned);
+    let sources: Vec<String> = paths.iter().filter_map(|path| source_of(path)).collect();
+    all.extend(sources.iter().map(String::as_str));
     let (digests, owners) = thread::scope(|scope| {
-        let looking = thread::Builder::new().spawn_scoped(scope, || packages.finish().find(&paths));
+        let looking = thread::Builder::new().spawn_scoped(scope, || packages.finish().find(&all));
         let digests = digest_rest(&paths, ahead);
         let owners = looking.ok().and_then(|looking| looking.join().ok());
         (digests, owners.unwrap_or_default())
     });
-    let mut listed = Vec::new();
-    let mut gaps = BTreeSet::new();
+    let mut machine = Machine::default();
+    let gaps = &mut machine.gaps;
     let mut gap = |kind: &str, detail: String| {
         gaps.insert(CaptureGap {
             kind: kind.to_owned(),
@@ -133,46 +162,41 @@ pub(crate) fn list_machine(
                 continue;
             }
         };
-        let modified = fs::metadata(path)
-            .ok()
-            .map(|metadata| modified_ns(&metadata));
-        if bytes != file.bytes || modified != Some(file.modified_ns) {
+        let metadata = fs::metadata(path).ok();
+        let modified = metadata.as_ref().map(modified_ns);
+        let is_changed = bytes != file.bytes || modified != Some(file.modified_ns);
+        if is_changed {
             gap("changed", format!("`{path}` changed while the command ran"));
         }
-        listed.push(MachineFile {
+        machine.files.push(MachineFile {
             path: path.to_owned(),
             sha256,
             bytes,
             is_executed: file.is_executed,
-            package: owners.get(path).cloned(),
+            package: owners
+                .get(path)
+                .or_else(|| owners.get(&source_of(path)?))
+                .cloned(),
+            stored: None,
+            mode: metadata.map_or(0o644, |metadata| metadata.mode()),
+            modified_ns: file.modified_ns,
+            is_changed,
         });
     }
-    if !listed.is_empty() {
-        let count = listed.len();
-        gap(
-            "outside",
-            match count {
-                1 => {
-                    "a file outside the folder was read: its hash is kept, not its bytes".to_owned()
-                }
-                _ => format!(
-                    "{count} files outside the folder were read: their hashes are kept, not their bytes"
-                ),
-            },
-        );
-    }
-    (listed, gaps)
+    let owned = links.keys().filter_map(|link| link.to_str());
+    let owned = owned.filter(|link| owners.contains_key(*link));
+    machine.owned = owned.map(str::to_owned).collect();
+    machine.links = links;
+    machine
 }
 
 /// The modification time, in the form that observation uses.
 pub(crate) fn modified_ns(metadata: &fs::Metadata) -> i128 {
-    use std::os::unix::fs::MetadataExt;
     i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
 }
 
 /// The time of the last change of anything about a file, which no program can set back.
 pub(crate) fn status_changed_ns(metadata: &fs::Metadata) -> i128 {
-    use std::os::unix::fs::MetadataExt;
     i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec())
 }
 
@@ -266,8 +290,14 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) listed: &'a BTreeMap<String, Vec<ListedName>>,
     /// What else was there and counted.
     pub(crate) present: &'a BTreeMap<String, PresentEntry>,
+    /// What a recorded command was to see of the machine.
+    pub(crate) world: Option<&'a World>,
+    /// What the standard streams of a recorded command led to, and its terminal.
+    pub(crate) streams: Option<(StreamKinds, Option<Value>)>,
     /// Files of an engine that it read; those of a recorded command are in its input.
     pub(crate) engine_files: Option<&'a [FileEntry]>,
+    /// What else is told of a recorded command.
+    pub(crate) surroundings: Option<&'a Surroundings>,
 }
 
 /// RUN_ENVIRONMENT.json.
@@ -293,6 +323,12 @@ pub(crate) fn make_environment(seen: &Circumstances<'_>) -> Value {
     if let Some(program) = seen.program.as_deref().and_then(Path::to_str) {
         environment.insert("program", program);
     }
+    if let Some((streams, terminal)) = &seen.streams {
+        environment.insert("streams", streams.to_value());
+        if let Some(terminal) = terminal {
+            environment.insert(TERMINAL_MEMBER, terminal.clone());
+        }
+    }
     let became = seen.observation.and_then(|seen| seen.became.as_deref());
     if let Some(became) = became.and_then(Path::to_str) {
         environment.insert("became", became);
@@ -307,8 +343,14 @@ pub(crate) fn make_environment(seen: &Circumstances<'_>) -> Value {
         let present = present.map(|(path, what)| present_value("path", path, *what));
         environment.insert("present", Value::array(present));
     }
+    if let Some(world) = seen.world {
+        environment.insert("world", world.to_value());
+    }
     if let Some(files) = seen.engine_files {
         environment.insert("engine_files", list_files(files));
+    }
+    if let Some(surroundings) = seen.surroundings {
+        surroundings.add_to(&mut environment);
     }
     environment
 }
@@ -333,6 +375,9 @@ fn machine_value(file: &MachineFile) -> Value {
     if let Some(package) = &file.package {
         value.insert("package", package.name.as_str());
         value.insert("version", package.version.as_str());
+    }
+    if let Some(stored) = &file.stored {
+        value.insert("stored", stored.as_str());
     }
     value
 }

@@ -82,6 +82,9 @@ pub enum RecordError {
     /// The user interrupted the recording.
     #[error("interrupted")]
     Interrupted,
+    /// The user interrupted the command, and failures are not kept.
+    #[error("the command was interrupted")]
+    CommandInterrupted,
     /// Something could not be read or written, or the target exists.
     #[error(transparent)]
     Files(#[from] RunFilesError),
@@ -112,6 +115,9 @@ pub enum RecordError {
     /// A replay was given files for an engine's run, which names none outside its bundle.
     #[error("an engine's run has all of its input in the bundle, so no file can be given for it")]
     NamesNoFiles,
+    /// A replay of an engine's run was given rules for comparing.
+    #[error("an engine's results are compared exactly, as document 004 demands")]
+    ComparesExactly,
     /// The bundle does not verify.
     #[error("the bundle would not verify")]
     Rejected(Vec<Finding>),

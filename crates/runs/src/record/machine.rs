@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
+use runseal_core::formats::run_bundle::recorded::MACHINE_LIST;
 use runseal_sandbox::{CancelToken, Observation, ObservedFile, ObservedKind};
 
 use super::environment::digest_all;
-use crate::world::World;
+use super::outside::is_made_by_machine;
+use super::replay_world::{find_system_file, is_shown_to_replays};
 
 /// The most bytes that are hashed of the machine for one bundle.
 const MOST_HASHED: u64 = 16 << 30;
@@ -127,6 +129,17 @@ impl MachineCheck {
         faults
     }
 
+    /// What this machine would need for a replay and does not have, one line for each.
+    pub(crate) fn missing(&self) -> Vec<String> {
+        let is_missing = |it: &&MachineDifference| {
+            it.here == Here::Nothing
+                && it.package.is_some()
+                && !is_made_by_machine(Path::new(&it.path))
+        };
+        let missing = self.differs.iter().filter(is_missing);
+        missing.map(ToString::to_string).collect()
+    }
+
     /// Which files of the machine were used now, as far as was seen, that the recording does not list.
     pub(crate) fn find_unlisted(
         &self,
@@ -159,13 +172,12 @@ impl MachineCheck {
     }
 }
 
-/// Compares every file of the machine that `environment` lists and that a command in `world` sees.
+/// Compares every file that `environment` lists, that is not in the bundle and that a replay shows of this machine.
 ///
 /// # Errors
 /// If `cancel` was used meanwhile.
 pub(crate) fn compare_machine(
     environment: Node<'_>,
-    world: &World,
     cancel: Option<&CancelToken>,
 ) -> io::Result<MachineCheck> {
     let became = environment.get("became");
@@ -173,7 +185,7 @@ pub(crate) fn compare_machine(
         became: became.and_then(|path| Some(path.as_str()?.into_owned())),
         ..MachineCheck::default()
     };
-    let (listed, not_looked_at) = list_comparable(environment, world);
+    let (listed, not_looked_at) = list_comparable(environment);
     check.listed = listed
         .iter()
         .map(|file| file.path.as_str().into())
@@ -184,7 +196,7 @@ pub(crate) fn compare_machine(
     let mut plans = Vec::new();
     for file in listed {
         check_cancelled(cancel)?;
-        plans.push((plan(&file, world, &mut left), file));
+        plans.push((plan(&file, &mut left), file));
     }
     let to_hash = plans.iter().filter_map(|(plan, _)| match plan {
         Plan::Hash(real) => real.to_str(),
@@ -209,18 +221,19 @@ pub(crate) fn compare_machine(
     Ok(check)
 }
 
-/// The listed files that a command in `world` sees, each once and in order; and of the others their number and
-/// the first one.
+/// The listed files that a replay shows of this machine, each once and in order; and of the others their number
+/// and the first one. Those whose content is in the bundle are neither.
 pub(super) fn list_comparable(
     environment: Node<'_>,
-    world: &World,
 ) -> (Vec<MachineDifference>, Option<(usize, String)>) {
     let mut seen = BTreeSet::new();
     let mut shown = Vec::new();
     let mut others = None;
-    let list = environment.get("files");
-    for file in list.iter().flat_map(|list| list.items()).filter_map(parse) {
-        if !world.shows(Path::new(&file.path)) {
+    let list = environment.get(MACHINE_LIST);
+    let items = list.iter().flat_map(|list| list.items());
+    let unsealed = items.filter(|node| node.get("stored").is_none());
+    for file in unsealed.filter_map(parse) {
+        if !is_shown_to_replays(Path::new(&file.path)) {
             let (count, _) = others.get_or_insert((0, file.path));
             *count += 1;
         } else if seen.insert(PathBuf::from(&file.path)) {
@@ -245,19 +258,18 @@ enum Plan {
 }
 
 /// Looks at a listed file without reading it. `left` is how many bytes may still be hashed.
-fn plan(file: &MachineDifference, world: &World, left: &mut u64) -> Plan {
+fn plan(file: &MachineDifference, left: &mut u64) -> Plan {
     let unreadable = |why: &str| Plan::Known(Here::Unreadable(why.to_owned()));
-    // A link of the system may lead anywhere.
-    let found = Path::new(&file.path).canonicalize();
-    let found = found.and_then(|real| Ok((fs::symlink_metadata(&real)?, real)));
-    let (metadata, real) = match found {
-        Ok(found) => found,
+    let real = match find_system_file(Path::new(&file.path)) {
+        Ok(Some(real)) if real.to_str().is_some() => real,
+        Ok(_) => return unreadable("it is not one that a replay shows"),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Plan::Known(Here::Nothing),
         Err(error) => return unreadable(&error.to_string()),
     };
-    if !world.shows(&real) || real.to_str().is_none() {
-        return unreadable("it leads out of what a replay shows");
-    }
+    let metadata = match fs::symlink_metadata(&real) {
+        Ok(metadata) => metadata,
+        Err(error) => return unreadable(&error.to_string()),
+    };
     if !metadata.is_file() {
         return unreadable("it is not a regular file");
     }
@@ -310,7 +322,7 @@ mod tests {
 
     fn check(text: &str) -> MachineCheck {
         let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
-        compare_machine(document.root(), &World::of_system(), None).unwrap()
+        compare_machine(document.root(), None).unwrap()
     }
 
     fn listed(path: &str, digest: Digest, more: &str) -> String {

@@ -7,8 +7,11 @@
 //! - `beneath`: looks at and opens files of the folder and of the inputs, never through a link.
 //! - `accesses`: classifies what was observed into inputs, environment and gaps.
 //! - `contracts`, `documents`, `environment`, `packages`: the content of the bundle.
+//! - `terminal`: what the standard streams led to, and what was shown on a terminal.
 //! - `seal`: the bundle itself.
 //! - `apply`: copies artifacts into the real folder, if requested.
+//! - `terms`, `rules`: which results count, and how they are compared.
+//! - `extract`, `new_files`: what a bundle holds, or a replay left, as files again.
 //! - `replay`: runs a bundle again, from the bundle alone, and compares.
 //!
 //! What was not observed is stated: every bundle lists its gaps, and none is filled by a guess.
@@ -16,6 +19,7 @@
 pub(crate) mod accesses;
 pub(crate) mod ahead;
 pub mod apply;
+mod attributes;
 pub(crate) mod beneath;
 pub mod bundle;
 mod contracts;
@@ -23,21 +27,32 @@ mod difference;
 pub(crate) mod documents;
 pub(crate) mod environment;
 pub mod error;
+pub mod extract;
 mod fixed_time;
+mod git;
 pub mod keep;
+pub(crate) mod languages;
 pub mod machine;
+pub mod new_files;
+pub mod outside;
 mod packages;
 pub mod program;
 pub(crate) mod reasons;
 pub mod repeat;
 pub mod replay;
 mod replay_plan;
+pub(crate) mod replay_world;
 mod restore;
+mod room;
+pub mod rules;
 pub mod run;
 pub mod seal;
 pub mod secrets;
 mod snapshot;
+pub(crate) mod surroundings;
+pub mod terminal;
+pub mod terms;
 pub mod unpack;
 
-pub use program::{Choice, ProgramError};
+pub use program::ProgramError;
 pub use replay_plan::ReplayPlan;

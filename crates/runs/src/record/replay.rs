@@ -6,36 +6,43 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use runseal_core::canon::Node;
+use runseal_core::digest::Digest;
 use runseal_core::formats::model_io::asked::Volatile;
 use runseal_core::formats::run_bundle::layout::{
-    ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT, Role, exact_path,
+    ENGINE_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT, Role, TERMINAL_LOG, exact_path,
 };
 use runseal_core::formats::run_bundle::recorded::{
-    CaptureGap, ListedFile, parse_listed_file, parse_listed_files,
+    CaptureGap, ListedFile, parse_links, parse_listed_file, parse_listed_files,
 };
 use runseal_core::formats::run_bundle::{EntryFact, FileFact, find_unknown_members};
 use runseal_core::path::SafePath;
 use runseal_core::source::Source;
-use runseal_sandbox::{Ending, Limits, Sandbox, SandboxError, check_own_place};
+use runseal_sandbox::{
+    Ending, Isolation, Limits, PipedInput, Sandbox, SandboxError, Stdin, check_own_place,
+};
 
-use super::accesses::is_shown;
 use super::difference::LARGEST_COMPARED;
-use super::keep::{Keep, KeepError};
 use super::machine::compare_machine;
-use super::program::Choice;
+use super::new_files::NewFiles;
 use super::reasons::{Before, UNEXPLAINED, explain};
+use super::replay_world::{ReplayWorld, is_shown_to_replays};
 use super::restore::{RestoreError, Restored, restore};
+use super::rules::{Rules, Version, judge_under};
 use super::run::{Command, CommandRun, RunError, Watching, run_command};
 use super::seal::{MOST_LEFT_OUT, RecordError, describe_failure, find_limit};
 use super::secrets::HiddenSecrets;
-use super::snapshot::{Left, STREAMS, Snapshot, compare_snapshots, read_left};
+use super::snapshot::{Compared, Left, LeftAt, STREAMS, Snapshot, read_left};
+use super::terminal::{recorded_stdin, recorded_terminal, recorded_variables, was_typed};
+use super::terms::{Terms, TermsError};
 use crate::run::replay::{Comparison, Divergence, Replay, Verdict};
 use crate::run::verify::VerifiedRun;
 use crate::run::withheld::WithheldResults;
-use crate::world::World;
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::models::{ModelTraffic, StartReplay};
 
@@ -62,6 +69,10 @@ pub struct RecordedOptions<'a> {
     pub limits: Limits,
     /// Values for the variables that the bundle names as secrets, by name. They are not shown.
     pub secrets: BTreeMap<String, String>,
+    /// Rules for comparing the results, after those of the bundle.
+    pub compare: Rules,
+    /// Where what the first run leaves that differs is kept, or the last one's if none does.
+    pub new_files: Option<&'a NewFiles<'a>>,
     /// How it is watched.
     pub watching: Watching,
     /// Starts a session that answers model calls from the recording; `None` if that is not
@@ -96,9 +107,17 @@ pub(crate) fn replay_recorded(
             replay.rules[rule].push(format!("{name} has `{member}`, which nothing compares"));
         }
     }
-    if let Err(error) = &sealed.keep {
-        replay.rules[1].push(format!("{RUN_INPUT} /keep: {error}"));
-    }
+    let terms = match &sealed.terms {
+        Ok(terms) => Terms {
+            compare: terms.compare.clone().followed_by(&options.compare),
+            ..terms.clone()
+        },
+        Err(error) => {
+            replay.rules[1].push(format!("{RUN_INPUT} {error}"));
+            Terms::default()
+        }
+    };
+    replay.terms = terms.clone();
     // So does RB13; a copy is shown with its files, and compared by its lists.
     replay.rules[3].extend(sealed.find_other_bytes(run));
     replay.unused_files.extend(sealed.find_unlisted(run));
@@ -131,10 +150,9 @@ pub(crate) fn replay_recorded(
     }
     match environment {
         Some(environment) => {
-            let appears_at = appears_at(Some(environment));
-            let world = World::of_caller(options.search.as_deref(), &appears_at);
             let cancel = options.watching.cancel.as_ref();
-            let check = compare_machine(environment, &world, cancel).map_err(|_| cancelled())?;
+            let check = compare_machine(environment, cancel).map_err(|_| cancelled())?;
+            replay.rules[5].extend(check.missing());
             if options.same_environment {
                 replay.rules[5].extend(check.faults());
             }
@@ -146,8 +164,10 @@ pub(crate) fn replay_recorded(
             options.same_environment,
         ),
     }
+    replay.rules[0].extend(find_missing_hands(run, environment));
     let cancel = options.watching.cancel.as_ref();
-    let restored = match restore(run, options.given, cancel) {
+    let given = (&*appears_at(environment), options.given);
+    let restored = match restore(run, given, cancel) {
         Ok(restored) => Some(restored),
         Err(RestoreError::Missing(files)) => {
             for file in files {
@@ -178,7 +198,21 @@ pub(crate) fn replay_recorded(
         replay.notes.extend(volatile.tell());
     }
     let secrets = named_secrets(options, &mut replay);
-    let mut command = command_of(run, environment, &restored, options, secrets.clone())?;
+    let asked_models = restored.model_io.is_some();
+    let world = ReplayWorld::of_bundle(environment, (&restored.tree, asked_models));
+    let mut command = command_of(
+        run,
+        environment,
+        (&restored, &world),
+        options,
+        secrets.clone(),
+    )?;
+    if let Some(program) = command.argv.first()
+        && let Err(error) = world.check_program(program, &command.folder, &command.appears_at)
+    {
+        replay.rules[5].push(error.to_string());
+        return Ok(replay);
+    }
     sealed.check_room(&command.limits)?;
     if restored.model_io.is_some() && options.models.is_none() {
         return Err(RecordError::AskedModels);
@@ -189,29 +223,39 @@ pub(crate) fn replay_recorded(
     let hidden = HiddenSecrets::of(&secrets)?;
     let sandbox = sandbox()?;
     replay.isolation = Some(sandbox.isolation());
-    for _ in 0..options.times.max(1) {
+    if sandbox.isolation() != Isolation::Full && !restored.elsewhere.is_empty() {
+        for path in restored.elsewhere.iter().take(MOST_REASONS) {
+            replay.rules[5].push(format!(
+                "`{}` of the bundle cannot be shown to the command at its place at level {}: use `--sandbox namespaces`",
+                path.escape_debug(),
+                sandbox.isolation()
+            ));
+        }
+        return Ok(replay);
+    }
+    for number in 1..=options.times.max(1) {
         // Each run starts again with the first recorded answer.
         if let (Some(recording), Some(start)) = (&restored.model_io, options.models) {
             command.models = Some(start(recording).map_err(RecordError::ModelReplay)?);
         }
+        command.stdin = stdin_of(&restored, environment).map_err(super::error::work_error)?;
         let again = match run_command(&command, &sandbox, &options.watching) {
             Ok(again) => again,
-            Err(error @ (RunError::Program(_) | RunError::Input { .. })) => {
+            Err(error @ RunError::Program(_)) => {
                 replay.rules[5].push(error.to_string());
                 return Ok(replay);
             }
             Err(error) => return Err(error.into()),
         };
         sealed.refuse_limited(&again, &command)?;
-        let mut comparison = sealed.compare(run, &again, &command, &hidden)?;
+        let mut comparison = sealed.compare(run, &again, (&command, &terms), &hidden)?;
         note_other_program(&again, &mut replay);
         if options.same_environment {
-            let is_given = |path: &Path| {
-                path.starts_with(&command.appears_at)
-                    || command.inputs.iter().any(|it| path.starts_with(&it.inside))
+            let is_used = |path: &Path| {
+                !path.starts_with(&command.appears_at)
+                    && is_shown_to_replays(path)
+                    && !restored.holds(path)
             };
-            let is_used =
-                |path: &Path| !is_given(path) && is_shown(path, again.isolation, &again.shown);
             replay.demand_listed(again.observation(), is_used);
         }
         replay.shown.clone_from(&again.shown);
@@ -229,6 +273,18 @@ pub(crate) fn replay_recorded(
                 &replay,
             );
         }
+        let is_last = number == options.times.max(1);
+        if let Some(new_files) = options.new_files
+            && (is_last || !comparison.divergences.is_empty())
+        {
+            for place in new_files.take(&again, &hidden)? {
+                replay.notes.push(format!(
+                    "the value of a secret is in the new `{place}`, so it was not kept"
+                ));
+            }
+        }
+        let places = again_places(&again, &sealed);
+        replay.note_unmatched(&places);
         replay.runs.push(comparison);
     }
     for text in replay.reasons.iter_mut().chain(&mut replay.notes) {
@@ -281,6 +337,51 @@ fn note_other_program(again: &CommandRun, replay: &mut Replay) {
     }
 }
 
+/// What somebody did to the recorded command while it ran, which no replay does.
+fn find_missing_hands(run: &VerifiedRun<'_>, environment: Option<Node<'_>>) -> Vec<String> {
+    let mut missing = Vec::new();
+    let output = run.document(RUN_OUTPUT);
+    let interrupted = output.as_ref().and_then(|output| {
+        output
+            .root()
+            .get("interrupted")?
+            .as_number()?
+            .to_exact_i64()
+    });
+    if let Some(signal) = interrupted {
+        missing.push(format!(
+            "somebody interrupted the recorded run, by signal {signal}: nothing says at which moment"
+        ));
+    }
+    if let Some(gap) = environment.and_then(was_typed) {
+        missing.push(gap.detail);
+    }
+    missing
+}
+
+/// What the command reads again: as much as was recorded, the way it was.
+fn stdin_of(restored: &Restored, environment: Option<Node<'_>>) -> io::Result<Stdin> {
+    let kind = recorded_stdin(environment);
+    let content = restored.stdin.as_ref();
+    let content = content.map(File::try_clone).transpose()?;
+    Ok(match (kind.as_deref(), content) {
+        (Some("pipe"), content) => Stdin::Pipe(PipedInput {
+            from: match content {
+                Some(mut file) => {
+                    file.rewind()?;
+                    Arc::new(file.into())
+                }
+                None => Arc::new(File::open("/dev/null")?.into()),
+            },
+            kept: None,
+            most: u64::MAX,
+        }),
+        (Some("file"), None) => Stdin::Bytes(Vec::new()),
+        (_, Some(file)) => Stdin::File(Arc::new(file)),
+        (_, None) => Stdin::Null,
+    })
+}
+
 /// Where the command's folder was, and is again.
 fn appears_at(environment: Option<Node<'_>>) -> PathBuf {
     let folder = environment.and_then(|environment| environment.get("folder")?.as_str());
@@ -295,7 +396,7 @@ fn cancelled() -> RecordError {
 fn command_of(
     run: &VerifiedRun<'_>,
     environment: Option<Node<'_>>,
-    restored: &Restored,
+    (restored, world): (&Restored, &ReplayWorld),
     options: &RecordedOptions<'_>,
     secrets: BTreeMap<String, String>,
 ) -> Result<Command, RecordError> {
@@ -315,8 +416,6 @@ fn command_of(
         members.filter_map(one).collect()
     };
     let member = |name: &str| input.and_then(|input| input.get(name));
-    let variables = environment.and_then(|environment| environment.get("variables"));
-    let path = variables.and_then(|variables| variables.get("PATH")?.as_str());
     let parameters = map(member("parameters"));
     let mut passed = map(member("environment"));
     passed.retain(|name, _| !name.starts_with(super::run::PARAMETER_PREFIX));
@@ -324,17 +423,17 @@ fn command_of(
         argv: texts(member("argv")),
         folder: restored.folder.clone(),
         appears_at: appears_at(environment),
-        inputs: restored.inputs.clone(),
+        inputs: Vec::new(),
+        world: world.to_world(),
         parameters,
         variables: passed,
         secrets,
-        stdin: restored.stdin.clone(),
+        stdin: Stdin::Null,
+        terminal: environment.and_then(recorded_terminal),
+        terminal_variables: environment.map(recorded_variables).unwrap_or_default(),
         models: None,
         fixed_time: member("fixed_time").and_then(|time| time.as_number()?.to_exact_i64()),
-        choice: Choice::Bundle {
-            recorded: path.map(|path| OsString::from(&*path)),
-            caller: options.search.clone(),
-        },
+        is_of_bundle: true,
         limits: options.limits.clone(),
     })
 }
@@ -347,8 +446,8 @@ struct SealedCommandRun {
     stored: BTreeMap<String, String>,
     /// How many bytes the stored files have that the run left.
     left_bytes: u64,
-    /// Which files were kept; `None` for all.
-    keep: Result<Option<Keep>, KeepError>,
+    /// What becomes of the results.
+    terms: Result<Terms, TermsError>,
     /// What a redacted copy withholds.
     withheld_results: WithheldResults,
 }
@@ -373,6 +472,7 @@ impl SealedCommandRun {
             deleted: texts_of(member("deleted")),
             folders: texts_of(member("folders")),
             not_kept: BTreeSet::new(),
+            ignored: 0,
         };
         // Only a copy withholds anything: in a whole bundle a marker is a value like any other.
         let redacted = output.filter(|_| run.withholding().is_of_copy());
@@ -401,16 +501,19 @@ impl SealedCommandRun {
             }
             add(format!("artifacts/{}", file.path), file);
         }
+        for link in output.map_or_else(Vec::new, parse_links) {
+            let place = format!("artifacts/{}", link.path);
+            snapshot.files.insert(place, Left::Link(link.target));
+        }
         let input = run.document(RUN_INPUT);
-        let patterns = texts_of(input.as_ref().and_then(|input| input.root().get("keep")));
-        let keep = Keep::parse(&patterns.into_iter().collect::<Vec<_>>());
+        let terms = Terms::parse(input.as_ref().map(|input| input.root()));
         snapshot.not_kept = texts_of(member("not_kept"));
         Self {
             files,
             snapshot,
             stored,
             left_bytes,
-            keep,
+            terms,
             withheld_results,
         }
     }
@@ -421,7 +524,7 @@ impl SealedCommandRun {
         let is_other = |(place, stored): &(&String, &String)| {
             let actual = facts.file(stored).and_then(FileFact::sha256);
             let listed = self.snapshot.files.get(*place);
-            actual.is_some() && actual != listed.and_then(|left| left.sha256())
+            actual.is_some() && actual != listed.and_then(Left::sha256)
         };
         let others = self.stored.iter().filter(is_other);
         let tell = |(_, stored): (&String, &String)| {
@@ -436,6 +539,8 @@ impl SealedCommandRun {
         let listed: BTreeSet<&str> = self.stored.values().map(String::as_str).collect();
         let is_unlisted = |path: &&str| {
             let is_result = matches!(Role::of_path(path), Some(Role::Artifact | Role::Log));
+            // What it shows is in the log of the stream, which is compared.
+            let is_result = is_result && *path != TERMINAL_LOG;
             let has_exact = || listed.contains(exact_path(path).as_str());
             is_result && !listed.contains(path) && !has_exact()
         };
@@ -509,12 +614,10 @@ impl SealedCommandRun {
         &self,
         run: &VerifiedRun<'_>,
         again: &CommandRun,
-        command: &Command,
+        (command, terms): (&Command, &Terms),
         hidden: &HiddenSecrets<'_>,
     ) -> Result<Comparison, RecordError> {
-        // Without its patterns it was not run.
-        let keep = self.keep.as_ref().ok().and_then(Option::as_ref);
-        let mut now = match Snapshot::of_run(again, keep) {
+        let mut now = match Snapshot::of_run(again, terms) {
             Ok(now) => now,
             Err(RecordError::Left { path, reason }) => {
                 return Ok(Comparison {
@@ -525,36 +628,97 @@ impl SealedCommandRun {
                         now: reason,
                         difference: None,
                     }],
-                    same_artifacts: 0,
+                    ..Comparison::default()
                 });
             }
             Err(error) => return Err(error),
         };
         self.leave_out_withheld(&mut now);
-        let describe = |place: &str| {
-            hidden.describe(
-                place,
-                &self.read_sealed(run, place)?,
-                &read_left(again, place)?,
-            )
-        };
-        let mut divergences = compare_snapshots(&self.snapshot, &now, describe);
+        let compared = Compared::of(&self.snapshot, &now, &terms.compare, |place, treatment| {
+            let describe = || {
+                let before = self.read_sealed(run, place)?;
+                hidden.describe(place, &before, &read_left(again, place)?)
+            };
+            let before = SealedAt {
+                source: run.source(),
+                stored: self.stored.get(place).map(String::as_str),
+            };
+            let now = LeftAt { run: again, place };
+            judge_under(treatment, place, (&before, &now), describe)
+        });
+        let count = self.count_compared(&now, &compared);
+        let mut divergences = compared.divergences;
         if let Some(first) = divergences.iter_mut().find(|it| it.path == RUN_OUTPUT) {
             first.difference = describe_failure(again.recorded.outcome.ending, command);
         }
+        let exempt: BTreeSet<&str> = compared.exempt.iter().map(|it| it.path.as_str()).collect();
         let same = now.files.iter().filter(|(place, left)| {
-            place.starts_with("artifacts/") && self.snapshot.files.get(*place) == Some(left)
+            place.starts_with("artifacts/")
+                && !exempt.contains(place.as_str())
+                && self.snapshot.files.get(*place) == Some(left)
         });
         let same_artifacts = same.count();
         Ok(Comparison {
             divergences,
             same_artifacts,
+            compared: count,
+            within: compared.within,
+            exempt: compared.exempt,
+            ignored: now.ignored,
         })
+    }
+
+    /// How many results were compared: all but those that rules exempt, and streams on which nothing was printed.
+    fn count_compared(&self, now: &Snapshot, compared: &Compared) -> usize {
+        let sealed = &self.snapshot;
+        let exempt = compared.exempt.iter().map(|it| it.path.as_str());
+        let emptied = compared.within.iter().filter(|it| it.is_nothing_left);
+        let uncompared: BTreeSet<&str> = exempt.chain(emptied.map(|it| it.path.as_str())).collect();
+        let nothing = Digest::of(b"");
+        let is_silent = |place: &str| {
+            let of = |snapshot: &Snapshot| snapshot.files.get(place).and_then(|left| left.sha256());
+            let is_nothing = |digest: Option<Digest>| digest.is_none_or(|it| it == nothing);
+            STREAMS.contains(&place) && is_nothing(of(sealed)) && is_nothing(of(now))
+        };
+        let places: BTreeSet<&String> = sealed.files.keys().chain(now.files.keys()).collect();
+        let places = places.into_iter().map(String::as_str);
+        let counted = places.filter(|place| !uncompared.contains(place) && !is_silent(place));
+        let names = [&sealed.deleted, &sealed.folders, &sealed.not_kept];
+        counted.count() + names.iter().map(|names| names.len()).sum::<usize>()
     }
 
     fn read_sealed(&self, run: &VerifiedRun<'_>, place: &str) -> Option<Vec<u8>> {
         let stored = SafePath::parse(self.stored.get(place)?).ok()?;
         run.source().read(&stored, LARGEST_COMPARED).ok()
+    }
+}
+
+/// The places of all results, sealed and new.
+fn again_places(again: &CommandRun, sealed: &SealedCommandRun) -> BTreeSet<String> {
+    let layer = again
+        .recorded
+        .layer
+        .iter()
+        .flat_map(|layer| layer.changes());
+    let now = layer.filter_map(|change| Some(format!("artifacts/{}", change.path.to_str()?)));
+    let streams = STREAMS.map(str::to_owned);
+    now.chain(sealed.snapshot.files.keys().cloned())
+        .chain(streams)
+        .collect()
+}
+
+/// A sealed result.
+struct SealedAt<'a> {
+    source: &'a dyn Source,
+    stored: Option<&'a str>,
+}
+
+impl Version for SealedAt<'_> {
+    fn open(&self) -> io::Result<Box<dyn Read + '_>> {
+        let stored = self.stored.and_then(|stored| SafePath::parse(stored).ok());
+        let stored = stored.ok_or(io::ErrorKind::NotFound)?;
+        let reader = self.source.open(&stored).map_err(io::Error::other)?;
+        Ok(Box::new(reader))
     }
 }
 

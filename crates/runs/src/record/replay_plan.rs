@@ -7,7 +7,6 @@ use runseal_core::canon::{ReadOptions, parse_document};
 
 use super::machine::list_comparable;
 use super::restore::Placeholders;
-use crate::world::World;
 
 /// What a replay would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,7 +22,7 @@ impl ReplayPlan {
     /// if the replay is refused.
     pub fn of(environment: &[u8]) -> Option<Self> {
         let document = parse_document(environment, &ReadOptions::default()).ok()?;
-        let (listed, _) = list_comparable(document.root(), &World::of_system());
+        let (listed, _) = list_comparable(document.root());
         let placeholders = Placeholders::list(Some(document.root())).ok()?;
         Some(Self {
             looked_at: listed.into_iter().map(|file| file.path.into()).collect(),

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
 use runseal_core::canon::Node;
@@ -13,12 +13,17 @@ use runseal_core::formats::run_bundle::layout::{
     MODEL_BODIES_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, STDIN,
 };
 use runseal_core::formats::run_bundle::recorded::{
-    INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, parse_listed_files,
+    INPUT_LISTS, ListedFile, MACHINE_LIST, MODEL_IO_MEMBER, parse_attributes, parse_links,
+    parse_listed_file, parse_listed_files,
 };
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_sandbox::{CancelToken, Mount};
+use runseal_sandbox::CancelToken;
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps};
+use rustix::io::Errno;
 
+use super::outside::is_in_system_folder;
+use super::room::Room;
 use crate::run::verify::VerifiedRun;
 use runseal_fs::input::open_regular;
 use runseal_fs::private::PrivateFolder;
@@ -28,13 +33,25 @@ use runseal_fs::stream::{BUFFER, digest_through};
 #[derive(Debug)]
 pub(crate) struct Restored {
     pub(crate) folder: PathBuf,
-    pub(crate) inputs: Vec<Mount>,
-    pub(crate) stdin: Vec<u8>,
+    /// What the bundle has outside the folder, at absolute paths below this one.
+    pub(crate) tree: PathBuf,
+    /// Those of these files that no machine has in its system folders, by path.
+    pub(crate) elsewhere: Vec<String>,
+    /// Opened where it was unpacked; nothing if it was empty.
+    pub(crate) stdin: Option<File>,
     /// The recorded model answers, with large bodies beside them, if there are any.
     pub(crate) model_io: Option<PathBuf>,
     /// Files that were listed or looked at and not read: there is nothing in them.
     pub(crate) placeholders: Vec<String>,
     _private: PrivateFolder,
+}
+
+impl Restored {
+    /// Whether the file that the command sees at `path` is the bundle's.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        let relative = path.strip_prefix("/").unwrap_or(path);
+        fs::symlink_metadata(self.tree.join(relative)).is_ok_and(|it| it.is_file())
+    }
 }
 
 /// Why a command's files could not be unpacked.
@@ -72,7 +89,7 @@ fn list(files: &[ListedFile]) -> String {
 /// `given`, by its hash.
 pub(crate) fn restore(
     run: &VerifiedRun<'_>,
-    given: &[PathBuf],
+    (appears_at, given): (&Path, &[PathBuf]),
     cancel: Option<&CancelToken>,
 ) -> Result<Restored, RestoreError> {
     let private = PrivateFolder::create("replay").map_err(RestoreError::Write)?;
@@ -83,7 +100,15 @@ pub(crate) fn restore(
     let lists = INPUT_LISTS
         .iter()
         .map(|name| parse_listed_files(input, name));
-    let listed: Vec<ListedFile> = lists.flatten().collect();
+    let mut listed: Vec<ListedFile> = lists.flatten().collect();
+    let environment = run.document(RUN_ENVIRONMENT);
+    let environment = environment.as_ref().map(|document| document.root());
+    listed.extend(list_outside(environment));
+    let is_elsewhere = |file: &&ListedFile| {
+        file.path.starts_with('/') && !is_in_system_folder(Path::new(&file.path))
+    };
+    let elsewhere = listed.iter().filter(is_elsewhere);
+    let elsewhere = elsewhere.map(|file| file.path.clone()).collect();
     let absent = listed.iter().filter(|file| file.stored.is_none());
     let search = GivenFiles {
         sizes: absent.map(|file| file.bytes).collect(),
@@ -93,34 +118,39 @@ pub(crate) fn restore(
     let mut unpacking = Unpacking {
         source: run.source(),
         folder: root.join("folder"),
-        inputs: root.join("inputs"),
+        tree: root.join("tree"),
+        room: Room::on_disk_of(&root),
         given: search.search(given)?,
         buffer: vec![0; BUFFER],
         missing: Vec::new(),
     };
-    for folder in [&unpacking.folder, &unpacking.inputs] {
-        fs::create_dir(folder).map_err(RestoreError::Write)?;
+    for folder in [&unpacking.folder, &unpacking.tree] {
+        make_folders(folder).map_err(RestoreError::Write)?;
     }
-    let mut inputs = Vec::new();
     for file in &listed {
-        inputs.extend(unpacking.unpack(file)?);
+        unpacking.unpack(file)?;
     }
     if !unpacking.missing.is_empty() {
         return Err(RestoreError::Missing(unpacking.missing));
     }
-    let environment = run.document(RUN_ENVIRONMENT);
-    let environment = environment.as_ref().map(|document| document.root());
     let mut listed = Placeholders::list(environment)?;
     listed.add_links(input)?;
     listed.check_folders()?;
     let placeholders = unpacking.put_present(&listed)?;
+    unpacking.make_room_for(appears_at, environment);
+    unpacking.set_attributes(environment)?;
     // Last, so that nothing is ever written through one.
     for (path, target) in &listed.links {
-        unpacking.put_link(path, target)?;
+        put_link(&unpacking.folder, path, target)?;
+    }
+    for link in environment.map_or_else(Vec::new, parse_links) {
+        if let Some(path) = link.path.strip_prefix('/') {
+            put_link(&unpacking.tree, &safe(path)?, &link.target)?;
+        }
     }
     let stdin = match input.get("stdin").filter(|stdin| !stdin.is_null()) {
-        Some(_) => run.source().read(&safe(STDIN)?, LARGEST_STDIN)?,
-        None => Vec::new(),
+        Some(_) => Some(unpack_stdin(run.source(), &root)?),
+        None => None,
     };
     let model_io = match input.get(MODEL_IO_MEMBER) {
         Some(_) => Some(unpack_models(run.source(), &root)?),
@@ -128,12 +158,37 @@ pub(crate) fn restore(
     };
     Ok(Restored {
         folder: unpacking.folder,
-        inputs,
+        tree: unpacking.tree,
+        elsewhere,
         stdin,
         model_io,
         placeholders,
         _private: private,
     })
+}
+
+/// Unpacks standard input, out of the command's sight.
+fn unpack_stdin(source: &dyn Source, root: &Path) -> Result<File, RestoreError> {
+    let place = root.join("stdin");
+    let mut to = create(&place, 0o400).map_err(RestoreError::Write)?;
+    io::copy(&mut source.open(&safe(STDIN)?)?, &mut to).map_err(RestoreError::Write)?;
+    File::open(&place).map_err(RestoreError::Write)
+}
+
+/// The files outside the folder that a replay needs from the bundle: those that are in it, and those that this
+/// machine cannot have, since a replay does not show where they were.
+fn list_outside(environment: Option<Node<'_>>) -> Vec<ListedFile> {
+    let list = environment.and_then(|environment| environment.get(MACHINE_LIST));
+    let items = list.into_iter().flat_map(|list| list.items());
+    let files = items.filter_map(|node| {
+        let file = parse_listed_file(node)?;
+        let is_needed = file.stored.is_some() || !is_in_system_folder(Path::new(&file.path));
+        is_needed.then(|| ListedFile {
+            is_executable: node.get("executed").and_then(|it| it.as_bool()) == Some(true),
+            ..file
+        })
+    });
+    files.collect()
 }
 
 /// Unpacks the recorded model answers, out of the command's sight.
@@ -240,29 +295,24 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> SourceError {
 struct Unpacking<'a> {
     source: &'a dyn Source,
     folder: PathBuf,
-    inputs: PathBuf,
+    tree: PathBuf,
+    room: Room,
     given: BTreeMap<Digest, PathBuf>,
     buffer: Vec<u8>,
     missing: Vec<ListedFile>,
 }
 
 impl Unpacking<'_> {
-    /// Unpacks one file; returns a mount if it must appear outside the folder.
-    fn unpack(&mut self, file: &ListedFile) -> Result<Option<Mount>, RestoreError> {
-        let absolute = Path::new(&file.path);
-        let (place, mount) = match absolute.strip_prefix("/") {
-            Err(_) => (self.folder.join(safe(&file.path)?.as_str()), None),
-            Ok(relative) => {
-                let text = relative.to_str().unwrap_or_default();
-                let host = self.inputs.join(safe(text)?.as_str());
-                let inside = absolute.to_owned();
-                let mount = Mount {
-                    host: host.clone(),
-                    inside,
-                };
-                (host, Some(mount))
-            }
+    /// Unpacks one file, below the folder or at its absolute path in the tree.
+    fn unpack(&mut self, file: &ListedFile) -> Result<(), RestoreError> {
+        let place = match file.path.strip_prefix('/') {
+            None => self.folder.join(safe(&file.path)?.as_str()),
+            Some(relative) => self.tree.join(safe(relative)?.as_str()),
         };
+        // A file may be listed as an input and as one of the machine.
+        if place.starts_with(&self.tree) && fs::symlink_metadata(&place).is_ok() {
+            return Ok(());
+        }
         let mut reader: Box<dyn Read + Send + '_> = match &file.stored {
             Some(stored) => self.source.open(&safe(stored)?)?,
             None => match self.given.get(&file.sha256) {
@@ -270,13 +320,15 @@ impl Unpacking<'_> {
                 Some(path) => Box::new(open_regular(path)?.0.take(file.bytes)),
                 None => {
                     self.missing.push(file.clone());
-                    return Ok(None);
+                    return Ok(());
                 }
             },
         };
         let mode = if file.is_executable { 0o755 } else { 0o644 };
         let mut copy = create(&place, mode).map_err(RestoreError::Write)?;
+        let room = &mut self.room;
         let copied = digest_through(&mut *reader, file.bytes, &mut self.buffer, |piece| {
+            room.take(piece.len() as u64)?;
             copy.write_all(piece)
         });
         let (digest, _) = copied.map_err(RestoreError::Write)?;
@@ -287,62 +339,163 @@ impl Unpacking<'_> {
                 file.sha256
             )));
         }
-        Ok(mount)
+        Ok(())
+    }
+
+    /// Makes the folders that the command finds itself in and at home in, where the bundle has nothing.
+    fn make_room_for(&self, appears_at: &Path, environment: Option<Node<'_>>) {
+        let home = environment.and_then(|it| it.get("variables")?.get("HOME")?.as_str());
+        let home = home.as_deref().map(Path::new);
+        for place in [Some(appears_at), home].into_iter().flatten() {
+            let relative = place.strip_prefix("/").ok().and_then(Path::to_str);
+            if let Some(Ok(relative)) = relative.map(SafePath::parse) {
+                // Something of the bundle may be in the way: then the sandbox says so.
+                let _ = make_folders(&self.tree.join(relative.as_str()));
+            }
+        }
+    }
+
+    /// Gives what was unpacked the rights and times that it had, but no right to be another user. Nothing that was
+    /// unpacked is a link yet.
+    fn set_attributes(&self, environment: Option<Node<'_>>) -> Result<(), RestoreError> {
+        let mut listed = environment.map_or_else(Vec::new, parse_attributes);
+        // Folders after what is in them, which changes their times.
+        listed.sort_by(|a, b| b.path.cmp(&a.path));
+        for of in listed {
+            let place = match of.path.strip_prefix('/') {
+                Some(relative) => self.tree.join(safe(relative)?.as_str()),
+                None if of.path.is_empty() => self.folder.clone(),
+                None => self.folder.join(safe(&of.path)?.as_str()),
+            };
+            let Ok(found) = fs::symlink_metadata(&place) else {
+                continue;
+            };
+            // A link of the bundle may lead anywhere: neither it nor what lies behind it is touched.
+            let base = if of.path.starts_with('/') {
+                &self.tree
+            } else {
+                &self.folder
+            };
+            if !is_reached_without_links(base, &place) {
+                continue;
+            }
+            // What lies in a folder that nobody may enter cannot be taken away again; and what is laid over
+            // folders of the system is seen with the rights of others.
+            let least = match (found.is_dir(), is_in_system_folder(Path::new(&of.path))) {
+                (true, false) => 0o700,
+                (true, true) => 0o755,
+                (false, false) => 0,
+                (false, true) => 0o444,
+            };
+            let mode = of.mode & 0o777 | least;
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "only within a private folder, and no link"
+            )]
+            fs::set_permissions(&place, Permissions::from_mode(mode))
+                .map_err(RestoreError::Write)?;
+            set_modified(&place, of.modified).map_err(RestoreError::Write)?;
+        }
+        Ok(())
     }
 
     /// Puts placeholders where nothing is yet; returns the names of the files among them.
     fn put_present(&self, listed: &Placeholders) -> Result<Vec<String>, RestoreError> {
         let mut files = Vec::new();
-        for (path, entry) in &listed.present {
-            let place = self.folder.join(path.as_str());
+        let own = listed.present.iter().map(|it| (&self.folder, it));
+        let elsewhere = listed.elsewhere.iter().map(|it| (&self.tree, it));
+        for (root, (path, entry)) in own.chain(elsewhere) {
+            let place = root.join(path.as_str());
             if fs::symlink_metadata(&place).is_ok() {
                 continue;
             }
             match entry {
-                Placeholder::Folder => fs::create_dir_all(&place).map_err(RestoreError::Write)?,
+                Placeholder::Folder => make_folders(&place).map_err(RestoreError::Write)?,
                 Placeholder::File { bytes, mode } => {
                     let file = create(&place, *mode).map_err(RestoreError::Write)?;
                     file.set_len(*bytes).map_err(RestoreError::Write)?;
-                    files.push(path.to_string());
+                    files.push(match root == &self.tree {
+                        true => format!("/{path}"),
+                        false => path.to_string(),
+                    });
                 }
             }
         }
         Ok(files)
     }
+}
 
-    fn put_link(&self, path: &SafePath, target: &str) -> Result<(), RestoreError> {
-        let place = self.folder.join(path.as_str());
-        // A link through another link could end up outside the folder.
-        let mut above = self.folder.clone();
-        for part in Path::new(path.as_str())
-            .parent()
-            .into_iter()
-            .flat_map(Path::components)
-        {
-            if let Component::Normal(part) = part {
-                above.push(part);
-            }
-            if fs::symlink_metadata(&above).is_ok_and(|it| it.is_symlink()) {
-                return Ok(());
-            }
+/// Makes a link below `root`, unless something is there. The folder that it is in keeps its time.
+fn put_link(root: &Path, path: &SafePath, target: &str) -> Result<(), RestoreError> {
+    let place = root.join(path.as_str());
+    // A link through another link could end up outside the folder.
+    let mut above = root.to_owned();
+    for part in Path::new(path.as_str())
+        .parent()
+        .into_iter()
+        .flat_map(Path::components)
+    {
+        if let Component::Normal(part) = part {
+            above.push(part);
         }
-        if fs::symlink_metadata(&place).is_ok_and(|it| it.is_file() && it.len() == 0) {
-            fs::remove_file(&place).map_err(RestoreError::Write)?;
+        if fs::symlink_metadata(&above).is_ok_and(|it| it.is_symlink()) {
+            return Ok(());
         }
-        if let Some(parent) = place.parent() {
-            fs::create_dir_all(parent).map_err(RestoreError::Write)?;
+    }
+    let before = fs::symlink_metadata(&above).ok();
+    if fs::symlink_metadata(&place).is_ok_and(|it| it.is_file() && it.len() == 0) {
+        fs::remove_file(&place).map_err(RestoreError::Write)?;
+    }
+    make_folders(&above).map_err(RestoreError::Write)?;
+    match symlink(target, &place) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            return Err(RestoreError::Write(error));
         }
-        match symlink(target, &place) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                Err(RestoreError::Write(error))
-            }
-            _ => Ok(()),
-        }
+        _ => {}
+    }
+    if let Some(before) = before {
+        let nanoseconds = u32::try_from(before.mtime_nsec()).unwrap_or_default();
+        set_modified(&above, (before.mtime(), nanoseconds)).map_err(RestoreError::Write)?;
+    }
+    Ok(())
+}
+
+/// Sets when something was modified, and nothing that a link at its name leads to.
+fn set_modified(place: &Path, (seconds, nanoseconds): (i64, u32)) -> io::Result<()> {
+    let time = |tv_sec, tv_nsec| Timespec { tv_sec, tv_nsec };
+    let times = Timestamps {
+        last_access: time(seconds, nanoseconds.into()),
+        last_modification: time(seconds, nanoseconds.into()),
+    };
+    match rustix::fs::utimensat(CWD, place, &times, AtFlags::SYMLINK_NOFOLLOW) {
+        // A time that this file system does not have.
+        Err(Errno::INVAL | Errno::OVERFLOW) => Ok(()),
+        other => Ok(other?),
     }
 }
 
-/// The longest standard input, as when recording.
-const LARGEST_STDIN: u64 = 512 << 20;
+/// Whether a place in a private folder is no link, and no link is on the way to it.
+fn is_reached_without_links(base: &Path, place: &Path) -> bool {
+    let way = place.ancestors().take_while(|it| *it != base);
+    place.starts_with(base)
+        && way
+            .into_iter()
+            .all(|it| fs::symlink_metadata(it).is_ok_and(|found| !found.is_symlink()))
+}
+
+/// Makes folders that everybody may enter, whatever the umask says: they lie in a private one.
+fn make_folders(place: &Path) -> io::Result<()> {
+    let missing: Vec<&Path> = place.ancestors().take_while(|it| !it.exists()).collect();
+    for folder in missing.into_iter().rev() {
+        fs::create_dir(folder)?;
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "only within a private folder, just made"
+        )]
+        fs::set_permissions(folder, Permissions::from_mode(0o755))?;
+    }
+    Ok(())
+}
 
 /// The most files and folders that are put in place because somebody listed them or looked at them.
 const MOST_PLACEHOLDERS: usize = 200_000;
@@ -357,6 +510,8 @@ const DEEPEST_PLACEHOLDER: usize = 128;
 #[derive(Default)]
 pub(super) struct Placeholders {
     present: BTreeMap<SafePath, Placeholder>,
+    /// The same outside the folder, by absolute path without the slash that it begins with.
+    elsewhere: BTreeMap<SafePath, Placeholder>,
     /// Links, with what each leads to.
     links: Vec<(SafePath, String)>,
 }
@@ -411,13 +566,18 @@ impl Placeholders {
         if path.as_str().split('/').count() > DEEPEST_PLACEHOLDER {
             return Err(too_many("they are nested too deeply"));
         }
-        match self.present.len() + self.links.len() >= MOST_PLACEHOLDERS {
+        let count = self.present.len() + self.elsewhere.len() + self.links.len();
+        match count >= MOST_PLACEHOLDERS {
             true => Err(too_many("there are too many")),
             false => Ok(()),
         }
     }
 
     fn add(&mut self, path: &str, entry: Node<'_>) -> Result<(), RestoreError> {
+        let (path, is_own) = match path.strip_prefix('/') {
+            Some(path) => (path, false),
+            None => (path, true),
+        };
         // Shown once, but such a name is not worth failing for.
         let Ok(path) = SafePath::parse(path) else {
             return Ok(());
@@ -437,26 +597,40 @@ impl Placeholders {
                 },
             },
         };
-        self.present.entry(path).or_insert(what);
+        let all = match is_own {
+            true => &mut self.present,
+            false => &mut self.elsewhere,
+        };
+        all.entry(path).or_insert(what);
         Ok(())
     }
 
     /// Refuses a list whose few names ask for many folders: those on the way to them.
     fn check_folders(&self) -> Result<(), RestoreError> {
-        let mut folders = BTreeSet::new();
         let links = self.links.iter().map(|(path, _)| path);
-        for path in self.present.keys().chain(links) {
-            let above = path.as_str().match_indices('/');
-            folders.extend(above.map(|(at, _)| &path.as_str()[..at]));
-        }
-        let on_the_way = folders.iter().filter(|folder| {
-            SafePath::parse(folder).is_ok_and(|it| !self.present.contains_key(&it))
-        });
-        match on_the_way.count() > 1000 + 4 * (self.present.len() + self.links.len()) {
+        let own = count_folders(&self.present, links);
+        let elsewhere = count_folders(&self.elsewhere, std::iter::empty());
+        let names = self.present.len() + self.elsewhere.len() + self.links.len();
+        match own + elsewhere > 1000 + 4 * names {
             true => Err(too_many("they lie in too many folders")),
             false => Ok(()),
         }
     }
+}
+
+/// How many folders on the way to names are not among them.
+fn count_folders<'p>(
+    present: &'p BTreeMap<SafePath, Placeholder>,
+    links: impl Iterator<Item = &'p SafePath>,
+) -> usize {
+    let mut folders = BTreeSet::new();
+    for path in present.keys().chain(links) {
+        let above = path.as_str().match_indices('/');
+        folders.extend(above.map(|(at, _)| &path.as_str()[..at]));
+    }
+    let is_on_the_way =
+        |folder: &&&str| SafePath::parse(folder).is_ok_and(|it| !present.contains_key(&it));
+    folders.iter().filter(is_on_the_way).count()
 }
 
 fn too_many(why: &str) -> RestoreError {
@@ -476,7 +650,7 @@ fn text_in(node: Node<'_>, name: &str) -> String {
 #[expect(clippy::disallowed_methods, reason = "only within a private folder")]
 fn create(place: &Path, mode: u32) -> io::Result<File> {
     if let Some(parent) = place.parent() {
-        fs::create_dir_all(parent)?;
+        make_folders(parent)?;
     }
     let file = OpenOptions::new()
         .write(true)

@@ -1,38 +1,48 @@
 //! One run of a command in the user's folder: its inputs and its results.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use runseal_sandbox::{
     CancelToken, Isolation, LayerKind, Limits, Mount, Observation, Observe, OnFile, OnOutput,
-    Recorded, Sandbox, SandboxError, Spec, SpecError, check_own_place,
+    Recorded, Sandbox, SandboxError, Spec, SpecError, Stdin, Terminal, View, ViewAccess, ViewPlace,
+    check_own_place,
 };
 
 use super::environment::modified_ns;
 use super::fixed_time::{FixedTime, fix_time};
-use super::program::{Choice, ProgramError, Site, Toolchain, find_toolchain};
+use super::program::{ProgramError, check_program};
+use super::surroundings::Usage;
+use super::terminal::StreamKinds;
 use crate::model_port::connect;
-use crate::world::normalize;
+use crate::world::{World, normalize};
 use runseal_fs::models::ModelSession;
 use runseal_fs::private::{PrivateFolder, temporary_folder};
 
 pub use runseal_core::formats::run_bundle::recorded::PARAMETER_PREFIX;
 
-/// Variables that every recorded command gets, so that it behaves the same every time and leaves no
-/// caches in the folder.
-const STEADY: [(&str, &str); 2] = [("PYTHONDONTWRITEBYTECODE", "1"), ("PYTHONHASHSEED", "0")];
-
-/// The limits of a command, unless its caller says otherwise.
+/// The limits of a command, unless its caller says otherwise: the machine's own, and an hour.
 pub fn policy() -> Limits {
     Limits {
-        wall_time: std::time::Duration::from_secs(3600),
-        memory_bytes: 8 << 30,
-        processes: 1024,
-        open_files: 4096,
-        ..crate::run::command::policy()
+        wall_time: Duration::from_secs(3600),
+        reserve_bytes: reserve_of(&temporary_folder()),
+        stdout_bytes: crate::run::command::policy().stdout_bytes,
+        ..Limits::of_the_machine()
     }
+}
+
+/// The most space that is left on a disk, and which part of what is free that is at the most.
+const LARGEST_RESERVE: u64 = 1 << 30;
+const RESERVED_PART: u64 = 20;
+
+/// How much of the space that is free around a folder a command leaves free.
+fn reserve_of(folder: &Path) -> u64 {
+    let free = rustix::fs::statvfs(folder).map_or(0, |it| it.f_bavail.saturating_mul(it.f_frsize));
+    LARGEST_RESERVE.min(free / RESERVED_PART)
 }
 
 /// A command and everything that it is given.
@@ -54,22 +64,22 @@ pub struct Command {
     pub variables: BTreeMap<String, String>,
     /// Variables that it gets but that are never sealed.
     pub secrets: BTreeMap<String, String>,
-    /// The content of its standard input.
-    pub stdin: Vec<u8>,
+    /// Its standard input.
+    pub stdin: Stdin,
+    /// Its terminal, if it has one.
+    pub terminal: Option<Terminal>,
+    /// The variables that describe that terminal.
+    pub terminal_variables: BTreeMap<String, String>,
     /// The time that its clock shows, in seconds since 1970, where that is possible.
     pub fixed_time: Option<i64>,
-    /// Who chose it, and the PATH on which its program is searched.
-    pub choice: Choice,
+    /// What it sees of the machine.
+    pub world: World,
+    /// Whether a bundle named all that, and not the user.
+    pub is_of_bundle: bool,
     /// Answers its model calls, if it may make any.
     pub models: Option<Arc<dyn ModelSession>>,
     /// The limits at which it is stopped.
     pub limits: Limits,
-}
-
-impl Command {
-    fn is_of_bundle(&self) -> bool {
-        matches!(self.choice, Choice::Bundle { .. })
-    }
 }
 
 /// Why a command was not run, or its run does not count.
@@ -85,14 +95,6 @@ pub enum RunError {
     #[error("`{}` cannot be shown to the command: {reason}", .path.display())]
     Place {
         /// The folder or input, as an absolute path of the host.
-        path: PathBuf,
-        /// Why not.
-        reason: String,
-    },
-    /// An input of a bundle cannot be where it was recorded.
-    #[error("the input `{}` cannot be shown to the command: {reason}", .path.display())]
-    Input {
-        /// Where it was recorded.
         path: PathBuf,
         /// Why not.
         reason: String,
@@ -133,11 +135,19 @@ pub struct CommandRun {
     pub environment: BTreeMap<String, String>,
     /// Where the program was started from; `None` if the sandbox does not report it.
     pub program: Option<PathBuf>,
-    /// What else of the host was visible at its own path, besides the system and the folder.
+    /// What it was to see of the machine.
+    pub world: World,
+    /// The files of it, with its inputs.
+    pub view: View,
+    /// Where its inputs appeared.
     pub shown: Vec<PathBuf>,
     /// How far it was isolated.
     pub isolation: Isolation,
+    /// What its standard streams led to.
+    pub(crate) streams: StreamKinds,
     pub(crate) fixed_time: FixedTime,
+    /// What it took of the machine.
+    pub(crate) usage: Usage,
     /// When it was started, in nanoseconds since 1970, by the kernel's file timestamps.
     pub(crate) began_ns: i128,
     /// Holds the layer's files if they are not in memory.
@@ -158,6 +168,11 @@ impl CommandRun {
         Some(Path::new("/tmp").join(below).display().to_string())
     }
 
+    /// Whether standard input was its terminal.
+    pub(crate) fn has_terminal_stdin(&self) -> bool {
+        self.streams.stdin == "terminal"
+    }
+
     /// What was seen; nothing where observation was not possible.
     pub fn observation(&self) -> Option<&Observation> {
         self.recorded.observation.as_ref()
@@ -169,6 +184,8 @@ impl CommandRun {
 pub struct Watching {
     /// Stops the command when cancelled; the run then counts as interrupted.
     pub cancel: Option<CancelToken>,
+    /// How long a cancelled command may go on ([`Spec::grace`]); it is killed at once without.
+    pub grace: Option<Duration>,
     /// Receives its output as it is printed.
     pub on_output: Option<OnOutput>,
     /// Is notified of the files that it reads.
@@ -190,11 +207,9 @@ pub fn run_command(
     {
         return Err(RunError::Home(command.folder.clone()));
     }
-    let site = Site {
-        host: &command.folder,
-        inside: &command.appears_at,
-    };
-    let toolchain = find_toolchain(program, site, &command.inputs, &command.choice)?;
+    if !command.is_of_bundle {
+        check_program(program, &command.folder, &command.world)?;
+    }
     let store = make_store(&command.folder)?;
     let mut spec = Spec::in_folder(&command.argv, &command.folder, store.path());
     if let Some(layered) = &mut spec.layered {
@@ -203,21 +218,22 @@ pub fn run_command(
     // At a weaker level the copy does not appear at the folder's path; the command works in the
     // copy.
     spec.current_dir.clone_from(&command.appears_at);
-    spec.show = toolchain.world.shown_beside(&command.appears_at);
-    // An input that is visible at its own path anyway needs no mount.
+    spec.ordinary.clone_from(&command.world.ordinary);
+    spec.view = command.world.view.clone();
+    // Whatever the home folder holds, it is not this.
+    spec.view.hidden.push(store.path().to_owned());
+    let mut shown = Vec::new();
     for input in shown_inputs(command)? {
-        match input.host == input.inside {
-            true => spec.show.push(input.host),
-            false => {
-                if command.is_of_bundle() {
-                    check_covers(&input, command, &spec.show, sandbox.isolation())?;
-                }
-                spec.show_at.push(input);
-            }
-        }
+        shown.push(input.inside.clone());
+        spec.view.places.push(ViewPlace {
+            inside: input.inside,
+            sources: vec![input.host],
+            access: ViewAccess::ReadOnly,
+            is_own: true,
+        });
     }
     let fixed_time = fix_time(command.fixed_time);
-    spec.env = environment_of(command, &toolchain, &fixed_time);
+    spec.env = environment_of(command, &fixed_time);
     let mut tokens = Vec::new();
     if let Some(session) = &command.models {
         let connection = connect(&mut spec, session, sandbox.isolation(), &command.secrets);
@@ -227,21 +243,35 @@ pub fn run_command(
     let environment = spec.environment();
     spec.env.extend(tokens);
     spec.env.extend(command.secrets.clone());
-    spec.stdin.clone_from(&command.stdin);
+    spec.stdin = command.stdin.clone();
+    spec.terminal.clone_from(&command.terminal);
+    spec.grace = watching.grace;
     spec.limits = command.limits.clone();
     spec.observe = Some(Observe::default());
     spec.cancel.clone_from(&watching.cancel);
     spec.on_output.clone_from(&watching.on_output);
     spec.on_file.clone_from(&watching.on_file);
     let began_ns = file_time_now(store.path());
+    let cpu_before = cpu_of_children();
     let recorded = sandbox.record(&spec)?;
+    let usage = Usage {
+        wall: recorded.outcome.duration,
+        cpu: cpu_of_children()
+            .zip(cpu_before)
+            .map(|(now, then)| now.saturating_sub(then)),
+        memory_bytes: None,
+    };
     Ok(CommandRun {
         environment,
         program: recorded.program.as_deref().map(normalize),
         recorded,
-        shown: spec.show,
+        world: command.world.clone(),
+        view: spec.view,
+        shown,
         isolation: sandbox.isolation(),
+        streams: StreamKinds::of(&command.stdin, command.terminal.as_ref()),
         fixed_time,
+        usage,
         began_ns,
         store,
     })
@@ -262,6 +292,26 @@ fn make_store(folder: &Path) -> Result<PrivateFolder, RunError> {
         return Err(refuse("it lies in the folder of the command".to_owned()));
     }
     PrivateFolder::create_at(&place, "record").map_err(|error| refuse(error.to_string()))
+}
+
+/// An empty file without a name, for what is kept of standard input.
+pub fn keep_input() -> Result<File, RunError> {
+    let folder = temporary_folder();
+    tempfile::tempfile_in(&folder).map_err(|error| RunError::Temporary {
+        path: folder,
+        reason: error.to_string(),
+    })
+}
+
+/// The processors' time of all processes of ours that have ended, with those that they waited for.
+fn cpu_of_children() -> Option<Duration> {
+    /// How many of the kernel's units a second has, for every program.
+    const UNITS: u64 = 100;
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // Fields are counted from behind the name, which may have blanks in it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(13);
+    let mut next = || fields.next()?.parse::<u64>().ok();
+    Some(Duration::from_millis((next()? + next()?) * 1000 / UNITS))
 }
 
 /// The timestamp that a file changed now would get: coarser than the clock, so that it can only be
@@ -294,40 +344,6 @@ pub(crate) fn shown_as_given(input: &Mount, command: &Command) -> Option<PathBuf
     (is_elsewhere && check_own_place(&given).is_ok()).then_some(given)
 }
 
-/// Refuses an input in whose place the command would read what is there anyway: below its folder, or in something
-/// of the host that is `shown` to it. Over a file of the host it can be mounted, where there are mounts.
-fn check_covers(
-    input: &Mount,
-    command: &Command,
-    shown: &[PathBuf],
-    isolation: Isolation,
-) -> Result<(), RunError> {
-    let place = &input.inside;
-    let refuse = |reason: &str| {
-        Err(RunError::Input {
-            path: place.clone(),
-            reason: reason.to_owned(),
-        })
-    };
-    if place.starts_with(&command.appears_at) || command.appears_at.starts_with(place) {
-        return refuse("it lies in the command's own folder, or above it");
-    }
-    if shown
-        .iter()
-        .any(|shown| shown.starts_with(place) && shown != place)
-    {
-        return refuse("a folder that is shown to the command lies below it");
-    }
-    let is_covered = shown.iter().any(|shown| place.starts_with(shown));
-    let is_file = || place.is_file() && place.canonicalize().is_ok_and(|real| real == *place);
-    if is_covered && !(isolation == Isolation::Full && is_file()) {
-        return refuse(
-            "it lies in a folder of yours that the command sees as it is; take that folder off your PATH",
-        );
-    }
-    Ok(())
-}
-
 /// The inputs that are not below the folder.
 fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
     let mut shown = Vec::new();
@@ -349,27 +365,23 @@ fn shown_inputs(command: &Command) -> Result<Vec<Mount>, RunError> {
             true => real.clone(),
             false => input.inside.clone(),
         };
-        check_place(&inside).map_err(|error| match error {
-            RunError::Place { path, reason } if command.is_of_bundle() => {
-                RunError::Input { path, reason }
-            }
-            other => other,
-        })?;
+        check_place(&inside)?;
         shown.push(Mount { host: real, inside });
     }
     Ok(shown)
 }
 
-fn environment_of(
-    command: &Command,
-    toolchain: &Toolchain,
-    fixed_time: &FixedTime,
-) -> BTreeMap<String, String> {
-    let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    let mut environment: BTreeMap<String, String> = STEADY.iter().map(own).collect();
-    environment.insert("PATH".to_owned(), toolchain.path.clone());
-    environment.extend(toolchain.world.variables.iter().cloned());
+fn environment_of(command: &Command, fixed_time: &FixedTime) -> BTreeMap<String, String> {
+    let mut environment = command.world.variables.clone();
+    // A shell keeps the way over links that led here; anything else would be another folder.
+    let here =
+        |path: &String| Path::new(path).canonicalize().ok().as_ref() == Some(&command.folder);
+    if !environment.get("PWD").is_some_and(here) {
+        let place = command.appears_at.display().to_string();
+        environment.insert("PWD".to_owned(), place);
+    }
     environment.extend(fixed_time.variables.iter().cloned());
+    environment.extend(command.terminal_variables.clone());
     environment.extend(passed_variables(command));
     environment
 }

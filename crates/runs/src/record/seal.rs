@@ -2,7 +2,7 @@
 
 mod files;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,25 +16,30 @@ use runseal_core::formats::run_bundle::outputs::{HashScope, compute_outputs_hash
 use runseal_core::formats::run_bundle::recorded::{CaptureGap, RECORDED_COMMAND, RECORDED_VERSION};
 use runseal_core::formats::run_bundle::time::Moment;
 use runseal_core::verify::Finding;
-use runseal_sandbox::{CancelToken, Ending, Limit, Sandbox};
+use runseal_sandbox::{CancelToken, Ending, Limit, Sandbox, Stdin};
 
-use super::accesses::{Accesses, Places, is_shown, refused_network, sort_accesses};
+use super::accesses::{Accesses, Places, could_be_seen, refused_network, sort_accesses};
 use super::ahead::{FilesAhead, Reader};
+use super::attributes::list_attributes;
 use super::beneath::RealFiles;
 use super::contracts::make_contracts;
 use super::documents::{RecordedInput, make_input, make_output};
 use super::environment::{
-    Circumstances, MachineFile, PackageReader, list_machine, make_environment,
+    Circumstances, Machine, MachineFile, PackageReader, list_machine, make_environment,
 };
 pub use super::error::RecordError;
-use super::keep::Keep;
+use super::git::GitState;
+use super::languages::find_packages;
+use super::outside::{Extent, keep_links, only_hashes, put_outside, tell_home};
 use super::repeat::{Varying, repeat_command};
 use super::run::{Command, CommandRun, Watching, run_command, shown_as_given};
 use super::secrets::{can_be_found, check_secrets};
+use super::surroundings::Surroundings;
+use super::terms::Terms;
 use crate::run::command::{Program, compute_executable};
 use crate::run::seal::{make_meta, verify_staged};
 use crate::run::staging::{RunFiles, RunFilesError};
-pub(crate) use files::{MOST_LEFT_OUT, output_path};
+pub(crate) use files::{MOST_LEFT_OUT, is_mostly_holes, link_of, output_path};
 use files::{Reading, put_all};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_fs::models::{ModelTraffic, search_staged};
@@ -49,10 +54,12 @@ pub struct RecordRequest {
     pub out: PathBuf,
     /// The run's id, if given.
     pub run_id: Option<RunId>,
-    /// Which of the written files become artifacts; `None` for all.
-    pub keep: Option<Keep>,
+    /// What becomes of its results.
+    pub terms: Terms,
     /// Files read that are larger than this are not sealed, only their hashes.
     pub reference_above: Option<u64>,
+    /// What is sealed of the files outside the folder.
+    pub extent: Extent,
     /// Whether a command that failed is sealed too.
     pub keep_failed: bool,
     /// How often to run it; the first run is sealed.
@@ -78,6 +85,8 @@ pub struct SealedCommand {
     pub seed: Option<PathBuf>,
     /// How the command ended.
     pub ending: Ending,
+    /// The signal by which it was interrupted.
+    pub interrupted: Option<i32>,
     /// How many files it read, in the folder and among the inputs.
     pub read: usize,
     /// The paths of its artifacts.
@@ -88,6 +97,8 @@ pub struct SealedCommand {
     pub deleted: Vec<String>,
     /// How many files of the machine it used.
     pub outside: usize,
+    /// Which files of the home folder are sealed with their content, by folder.
+    pub home: Option<String>,
     /// How many model calls it made, if they were recorded.
     pub calls: Option<usize>,
     /// What was not observed.
@@ -116,18 +127,25 @@ pub fn record_command(
     let reader = Reader::start(Arc::clone(&real));
     let known = Arc::clone(&real);
     let isolation = sandbox.isolation();
-    let wants = move |path: &Path| is_shown(path, isolation, &[]) || known.covers(path);
+    let view = request.command.world.view.clone();
+    let wants = move |path: &Path| could_be_seen(path, isolation, &view) || known.covers(path);
     let reading = Watching {
         on_file: reader.listener(packages.beginner(), wants),
         ..watching.clone()
     };
     let run = run_command(&request.command, sandbox, &reading)?;
     let ahead = reader.finish();
+    let interrupted = run.recorded.outcome.interrupted;
+    if interrupted.is_some() && !request.keep_failed {
+        return Err(RecordError::CommandInterrupted);
+    }
+    // What was interrupted is sealed; only a further signal would end that too.
+    let cancel = watching.cancel.as_ref().filter(|_| interrupted.is_none());
     let failure = describe_failure(run.recorded.outcome.ending, &request.command);
     let is_stopped = matches!(run.recorded.outcome.ending, Ending::Stopped(_));
     let limit = find_limit(&run);
     if let Some(how) = failure
-        && (!request.keep_failed || is_stopped)
+        && !request.keep_failed
     {
         return Err(RecordError::Failed {
             how,
@@ -142,11 +160,15 @@ pub fn record_command(
         None => None,
     };
     // Before anything is written: further runs must find the folder as the first one did.
-    let varying = repeat_command(request, &run, sandbox, watching, request.times)?;
+    let times = match interrupted {
+        Some(_) => 1,
+        None => request.times,
+    };
+    let varying = repeat_command(request, &run, sandbox, watching, times)?;
     let sealing = Sealing {
         request,
         has_bundles,
-        cancel: watching.cancel.as_ref(),
+        cancel,
         files: RunFiles::begin(&request.out)?,
         models,
         ahead,
@@ -178,6 +200,12 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
         Ending::Signaled(signal) => format!("was ended by signal {signal}"),
         Ending::Stopped(limit) => match limit {
             Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
+            Limit::Stdin => match &command.stdin {
+                Stdin::Pipe(input) => {
+                    format!("read more than {} bytes of standard input", input.most)
+                }
+                _ => "read more of standard input than is kept".to_owned(),
+            },
             Limit::Stdout => format!(
                 "printed more than {} bytes on standard output",
                 limits.stdout_bytes
@@ -189,6 +217,12 @@ pub(crate) fn describe_failure(ending: Ending, command: &Command) -> Option<Stri
             Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
             Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
             Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
+            Limit::FreeSpace => format!(
+                "left less than {} MiB free on the disk",
+                limits.reserve_bytes >> 20
+            ),
+            Limit::SharedMemory => "filled the shared memory in /dev/shm".to_owned(),
+            Limit::Processes => format!("had more than {} processes and threads", limits.processes),
             Limit::Temporary => {
                 format!(
                     "wrote more than {} bytes, or too many files, to TMPDIR",
@@ -247,11 +281,11 @@ impl Sealing<'_> {
             folder: &command.folder,
             inputs,
             out: (!self.has_bundles).then_some(request.out.as_path()),
-            shown: &run.shown,
+            view: &run.view,
             real: &real,
         };
         let mut accesses = sort_accesses(&run, places)?;
-        let contracts = make_contracts(&command.argv, &command.parameters)?;
+        let contracts = make_contracts(&command.argv, &command.parameters, &request.terms)?;
         for (name, bytes) in &contracts {
             self.files.put_bytes(name, bytes)?;
         }
@@ -278,7 +312,7 @@ impl Sealing<'_> {
             INPUTS_FOLDER,
             gaps,
         )?;
-        let stdin = self.put_stdin()?;
+        let stdin = self.put_stdin(&run)?;
         let (model_io, calls) = self.put_models()?.unzip();
         for gap in self.models.iter().flat_map(|models| &models.gaps) {
             accesses.gaps.insert(CaptureGap {
@@ -293,7 +327,7 @@ impl Sealing<'_> {
             links: accesses.links.iter().collect(),
             stdin,
             model_io,
-            keep: request.keep.as_ref().map_or(&[], Keep::patterns),
+            terms: &request.terms,
         };
         let input = canonical_bytes(&make_input(&taken), Dialect::Jcs)?;
         let inputs_hash = Digest::of(&input);
@@ -339,6 +373,8 @@ impl Sealing<'_> {
         }
         let machine = self.put_environment(&run, &mut accesses, packages)?;
         let outside = machine.len();
+        let home = std::env::home_dir();
+        let home = home.and_then(|home| tell_home(&machine, &home));
         let run_id = self.put_meta(&inputs_hash, &contracts, &Program::of(&run, &machine))?;
         if let Some(redactable) = &request.redactable {
             self.files.put_commitment(&redactable.seed)?;
@@ -366,11 +402,13 @@ impl Sealing<'_> {
             outputs_hash,
             seed: kept.and_then(KeptSeed::stays),
             ending: run.recorded.outcome.ending,
+            interrupted: run.recorded.outcome.interrupted,
             read: files.len() + named.len(),
             written,
             rewritten: accesses.rewritten.into_iter().collect(),
             deleted,
             outside,
+            home,
             calls,
             gaps: accesses.gaps.into_iter().collect(),
             varying,
@@ -384,8 +422,45 @@ impl Sealing<'_> {
         accesses: &mut Accesses,
         packages: PackageReader,
     ) -> Result<Vec<MachineFile>, RecordError> {
-        let (machine, gaps) = list_machine(&accesses.outside, packages, &self.ahead);
+        let terminal = self.put_terminal(run, accesses)?;
+        let Machine {
+            mut files,
+            mut links,
+            owned,
+            gaps,
+        } = list_machine(&accesses.outside, packages, &self.ahead);
         accesses.gaps.extend(gaps);
+        links.extend(std::mem::take(&mut accesses.links_elsewhere));
+        // What is sealed needs no name without content.
+        for file in &files {
+            accesses.present.remove(&file.path);
+        }
+        let request = self.request;
+        let folder = request.command.folder.as_path();
+        let cancel = self.cancel;
+        let proceed = || check_interrupted(cancel);
+        let extent = (request.extent, request.reference_above);
+        let gaps = put_outside(&mut self.files, &mut files, extent, &proceed)?;
+        accesses.gaps.extend(gaps);
+        accesses.gaps.extend(only_hashes(&files));
+        let outside = files.iter().map(|file| Path::new(&file.path));
+        let own = accesses.files.iter().chain(&accesses.inputs);
+        let read = outside.chain(own.map(|file| file.host.as_path()));
+        let mut attributes = list_attributes(accesses, folder, &self.real, &files);
+        if request.redactable.is_some() {
+            // Times of files that may be withheld would tell copies apart.
+            let inputs: BTreeSet<&str> = accesses.inputs.iter().map(|it| &*it.path).collect();
+            attributes.retain(|it| it.path.starts_with('/') && !inputs.contains(&*it.path));
+        }
+        let surroundings = Surroundings {
+            links: keep_links(links, &owned, request.extent, folder),
+            attributes,
+            packages: find_packages(read),
+            git: GitState::read(folder),
+            usage: request.redactable.is_none().then_some(run.usage),
+            is_self_contained: request.extent == Extent::Everything,
+        };
+        let machine = files;
         let seen = Circumstances {
             isolation: run.isolation,
             observation: run.observation(),
@@ -396,7 +471,10 @@ impl Sealing<'_> {
             program: run.program.clone(),
             listed: &accesses.listed,
             present: &accesses.present,
+            world: Some(&run.world),
+            streams: Some((run.streams, terminal)),
             engine_files: None,
+            surroundings: Some(&surroundings),
         };
         let environment = make_environment(&seen);
         self.files.put_json(RUN_ENVIRONMENT, &environment)?;

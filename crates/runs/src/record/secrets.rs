@@ -52,6 +52,25 @@ pub(crate) fn check_secrets(
     }
 }
 
+/// Fails if the bytes hold the value of a secret variable; they would be in `file` of the bundle.
+pub(crate) fn check_secrets_in(
+    secrets: &BTreeMap<String, String>,
+    file: &str,
+    mut bytes: &[u8],
+) -> Result<(), RecordError> {
+    let Some(texts) = SecretTexts::of(secrets)? else {
+        return Ok(());
+    };
+    let found = texts.find_in(&mut bytes);
+    match found.map_err(work_error)?.first() {
+        Some(name) => Err(RecordError::Secret {
+            name: (*name).to_owned(),
+            files: vec![file.to_owned()],
+        }),
+        None => Ok(()),
+    }
+}
+
 /// The values of secret variables in every spelling that is looked for.
 struct SecretTexts<'s> {
     matcher: AhoCorasick,
@@ -144,6 +163,17 @@ impl<'s> HiddenSecrets<'s> {
         match self.find(before).or_else(|| self.find(now)) {
             Some(name) => Some(format!("[secret {name}] is in it, so it is not shown")),
             None => describe_difference(place, before, now),
+        }
+    }
+
+    /// Whether the value of a secret is in what `reader` gives, broken up by no white space.
+    pub(crate) fn is_in(&self, reader: &mut impl io::Read) -> Result<bool, RecordError> {
+        match &self.0 {
+            None => Ok(false),
+            Some(texts) => {
+                let found = texts.find_in(reader).map_err(work_error)?;
+                Ok(!found.is_empty())
+            }
         }
     }
 

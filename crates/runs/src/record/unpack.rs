@@ -8,7 +8,9 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::room::Room;
 use runseal_archive::ContentDigester;
+use runseal_core::diagnosis::{Diagnose, Diagnosis, Location};
 use runseal_core::digest::Digest;
 use runseal_core::formats::Format;
 use runseal_core::formats::archive::verify_archive;
@@ -17,7 +19,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
 use runseal_core::verify::Finding;
 
-use runseal_survey::load::Wrapping;
+use runseal_survey::load::ContainingArchive;
 use runseal_survey::signing::{SignatureForm, files_beside_entry};
 use runseal_survey::{InsidePath, detect_in_archive};
 
@@ -31,7 +33,7 @@ use runseal_fs::survey::{LocalFiles, find_in_archive};
 #[derive(Debug)]
 pub struct Unpacked {
     folder: PathBuf,
-    wrapping: Option<Wrapping>,
+    wrapping: Option<ContainingArchive>,
     signatures: Result<Vec<(SignatureForm, Vec<u8>)>, SourceError>,
     _private: PrivateFolder,
 }
@@ -44,7 +46,7 @@ impl Unpacked {
 
     /// The archive that it was in, for what is shown of it; `None` if it was a folder, or was asked for
     /// before.
-    pub fn take_wrapping(&mut self) -> Option<Wrapping> {
+    pub fn take_wrapping(&mut self) -> Option<ContainingArchive> {
         self.wrapping.take()
     }
 
@@ -71,6 +73,20 @@ pub enum UnpackError {
     NoBundle,
 }
 
+impl Diagnose for UnpackError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Read(error) => error.diagnosis(),
+            Self::Faults(_) => Diagnosis::invalid(self, "ARCHIVE")
+                .located(Location::Named)
+                .hint("`runseal verify` says more"),
+            Self::NoBundle => Diagnosis::unreadable(self, "UNKNOWN_FORMAT")
+                .located(Location::Named)
+                .hint("of archives, only those with a run bundle can be replayed; unpack others first"),
+        }
+    }
+}
+
 /// Unpacks the run bundle in the archive at `path`, or the one that `archive!/name` names; `None`
 /// if the file is not an archive.
 ///
@@ -91,6 +107,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
         folder: aside.clone(),
         count: 0,
         buffer: vec![0; BUFFER],
+        room: Room::on_disk_of(private.path()),
     };
     let Some(archive) = read_archive_with(path, &mut keeper)? else {
         return Ok(None);
@@ -116,6 +133,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     }
     let folder = private.path().join("bundle");
     fs::create_dir(&folder).map_err(fail)?;
+    let mut room = Room::on_disk_of(private.path());
     for (name, record) in archive.below(&top) {
         // What has no safe name or no content is reported by the bundle's rules.
         let name = str::from_utf8(name)
@@ -131,6 +149,9 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
                     fs::create_dir_all(parent).map_err(fail)?;
                 }
                 let kept = aside.join(file.content.sha256.to_string());
+                // Many names may share one content.
+                let bytes = fs::symlink_metadata(&kept).map_or(0, |it| it.len());
+                room.take(bytes).map_err(fail)?;
                 fs::copy(&kept, &place).map_err(fail)?;
             }
             Record::Folder => fs::create_dir_all(&place).map_err(fail)?,
@@ -141,7 +162,7 @@ pub fn unpack_bundle(path: &Path) -> Result<Option<Unpacked>, UnpackError> {
     fs::remove_dir_all(&aside).map_err(fail)?;
     Ok(Some(Unpacked {
         folder,
-        wrapping: Some(Wrapping::of(&archive, &top, format, is_top)),
+        wrapping: Some(ContainingArchive::of(&archive, &top, format, is_top)),
         signatures: files_beside_entry(&archive, &top),
         _private: private,
     }))
@@ -195,6 +216,7 @@ struct ContentKeeper {
     folder: PathBuf,
     count: u64,
     buffer: Vec<u8>,
+    room: Room,
 }
 
 impl ContentDigester for ContentKeeper {
@@ -210,6 +232,7 @@ impl ContentDigester for ContentKeeper {
         let mut copy = File::create_new(&unnamed)?;
         let (digest, bytes) = digest_through(reader, expected, &mut self.buffer, |piece| {
             see(piece);
+            self.room.take(piece.len() as u64)?;
             copy.write_all(piece)
         })?;
         fs::rename(&unnamed, self.folder.join(digest.to_string()))?;

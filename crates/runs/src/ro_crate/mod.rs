@@ -21,7 +21,7 @@ use runseal_core::path::SafePath;
 use runseal_core::source::{MemberFile, Source, SourceError};
 use runseal_core::verify::{Finding, Level};
 use runseal_survey::InsidePath;
-use runseal_survey::signing::{BESIDE, SignatureForm, path_beside};
+use runseal_survey::signing::{SIGNATURE_FORMS, SignatureForm, path_beside};
 use runseal_trust::limits::MAX_SIGNATURE_FILE_BYTES;
 
 use crate::record::unpack::{UnpackError, Unpacked, unpack_bundle};
@@ -184,7 +184,7 @@ fn in_crate(path: &str) -> String {
 /// The signature files beside a bundle, or beside the archive that it is in.
 fn read_signatures(outer: &Path) -> Result<Vec<(SignatureForm, Vec<u8>)>, SourceError> {
     let mut found = Vec::new();
-    for form in BESIDE {
+    for form in SIGNATURE_FORMS {
         match read_file(&path_beside(outer, form), MAX_SIGNATURE_FILE_BYTES) {
             Ok(bytes) => found.push((form, bytes)),
             Err(SourceError::NotFound { .. }) => {}

@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::formats::run_bundle::layout::{
     COUPLING_RULES, ENGINE_FOLDER, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA, RUN_ENVIRONMENT, RunId,
     SEALING_SPEC,
@@ -62,6 +63,19 @@ pub enum DeclareError {
     /// The run was not sealed.
     #[error(transparent)]
     Seal(#[from] SealError),
+}
+
+impl Diagnose for DeclareError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Read(error) => error.diagnosis(),
+            Self::Seal(error) => error.diagnosis(),
+            Self::Work(_) => Diagnosis::unreadable(self, "IO").message(self.to_string()),
+            Self::Name { .. } | Self::Twice(_) | Self::Engine(_) => {
+                Diagnosis::invalid(self, "NAME")
+            }
+        }
+    }
 }
 
 /// A run under construction.
@@ -355,7 +369,10 @@ impl DeclaredRun {
             program: None,
             listed: &BTreeMap::new(),
             present: &BTreeMap::new(),
+            world: None,
+            streams: None,
             engine_files: Some(&entries),
+            surroundings: None,
         });
         Ok(files.put_json(RUN_ENVIRONMENT, &environment)?)
     }

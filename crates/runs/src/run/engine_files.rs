@@ -30,6 +30,7 @@ use crate::record::environment::{
     Circumstances, PackageReader, list_machine, make_environment, modified_ns,
 };
 use crate::record::machine::is_original;
+use crate::record::outside::only_hashes;
 use runseal_fs::atomic::{Readers, create_new};
 use runseal_fs::input::open_regular;
 
@@ -91,8 +92,10 @@ pub(super) fn seal_what_was_read(
         let observed = observed.filter(|_| ran.saw_folder);
         entries.push(put_engine_file(files, engine, &path, observed)?);
     }
-    let (machine, more) = list_machine(&machine, packages, ahead);
-    gaps.extend(more);
+    let machine = list_machine(&machine, packages, ahead);
+    gaps.extend(machine.gaps);
+    let machine = machine.files;
+    gaps.extend(only_hashes(&machine));
     let environment = make_environment(&Circumstances {
         isolation,
         observation: ran.observation.as_ref(),
@@ -103,7 +106,10 @@ pub(super) fn seal_what_was_read(
         program: None,
         listed: &BTreeMap::new(),
         present: &BTreeMap::new(),
+        world: None,
+        streams: None,
         engine_files: Some(&entries),
+        surroundings: None,
     });
     files.put_json(RUN_ENVIRONMENT, &environment)?;
     Ok(())

@@ -124,7 +124,7 @@ pub fn execute(
     let root = fs::canonicalize(work.0.path()).map_err(ExecuteError::Work)?;
     let mut spec = Spec::new(command_inside(engine.source(), engine.command()), root);
     spec.current_dir = INSIDE_ENGINE.into();
-    spec.stdin = given.input.to_vec();
+    spec.stdin = given.input.to_vec().into();
     let shown = ShownFolder::new(engine.folder()).map_err(ExecuteError::Work)?;
     spec.mounts.push(Mount {
         host: shown.path(),
@@ -204,11 +204,18 @@ fn describe_failure(ending: Ending, limits: &Limits) -> Option<String> {
         Ending::Signaled(signal) => Some(format!("was ended by signal {signal}")),
         Ending::Stopped(limit) => Some(match limit {
             Limit::WallTime => format!("ran longer than {} s", limits.wall_time.as_secs_f64()),
+            Limit::Stdin => "read more than it is given".to_owned(),
             Limit::Stdout => format!("printed more than {} bytes", limits.stdout_bytes),
             Limit::Stderr => format!("complained in more than {} bytes", limits.stderr_bytes),
             Limit::Memory => format!("used more than {} bytes of memory", limits.memory_bytes),
             Limit::WorkBytes => format!("wrote more than {} bytes", limits.work_bytes),
             Limit::WorkFiles => format!("wrote more than {} files", limits.work_files),
+            Limit::FreeSpace => format!(
+                "left less than {} MiB free on the disk",
+                limits.reserve_bytes >> 20
+            ),
+            Limit::SharedMemory => "filled the shared memory in /dev/shm".to_owned(),
+            Limit::Processes => format!("had more than {} processes and threads", limits.processes),
             Limit::Temporary => {
                 format!(
                     "wrote more than {} bytes, or too many files, to TMPDIR",

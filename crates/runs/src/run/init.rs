@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use runseal_core::canon::{Dialect, Value, canonical_bytes};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::formats::run_bundle::layout::{
     COUPLING_RULES, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA, SEALING_SPEC,
 };
@@ -76,6 +77,25 @@ pub enum InitError {
     /// The result cannot be read as an engine.
     #[error(transparent)]
     Read(#[from] SourceError),
+}
+
+impl Diagnose for InitError {
+    fn diagnosis(&self) -> Diagnosis {
+        let unreadable = |code| Diagnosis::unreadable(self, code);
+        match self {
+            Self::Read(error) => error.diagnosis(),
+            Self::Staging(StagingError::Write(error)) => error.diagnosis(),
+            Self::Staging(StagingError::Exists(_)) => {
+                unreadable("EXISTS").hint("name a new folder")
+            }
+            Self::Here(_) => unreadable("EXISTS")
+                .hint("name a new folder, or change out of this one and name it"),
+            Self::Name(_) => unreadable("NAME").hint("name a folder, such as `my-engine`"),
+            Self::Build(_) => {
+                unreadable("BUILD").hint("is Rust installed? `--lang sh` needs nothing")
+            }
+        }
+    }
 }
 
 impl From<WriteError> for InitError {

@@ -3,7 +3,9 @@
 
 mod compare;
 mod rules;
+mod under_rules;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use runseal_core::canon::Value;
@@ -14,7 +16,7 @@ use runseal_core::verify::{Level, Report};
 use runseal_sandbox::{CancelToken, Isolation, Limits, Observation, Sandbox};
 
 use self::compare::{SealedRun, compare, failed};
-use self::rules::{check_engine, rules_of_report};
+use self::rules::{check_engine, rules_of_report, unchecked_of_report};
 use super::contracts::Engine;
 use super::engine_files::is_machine_file;
 use super::execute::{EngineInputs, ExecuteError, execute};
@@ -22,6 +24,8 @@ use super::seal::SealError;
 use super::verify::{VerifiedRun, VerifyOptions, verify_run_source};
 use crate::record::machine::MachineCheck;
 use crate::record::reasons::{Before, explain};
+use crate::record::rules::{Exempt, Within};
+use crate::record::terms::Terms;
 use runseal_fs::models::Fork;
 
 /// The document's replay rules, in its words and order.
@@ -84,19 +88,29 @@ pub struct Divergence {
 }
 
 /// How one run compares with the sealed one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
     /// Where it differs; empty if it does not.
     pub divergences: Vec<Divergence>,
     /// How many artifacts are the same.
     pub same_artifacts: usize,
+    /// What is the same under rules alone.
+    pub within: Vec<Within>,
+    /// What rules exempt.
+    pub exempt: Vec<Exempt>,
+    /// How many files were left that do not count.
+    pub ignored: usize,
+    /// How many results were compared: all but those that rules exempt, and streams on which nothing was printed.
+    pub compared: usize,
 }
 
 /// The result of a replay.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Replay {
     /// Why each replay rule is violated; empty if it is not.
     pub rules: [Vec<String>; 6],
+    /// The indexes of rules that could not be checked, because what they need is missing.
+    unchecked: BTreeSet<usize>,
     /// One comparison for each run of the engine.
     pub runs: Vec<Comparison>,
     /// The sealed outputs_hash.
@@ -124,6 +138,10 @@ pub struct Replay {
     pub not_compared: Vec<String>,
     /// The files of the bundle that are neither given to the command nor compared.
     pub unused_files: Vec<String>,
+    /// What becomes of the results, by what was sealed and what was given.
+    pub terms: Terms,
+    /// The rules of these terms that are for no result.
+    pub unmatched: Vec<String>,
 }
 
 impl Replay {
@@ -131,6 +149,7 @@ impl Replay {
     pub(crate) fn begin(report: &Report) -> Self {
         Self {
             rules: rules_of_report(report),
+            unchecked: unchecked_of_report(report),
             runs: Vec::new(),
             outputs_hash: String::new(),
             environment: None,
@@ -144,6 +163,8 @@ impl Replay {
             is_redacted: false,
             not_compared: Vec::new(),
             unused_files: Vec::new(),
+            terms: Terms::default(),
+            unmatched: Vec::new(),
         }
     }
 
@@ -157,10 +178,26 @@ impl Replay {
         replay
     }
 
-    /// Whether the replay rule with this index in [`REPLAY_RULES`] was checked. A copy contains no
-    /// schemas or sums.
+    /// Whether the replay rule with this index in [`REPLAY_RULES`] was checked: what it needs is in the
+    /// bundle. A copy contains no schemas or sums.
     pub fn was_checked(&self, rule: usize) -> bool {
-        !self.is_redacted || !self.rules[rule].is_empty() || !(1..=3).contains(&rule)
+        if self.is_redacted {
+            return !self.rules[rule].is_empty() || !(1..=3).contains(&rule);
+        }
+        !self.unchecked.contains(&rule)
+    }
+
+    /// Notes which rules are for none of these places. Only those that match nothing in any run are named.
+    pub(crate) fn note_unmatched(&mut self, places: &BTreeSet<String>) {
+        let unmatched = self
+            .terms
+            .compare
+            .find_unmatched(places.iter().map(String::as_str));
+        let unmatched: Vec<String> = unmatched.map(ToString::to_string).collect();
+        match self.runs.is_empty() {
+            true => self.unmatched = unmatched,
+            false => self.unmatched.retain(|rule| unmatched.contains(rule)),
+        }
     }
 
     /// Adds what a copy withholds: what is missing to run it, and what cannot be compared.
@@ -212,6 +249,7 @@ impl Replay {
         let other = self.environment.as_ref().and_then(MachineCheck::other_name);
         let mut text = name.to_owned();
         if self.verdict() == Verdict::Reproduced {
+            text.push_str(&self.verdict_under_rules());
             if !self.not_compared.is_empty() {
                 text.push_str(" as far as it is shown");
             }

@@ -13,6 +13,9 @@ use crate::record::repeat::Varying;
 /// The most differing files of the machine that are shown to people.
 const SHOWN_FILES: usize = 20;
 
+/// The most lines about what differs that are shown to people.
+const SHOWN_LINES: usize = 40;
+
 /// The replay as JSON.
 pub fn render_json(replay: &Replay) -> Value {
     let verdict = replay.verdict();
@@ -30,14 +33,19 @@ pub fn render_json(replay: &Replay) -> Value {
         );
         rule
     });
+    let rules_json = replay.rules_json();
     let runs = replay.runs.iter().map(|run| {
         let divergences = run.divergences.iter().map(divergence_json);
         let mut one = Value::object([("divergences", Value::array(divergences))]);
         one.insert("same_artifacts", run.same_artifacts);
+        if rules_json.is_some() {
+            run.rules_json(&mut one);
+        }
         one
     });
     let mut printed = Value::object([("verdict", verdict.name())]);
     printed.insert("ok", verdict == Verdict::Reproduced);
+    printed.insert("text", replay.verdict_text());
     if let Verdict::NotReplayable { rule } = verdict {
         printed.insert("rule", rule);
     }
@@ -49,6 +57,9 @@ pub fn render_json(replay: &Replay) -> Value {
     }
     printed.insert("rules", Value::array(rules));
     printed.insert("runs", Value::array(runs));
+    if let Some(rules) = rules_json.clone() {
+        printed.insert("compared_by", rules);
+    }
     if let Some(check) = &replay.environment {
         let differs = check.differs.iter().map(|file| {
             let mut one = Value::object([
@@ -143,7 +154,8 @@ pub fn render_human(replay: &Replay, shown: &str) -> String {
     for (at, (title, faults)) in REPLAY_RULES.iter().zip(&replay.rules).enumerate() {
         let state = match (faults.is_empty(), replay.was_checked(at)) {
             (true, true) => "holds",
-            (true, false) => "NOT CHECKED in a redacted copy",
+            (true, false) if replay.is_redacted => "NOT CHECKED in a redacted copy",
+            (true, false) => "NOT CHECKED, because what it needs is missing",
             (false, _) => "DOES NOT HOLD",
         };
         let _ = writeln!(text, "  rule {} {state}: {title}", at + 1);
@@ -151,9 +163,14 @@ pub fn render_human(replay: &Replay, shown: &str) -> String {
             let _ = writeln!(text, "    {}", one_line(fault));
         }
     }
+    let mut lines = DifferenceLines::default();
     for (at, run) in replay.runs.iter().enumerate() {
-        render_run(&mut text, at, replay.runs.len(), run, &replay.outputs_hash);
+        let number = (at, replay.runs.len());
+        render_run(&mut text, number, run, &replay.outputs_hash, &mut lines);
     }
+    let rest = "`--format json` has all of them, and `--out DIR` keeps the new files";
+    lines.tell_rest(&mut text, rest);
+    replay.render_rules(&mut text);
     render_circumstances(&mut text, replay);
     text
 }
@@ -215,7 +232,13 @@ fn render_circumstances(text: &mut String, replay: &Replay) {
     }
 }
 
-fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs_hash: &str) {
+fn render_run(
+    text: &mut String,
+    (at, of): (usize, usize),
+    run: &Comparison,
+    outputs_hash: &str,
+    lines: &mut DifferenceLines,
+) {
     let number = match of > 1 {
         true => format!("run {} of {of}: ", at + 1),
         false => String::new(),
@@ -225,7 +248,17 @@ fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs
         "" => "withheld",
         hash => hash,
     };
+    let is_under_rules = !run.within.is_empty() || !run.exempt.is_empty();
     let _ = match run.divergences.first() {
+        None if is_under_rules => writeln!(
+            text,
+            "  {number}no difference beyond the rules{}",
+            match artifacts {
+                0 => String::new(),
+                1 => "; 1 artifact is the same to the byte".to_owned(),
+                several => format!("; {several} artifacts are the same to the byte"),
+            }
+        ),
         None => writeln!(
             text,
             "  {number}the same output (outputs_hash {outputs_hash}){}",
@@ -239,7 +272,8 @@ fn render_run(text: &mut String, at: usize, of: usize, run: &Comparison, outputs
             writeln!(text, "  {number}first divergence: {}", place_of(first))
         }
     };
-    render_divergences(text, &run.divergences);
+    run.render_rules(text);
+    lines.render(text, &run.divergences);
 }
 
 /// The file that differs, and where in it.
@@ -249,18 +283,40 @@ fn place_of(divergence: &Divergence) -> String {
     one_line(place.trim_end())
 }
 
-fn render_divergences(text: &mut String, divergences: &[Divergence]) {
-    for divergence in divergences {
-        let _ = writeln!(
-            text,
-            "    {}: sealed {}, now {}",
-            place_of(divergence),
-            one_line(&divergence.sealed),
-            one_line(&divergence.now)
-        );
-        for line in divergence.difference.iter().flat_map(|text| text.lines()) {
-            let _ = writeln!(text, "      {}", one_line(line));
+/// What differs, up to the most lines that are shown.
+#[derive(Default)]
+struct DifferenceLines {
+    shown: usize,
+    more: usize,
+}
+
+impl DifferenceLines {
+    fn add(&mut self, text: &mut String, line: &str) {
+        if self.shown == SHOWN_LINES {
+            self.more += 1;
+            return;
         }
+        self.shown += 1;
+        let _ = writeln!(text, "{line}");
+    }
+
+    fn render(&mut self, text: &mut String, divergences: &[Divergence]) {
+        for divergence in divergences {
+            let (sealed, now) = (one_line(&divergence.sealed), one_line(&divergence.now));
+            let place = place_of(divergence);
+            self.add(text, &format!("    {place}: sealed {sealed}, now {now}"));
+            for line in divergence.difference.iter().flat_map(|it| it.lines()) {
+                self.add(text, &format!("      {}", one_line(line)));
+            }
+        }
+    }
+
+    fn tell_rest(&self, text: &mut String, rest: &str) {
+        let _ = match self.more {
+            0 => return,
+            1 => writeln!(text, "    and 1 more line: {rest}"),
+            more => writeln!(text, "    and {more} more lines: {rest}"),
+        };
     }
 }
 
@@ -268,12 +324,17 @@ fn render_divergences(text: &mut String, divergences: &[Divergence]) {
 pub fn render_varying(varying: &Varying, times: u32) -> String {
     let mut text =
         format!("warning: {times} runs did not give the same; the first one is sealed\n");
+    let mut lines = DifferenceLines::default();
     for (at, divergences) in varying.runs.iter().enumerate() {
         if !divergences.is_empty() {
             let _ = writeln!(text, "  run {} of {times}:", at + 2);
-            render_divergences(&mut text, divergences);
+            lines.render(&mut text, divergences);
         }
     }
+    lines.tell_rest(
+        &mut text,
+        "`runseal replay --format json` has all that differs from what is sealed",
+    );
     for reason in &varying.reasons {
         let _ = writeln!(text, "  why: {}", one_line(reason));
     }

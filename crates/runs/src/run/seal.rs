@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::isolation;
 use runseal_core::canon::{Node, ReadOptions, Value, parse_document};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::forbidden::ForbiddenKeys;
 use runseal_core::formats::run_bundle::index::{InputArtifact, write_input_artifacts};
@@ -93,6 +95,17 @@ pub enum SealError {
     /// Something could not be read.
     #[error(transparent)]
     Read(#[from] SourceError),
+}
+
+impl Diagnose for SealError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Read(error) => error.diagnosis(),
+            Self::Files(error) => error.diagnosis(),
+            Self::Sandbox(error) => isolation::diagnose(error),
+            Self::Rejected(_) => Diagnosis::invalid(self, "REJECTED"),
+        }
+    }
 }
 
 /// Runs the engine in the sandbox and seals the run.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 
 use runseal_core::canon::{CanonError, NoCanonicalForm, Value};
+use runseal_core::diagnosis::{Diagnose, Diagnosis};
 use runseal_core::digest::{Digest, Hasher};
 use runseal_core::formats::redacted::commit::Seed;
 use runseal_core::formats::redacted::documents::{REDACTION, REDACTION_SALT};
@@ -51,6 +52,20 @@ pub enum RunFilesError {
     /// The index could not be written.
     #[error(transparent)]
     Canon(#[from] CanonError),
+}
+
+impl Diagnose for RunFilesError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Read(error) => error.diagnosis(),
+            Self::Staging(StagingError::Write(error)) => error.diagnosis(),
+            Self::Staging(StagingError::Exists(_)) => Diagnosis::unreadable(self, "EXISTS")
+                .hint("choose another `--run-id` or another `--out`"),
+            Self::Json { .. } | Self::NoForm(_) | Self::Canon(_) => {
+                Diagnosis::invalid(self, "JSON").message(self.to_string())
+            }
+        }
+    }
 }
 
 impl From<WriteError> for RunFilesError {

@@ -36,6 +36,8 @@ pub(super) struct CommandPlan {
     /// Whether the command may pass and read what its user could not. Only behind a fence, which
     /// then alone says what it may read: for programs that root keeps in its own home.
     pub(super) may_search: bool,
+    /// Rights that new files do not get.
+    pub(super) umask: u32,
 }
 
 impl CommandPlan {
@@ -60,13 +62,14 @@ pub(super) struct Filters {
 }
 
 /// Prepares this process and becomes the program; the answer is the exit code where that failed.
-/// `enter` takes on the command's user.
+/// `terminal` is the command's side of its terminal; `enter` takes on the command's user.
 pub(super) fn become_command(
     plan: &CommandPlan,
     wires: &Wires,
+    terminal: Option<&OwnedFd>,
     enter: impl FnOnce() -> Result<(), Failure>,
 ) -> i32 {
-    if let Err(Failure(layer, errno)) = prepare(plan, wires, enter) {
+    if let Err(Failure(layer, errno)) = prepare(plan, wires, terminal, enter) {
         Record::SetUpFailed(layer, errno.raw_os_error()).send(wires.report.as_fd());
         return 1;
     }
@@ -91,20 +94,30 @@ pub(super) fn become_command(
 fn prepare(
     plan: &CommandPlan,
     wires: &Wires,
+    terminal: Option<&OwnedFd>,
     enter: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     rustix::process::setsid().at(Layer::Process)?;
     // When memory runs out the command goes first, not the processes that report on it. Where
     // this fails they are still far smaller.
     let _ = stage::write_text("/proc/self/oom_score_adj", "1000");
-    rustix::stdio::dup2_stdin(&wires.stdin).at(Layer::StandardStreams)?;
-    rustix::stdio::dup2_stdout(&wires.stdout).at(Layer::StandardStreams)?;
-    rustix::stdio::dup2_stderr(&wires.stderr).at(Layer::StandardStreams)?;
+    let is_on = wires.terminal.as_ref().map_or([false; 3], |it| it.is_on);
+    let streams = [&wires.stdin, &wires.stdout, &wires.stderr];
+    let [stdin, stdout, stderr] = [0, 1, 2].map(|at: usize| match terminal {
+        Some(terminal) if is_on[at] => terminal,
+        _ => streams[at],
+    });
+    if let Some(terminal) = terminal {
+        rustix::process::ioctl_tiocsctty(terminal).at(Layer::Terminal)?;
+    }
+    rustix::stdio::dup2_stdin(stdin).at(Layer::StandardStreams)?;
+    rustix::stdio::dup2_stdout(stdout).at(Layer::StandardStreams)?;
+    rustix::stdio::dup2_stderr(stderr).at(Layer::StandardStreams)?;
     enter()?;
     let mut kept = vec![wires.report.as_fd()];
     kept.extend(wires.observer.as_ref().map(AsFd::as_fd));
     sys::close_all_but(&kept).at(Layer::Process)?;
-    rustix::process::umask(Mode::from_raw_mode(0o022));
+    rustix::process::umask(Mode::from_raw_mode(plan.umask));
     rustix::process::chdir(&plan.current_dir).at(Layer::WorkingDirectory)?;
     for (resource, limit) in &plan.resource_limits {
         rustix::process::setrlimit(*resource, *limit).at(Layer::ResourceLimits)?;

@@ -36,12 +36,16 @@ pub(super) const DEVICES: [&str; 5] = [
     ZERO,
 ];
 const ZERO: &str = "/dev/zero";
+/// The controlling terminal of whoever opens it.
+pub(super) const OWN_TERMINAL: &str = "/dev/tty";
+/// The folder of a sandbox's own terminals.
+pub(super) const TERMINALS: &str = "/dev/pts";
 
 /// The newest version whose every right the kernel handles.
 pub(super) fn find_version() -> Result<ABI, Missing> {
     VERSIONS
         .into_iter()
-        .find(|abi| create_ruleset(*abi).is_ok())
+        .find(|abi| create_ruleset(*abi, false).is_ok())
         .ok_or_else(|| Missing {
             layer: Layer::Landlock,
             reason: "the kernel offers no version of it".to_owned(),
@@ -58,12 +62,15 @@ pub(super) fn holds_truncation(abi: ABI) -> bool {
     abi >= ABI::V3
 }
 
-fn create_ruleset(abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
+fn create_ruleset(
+    abi: ABI,
+    has_own_network: bool,
+) -> Result<RulesetCreated, landlock::RulesetError> {
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
     // Ports came with the fourth version, scopes with the sixth.
-    if holds_ports(abi) {
+    if holds_ports(abi) && !has_own_network {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi))?;
     }
     if abi >= ABI::V6 {
@@ -72,17 +79,29 @@ fn create_ruleset(abi: ABI) -> Result<RulesetCreated, landlock::RulesetError> {
     ruleset.create()
 }
 
+/// How far its TCP sockets may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FencedNetwork {
+    /// Nowhere.
+    None,
+    /// To this port, which it may connect to.
+    Port(u16),
+    /// As far as its network namespace goes.
+    Own,
+}
+
 /// What a command may see and change. Everything else is closed to it.
 pub(super) struct Fence {
     pub(super) abi: ABI,
     /// Whether it may reach Unix sockets that it can see.
     pub(super) unix_sockets: bool,
-    /// The one TCP port that it may connect to, where there is one.
-    pub(super) port: Option<u16>,
+    pub(super) network: FencedNetwork,
     /// Places to read and execute from.
     pub(super) readable: Vec<PathBuf>,
     /// Folders to change as well.
     pub(super) writable: Vec<PathBuf>,
+    /// Terminals, and folders of them, that it may use.
+    pub(super) terminals: Vec<PathBuf>,
 }
 
 /// Restricts this process and all it will start, for good.
@@ -111,7 +130,7 @@ fn try_restrict(fence: &Fence) -> Result<bool, Box<dyn std::error::Error>> {
     // Who may write to it can map it as shared memory that no limit counts.
     let zero = device & !(AccessFs::WriteFile | AccessFs::Truncate);
 
-    let mut ruleset = create_ruleset(abi)?;
+    let mut ruleset = create_ruleset(abi, fence.network == FencedNetwork::Own)?;
     for place in &fence.readable {
         let rights = if place.is_dir() {
             see
@@ -130,8 +149,20 @@ fn try_restrict(fence: &Fence) -> Result<bool, Box<dyn std::error::Error>> {
         let rights = if path == ZERO { zero } else { device };
         ruleset = ruleset.add_rule(PathBeneath::new(PathFd::new(path)?, rights))?;
     }
+    for path in &fence.terminals {
+        let rights = match path.is_dir() {
+            true => device | AccessFs::ReadDir,
+            false => device,
+        };
+        // A machine may have none.
+        if let Ok(opened) = PathFd::new(path) {
+            ruleset = ruleset.add_rule(PathBeneath::new(opened, rights))?;
+        }
+    }
     // Before the fourth version ports are nobody's; then the namespace alone keeps the others away.
-    if let Some(port) = fence.port.filter(|_| holds_ports(abi)) {
+    if let FencedNetwork::Port(port) = fence.network
+        && holds_ports(abi)
+    {
         ruleset = ruleset.add_rule(NetPort::new(port, AccessNet::ConnectTcp))?;
     }
     let status = ruleset.restrict_self()?;

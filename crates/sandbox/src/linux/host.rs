@@ -18,7 +18,7 @@ use rustix::process::{Resource, Rlimit};
 
 use self::supervisor::supervise;
 use super::command::CommandPlan;
-use super::fence::{self, Fence};
+use super::fence::{self, Fence, FencedNetwork};
 use super::launch::{self, Launch};
 use super::layered::{LayeredFolder, Stored};
 use super::metadata::MetadataKeeper;
@@ -28,27 +28,28 @@ use super::plan::{self, Purpose};
 use super::seccomp::{self, FilterOptions, SharedView};
 use super::seen::CopiedFolder;
 use super::storage::Storage;
+use super::terminal::{self, Shape, Sides};
 use super::usage::Bounds;
 use super::watch::{self, Watched};
 use super::watched_calls::{self, Network};
-use super::{ownership, put_together, system};
+use super::{at, ownership, put_together, readable, system};
 use crate::error::{Layer, Missing, SandboxError};
 use crate::level::Isolation;
 use crate::loopback::Loopback;
 use crate::observation::{Gap, Observe};
 use crate::outcome::{Ending, Enforcement, Enforcer, Recorded};
-use crate::places::SYSTEM;
 use crate::spec::{INSIDE_HOME, INSIDE_TMP, Spec};
 
 /// Small files of the system that programs look at everywhere.
-const SYSTEM_FILES: [&str; 7] = [
+const SYSTEM_FILES: [&str; 8] = [
+    "/etc/alternatives",
     "/etc/group",
     "/etc/hosts",
+    "/etc/ld.so.cache",
     "/etc/ld.so.conf",
     "/etc/localtime",
     "/etc/nsswitch.conf",
     "/etc/passwd",
-    "/proc",
 ];
 
 /// Everything the two processes need, made before the first fork.
@@ -81,7 +82,18 @@ pub(super) fn run(
 ) -> Result<Recorded, SandboxError> {
     let began = Instant::now();
     let surroundings = prepare(spec, drop_to, purpose)?;
-    let plan = make_plan(spec, level, drop_to, purpose, &surroundings)?;
+    let terminal = spec
+        .terminal
+        .as_ref()
+        .map(|it| terminal::open(&Shape::of(it)));
+    let terminal = terminal.transpose().map_err(at("open a terminal"))?;
+    let plan = make_plan(
+        spec,
+        level,
+        drop_to,
+        purpose,
+        (&surroundings, terminal.as_ref()),
+    )?;
     let keeps_metadata = level == Isolation::Landlock && purpose == Purpose::Run;
     let bounds = match &spec.observe {
         None if keeps_metadata => Some(Observe::default()),
@@ -103,6 +115,7 @@ pub(super) fn run(
             moved,
             // Others may move it there.
             starts_in: None,
+            has_own_network: false,
             only_port: match level {
                 Isolation::None => None,
                 Isolation::Landlock | Isolation::Full => spec.loopback.as_ref().map(Loopback::port),
@@ -118,6 +131,7 @@ pub(super) fn run(
         began,
         drop_to,
         group: None,
+        terminal,
         work: None,
         observation,
     };
@@ -132,10 +146,12 @@ pub(super) fn run(
         None => place,
     });
     let mut layer = None;
+    let is_stopped = matches!(ending, Ending::Stopped(_));
     if let Some(folder) = surroundings.layered
-        && !matches!(ending, Ending::Stopped(_))
+        && (!is_stopped || spec.ordinary.is_some())
     {
-        match folder.collect(None, surroundings.work)? {
+        let bounds = is_stopped.then_some(Bounds::NONE);
+        match folder.collect(None, surroundings.work, bounds)? {
             Ok(found) => layer = Some(found),
             Err(limit) => ending = Ending::Stopped(limit),
         }
@@ -169,9 +185,6 @@ fn prepare(
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
 ) -> Result<Surroundings, SandboxError> {
-    for path in &spec.show {
-        fs::metadata(path).map_err(system("look at a path that is to be shown"))?;
-    }
     let Some(layered) = &spec.layered else {
         if let (Some(ids), Purpose::Run) = (drop_to, purpose) {
             ownership::give_folder(&spec.work_folder, ids)
@@ -209,7 +222,7 @@ fn make_plan(
     level: Isolation,
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
-    surroundings: &Surroundings,
+    (surroundings, terminal): (&Surroundings, Option<&Sides>),
 ) -> Result<HostPlan, SandboxError> {
     let environment = environment(spec, surroundings);
     let current_dir = match purpose {
@@ -217,21 +230,29 @@ fn make_plan(
         Purpose::Run => on_host(spec, surroundings, &spec.current_dir),
     };
     let mut command = plan::plan_command(spec, &environment, &current_dir, purpose)?;
+    if let Some(ordinary) = &spec.ordinary {
+        command.umask = ordinary.umask;
+    }
     let mut watched = None;
     if level == Isolation::Landlock {
-        command.resource_limits = resource_limits(spec, drop_to.is_some());
-        let fence = make_fence(spec, surroundings, purpose)?;
+        command.resource_limits = match &spec.ordinary {
+            Some(_) => plan::own_resource_limits(),
+            None => resource_limits(spec, drop_to.is_some()),
+        };
+        let mut fence = make_fence(spec, surroundings, purpose)?;
+        let name = terminal.map(terminal::name_of).transpose();
+        fence.terminals.extend(name.map_err(at("name a terminal"))?);
         let abi = fence.abi;
         command.fence = Some(fence);
-        let mut shown = spec
-            .show
-            .iter()
-            .chain(spec.mounts.iter().map(|it| &it.host));
+        let own = spec.view.places.iter().filter(|place| place.is_own);
+        let own = own.flat_map(|place| &place.sources);
+        let mut shown = own.chain(spec.mounts.iter().map(|it| &it.host));
         command.may_search = drop_to.is_some() && shown.any(|path| is_closed(path));
         command.filters = Some(seccomp::compile_filters(FilterOptions {
             unix_sockets: spec.unix_sockets,
             tcp_sockets: spec.has_loopback(),
             nameless_files: false,
+            is_ordinary: false,
             is_observed: spec.observe.is_some(),
             shared_view: Some(SharedView {
                 truncate: fence::holds_truncation(abi),
@@ -246,6 +267,7 @@ fn make_plan(
             bounds,
             storage: Storage::Disk,
             socket_bytes: plan::socket_bytes(),
+            is_ordinary: spec.ordinary.is_some(),
             has_own_network: false,
         });
     }
@@ -269,7 +291,10 @@ fn make_plan(
         watched,
         folder: surroundings.work.clone(),
         tmp: surroundings.private.as_ref().map(|private| {
-            let bounds = mounts::tmp_bounds(&spec.limits);
+            let bounds = match &spec.ordinary {
+                Some(_) => Bounds::NONE,
+                None => mounts::tmp_bounds(&spec.limits),
+            };
             (private.path().to_owned(), bounds)
         }),
     })
@@ -281,7 +306,12 @@ fn environment(spec: &Spec, surroundings: &Surroundings) -> BTreeMap<String, OsS
         Some(private) => (private.path().join("home"), private.path().to_owned()),
         None => (surroundings.work.clone(), surroundings.work.clone()),
     };
-    spec.environment()
+    let mut given = spec.environment();
+    if spec.ordinary.is_some() {
+        // Its own temporary folder, as in a sandbox where it has the usual name.
+        given.insert("TMPDIR".to_owned(), INSIDE_TMP.to_owned());
+    }
+    given
         .into_iter()
         .map(|(name, value)| {
             let value = match (name.as_str(), value.as_str()) {
@@ -326,14 +356,13 @@ fn make_fence(
     surroundings: &Surroundings,
     purpose: Purpose,
 ) -> Result<Fence, SandboxError> {
-    let mut readable: Vec<PathBuf> = SYSTEM
-        .iter()
-        .chain(&SYSTEM_FILES)
-        .map(PathBuf::from)
-        .filter(|place| place.exists())
-        .collect();
+    let mut readable = readable::list(&spec.view);
+    if spec.view.has_own_etc {
+        let files = SYSTEM_FILES.iter().map(PathBuf::from);
+        readable.extend(files.filter(|place| place.exists()));
+    }
+    readable.push("/proc".into());
     readable.extend(spec.mounts.iter().map(|mount| mount.host.clone()));
-    readable.extend(spec.show.iter().cloned());
     readable.extend(spec.layered.iter().map(|layered| layered.folder.clone()));
     let mut writable = writable(surroundings);
     if purpose == Purpose::Probe {
@@ -350,9 +379,13 @@ fn make_fence(
     Ok(Fence {
         abi,
         unix_sockets: spec.unix_sockets,
-        port: spec.loopback.as_ref().map(Loopback::port),
+        network: match &spec.loopback {
+            Some(loopback) => FencedNetwork::Port(loopback.port()),
+            None => FencedNetwork::None,
+        },
         readable,
         writable,
+        terminals: vec![fence::OWN_TERMINAL.into()],
     })
 }
 

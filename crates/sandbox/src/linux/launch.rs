@@ -1,7 +1,9 @@
 //! Starts the processes of a run, follows them to their end and puts together what they tell.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
@@ -9,16 +11,21 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 use super::cgroup::GroupEntrance;
+use super::interrupts::Patience;
 use super::loopback::{LoopbackWire, take_listener};
 use super::observer::{Assignment, Observer};
 use super::report::{RECORD_BYTES, Record};
+use super::screen::Screen;
 use super::stage::{Wires, WorkWires};
-use super::{at, handover, left_running, ownership, pipe, sys, system};
+use super::terminal::{Sides, TerminalWire};
+use super::{at, handover, left_running, ownership, pipe, sys, system, terminal};
 use crate::error::{Layer, Missing, SandboxError};
+use crate::feed::Feed;
 use crate::observation::{Gap, Observation};
-use crate::outcome::{Captured, Ending, Limit};
-use crate::pump::{Pump, Stop};
+use crate::outcome::{Ending, Limit};
+use crate::pump::{Pump, Pumped, Stop, Streams};
 use crate::spec::Spec;
+use crate::streams::Stdin;
 
 /// What a run needs beside its specification.
 pub(super) struct Launch<'a> {
@@ -27,6 +34,8 @@ pub(super) struct Launch<'a> {
     /// The user that the command runs as, where that is another.
     pub(super) drop_to: Option<(u32, u32)>,
     pub(super) group: Option<GroupEntrance>,
+    /// The command's terminal, where it is one of the host's. Else process 1 opens the one that is wanted.
+    pub(super) terminal: Option<Sides>,
     pub(super) work: Option<WorkWires>,
     /// Nothing where nothing is to be observed.
     pub(super) observation: Option<(Assignment, Vec<Gap>)>,
@@ -36,8 +45,7 @@ pub(super) struct Launch<'a> {
 pub(super) struct RunEnd {
     pub(super) records: Vec<Record>,
     pub(super) limit: Option<Limit>,
-    pub(super) stdout: Captured,
-    pub(super) stderr: Captured,
+    pub(super) streams: Pumped,
     pub(super) duration: Duration,
     pub(super) observation: Option<Observation>,
 }
@@ -46,13 +54,17 @@ impl Launch<'_> {
     /// Forks the first process, which runs `supervise`, and waits until it and all others are
     /// gone.
     pub(super) fn go(self, supervise: impl FnOnce(Wires) -> i32) -> Result<RunEnd, SandboxError> {
+        let _patience = self.spec.grace.map(|_| Patience::begin());
         let (stdout, stdout_end) = pipe()?;
         let (stderr, stderr_end) = pipe()?;
         let (report, report_end) = pipe()?;
         let (control_end, control) = pipe()?;
+        let (signals_end, signals) = pipe()?;
+        let (stdin, feed) = self.prepare_stdin()?;
         if let Some(ids) = self.drop_to {
             // So that the command may open /dev/stdout and /dev/stderr by name.
-            for end in [&stdout_end, &stderr_end] {
+            let stdin = feed.is_some().then_some(&stdin);
+            for end in [&stdout_end, &stderr_end].into_iter().chain(stdin) {
                 ownership::give_file(end.as_fd(), ids).map_err(at("give the pipes away"))?;
             }
         }
@@ -74,10 +86,27 @@ impl Launch<'_> {
             }
             _ => (None, None),
         };
-        let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-            .map_err(at("open /dev/null"))?;
+        let null = null()?;
+        let mut sides = self.terminal;
+        let (mut wire, mut taker) = (None, None);
+        if let Some(terminal) = &self.spec.terminal {
+            let open = at("open a terminal");
+            match &sides {
+                Some(sides) => {
+                    let ids = self.drop_to;
+                    let opened = TerminalWire::opened(terminal, &sides.of_command, ids);
+                    wire = Some(opened.map_err(open)?);
+                }
+                None => {
+                    let (inside, from) = TerminalWire::inside(terminal).map_err(open)?;
+                    (wire, taker) = (Some(inside), Some(from));
+                }
+            }
+        }
         let wires = Wires {
-            stdin: sealed_input(&self.spec.stdin).map_err(at("prepare standard input"))?,
+            stdin,
+            signals: signals_end,
+            terminal: wire,
             stdout: stdout_end,
             stderr: stderr_end,
             report: report_end,
@@ -108,20 +137,40 @@ impl Launch<'_> {
                 .into_iter()
                 .for_each(|listener| loopback.give(listener));
         }
+        if let Some(taker) = taker {
+            sides = terminal::take(&taker).map_err(at("take the command's terminal"))?;
+        }
         let handle = rustix::process::pidfd_open(supervisor, PidfdFlags::empty())
             .map_err(at("watch a process"))?;
         let deadline = self.began + self.spec.limits.wall_time;
-        let reading = system("read the command's output");
-        let mut pump = Pump::new(stdout, stderr, self.spec, deadline).map_err(&reading)?;
+        let reading = system("move the command's streams");
+        let screen = match (sides, &self.spec.terminal) {
+            (Some(sides), Some(terminal)) => Some(Screen::new(sides, terminal, &self.spec.limits)),
+            _ => None,
+        };
+        let streams = Streams {
+            stdout,
+            stderr,
+            feed,
+            screen: screen.transpose().map_err(&reading)?,
+        };
+        let mut pump = Pump::new(streams, self.spec, deadline).map_err(&reading)?;
+        let send = |signal: i32| {
+            let number = u8::try_from(signal).unwrap_or_default();
+            let _ = rustix::io::write(&signals, &[number]);
+        };
         let stop = pump
-            .run(Some(handle.as_fd()), || has_ended(handle.as_fd()))
-            .map_err(reading)?;
+            .run(Some(handle.as_fd()), || has_ended(handle.as_fd()), send)
+            .map_err(&reading)?;
         running.end()?;
-        let (stdout, stderr) = pump.finish();
+        let streams = pump.finish().map_err(reading)?;
         let duration = self.began.elapsed();
         let records = read_records(&report)?;
         let mut gaps = gaps;
         let left = left_running::parse(&records);
+        if records.contains(&Record::PartialProc) {
+            gaps.push(Gap::PartialProc);
+        }
         if !left.is_empty() {
             gaps.push(Gap::LeftRunning { processes: left });
         }
@@ -134,12 +183,56 @@ impl Launch<'_> {
         Ok(RunEnd {
             records,
             limit,
-            stdout,
-            stderr,
+            streams,
             duration,
             observation,
         })
     }
+}
+
+impl Launch<'_> {
+    /// What the command reads, and what has to be passed on into it.
+    fn prepare_stdin(&self) -> Result<(OwnedFd, Option<Feed>), SandboxError> {
+        let prepare = at("prepare standard input");
+        match &self.spec.stdin {
+            _ if self.spec.terminal.as_ref().is_some_and(|it| it.stdin) => {
+                null().map(|it| (it, None))
+            }
+            Stdin::Null => null().map(|it| (it, None)),
+            Stdin::Bytes(bytes) => {
+                let file = sealed_input(&mut bytes.as_slice()).map_err(prepare)?;
+                Ok((file, None))
+            }
+            Stdin::File(file) => {
+                let mut from = OffsetReader { file, at: 0 };
+                Ok((sealed_input(&mut from).map_err(prepare)?, None))
+            }
+            Stdin::Pipe(input) => {
+                let (end, to) = pipe()?;
+                let feed = Feed::new(input, to).map_err(system("prepare standard input"))?;
+                Ok((end, Some(feed)))
+            }
+        }
+    }
+}
+
+/// Reads a file from its start without moving the place where others read it.
+struct OffsetReader<'a> {
+    file: &'a File,
+    at: u64,
+}
+
+impl Read for OffsetReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+fn null() -> Result<OwnedFd, SandboxError> {
+    rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
+        .map_err(at("open /dev/null"))
 }
 
 fn unobserved(records: &[Record]) -> Option<String> {
@@ -261,16 +354,13 @@ pub(super) fn judge(
 
 /// Standard input as a file in memory that nobody can change any more: unlike a pipe it needs no
 /// one to feed it.
-fn sealed_input(bytes: &[u8]) -> Result<OwnedFd, Errno> {
+fn sealed_input(from: &mut impl Read) -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    let file = rustix::fs::memfd_create("stdin", flags)?;
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let written = rustix::io::write(&file, rest)?;
-        rest = rest.get(written..).unwrap_or_default();
-    }
+    let file = File::from(rustix::fs::memfd_create("stdin", flags)?);
+    let copied = io::copy(from, &mut &file);
+    copied.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
     let seals = SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE;
     rustix::fs::fcntl_add_seals(&file, seals)?;
-    Ok(file)
+    Ok(file.into())
 }

@@ -1,6 +1,7 @@
 //! The caller's side of a layered folder: the copy where there can be no layer, and the changes
 //! when the command's last process is gone.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -12,9 +13,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::fs::{Mode, OFlags};
 
 use super::changes::{self, Comparison};
-use super::own_places::{self, Showing};
+use super::mounts::{self, Showing};
 use super::usage::{self, Bounds};
-use super::{at, handover, opening, system, transfer};
+use super::view_plan::{UpperStorage, mount_points};
+use super::{at, handover, opening, overlays, storage, system, transfer};
 use crate::error::{SandboxError, SpecError};
 use crate::layer::{FolderLayer, LayerKind};
 use crate::limits::{Limits, MOST_IN_MEMORY};
@@ -89,8 +91,6 @@ pub(super) struct LayeredFolder {
     started_ns: i128,
     /// What a copy began with.
     copied: Option<BTreeSet<Vec<u8>>>,
-    owner: u32,
-    group: u32,
     /// By which attribute a layer marks folders that were made anew.
     opaque: &'static str,
 }
@@ -101,10 +101,12 @@ impl LayeredFolder {
         layered: &Layered,
         limits: &Limits,
         owner: Option<(u32, u32)>,
+        is_ordinary: bool,
     ) -> Result<LayeredFolder, SandboxError> {
         let mut folder = LayeredFolder::open(layered, limits)?;
-        folder.opaque = own_places::opaque_attribute(owner);
-        if limits.work_bytes > MOST_IN_MEMORY {
+        folder.opaque = overlays::opaque_attribute(owner);
+        let is_large = is_ordinary || limits.work_bytes > MOST_IN_MEMORY;
+        if is_large && storage::can_hold_layers(&layered.store) {
             let stored = Stored::make(&layered.store, "layer", owner)?;
             folder.showing = Showing::DiskLayer(stored.path().to_owned());
             folder.stored = Some(stored);
@@ -141,7 +143,6 @@ impl LayeredFolder {
     fn open(layered: &Layered, limits: &Limits) -> Result<LayeredFolder, SandboxError> {
         check_store(layered)?;
         let real = open_folder(&layered.folder)?;
-        let stat = rustix::fs::fstat(&real).map_err(at("look at the folder"))?;
         Ok(LayeredFolder {
             real,
             real_path: layered.folder.clone(),
@@ -150,15 +151,8 @@ impl LayeredFolder {
             bounds: Bounds::of(limits),
             started_ns: now_ns(),
             copied: None,
-            owner: stat.st_uid,
-            group: stat.st_gid,
             opaque: "",
         })
-    }
-
-    /// The ids that own the real folder.
-    pub(super) fn owner(&self) -> (u32, u32) {
-        (self.owner, self.group)
     }
 
     /// Where the copy is, where it is one.
@@ -180,28 +174,34 @@ impl LayeredFolder {
     /// File systems that are mounted below the real folder: neither a layer nor a copy has them.
     pub(super) fn gaps(&self) -> Vec<Gap> {
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        mounts_below(&mounts, &self.real_path)
+        mount_points(&mounts)
             .into_iter()
+            .filter(|point| *point != self.real_path && point.starts_with(&self.real_path))
             .map(|path| Gap::MountBelow { path })
             .collect()
     }
 
     /// What the command changed, or the limit that it exceeds. `socket` is where the layer's
-    /// folder arrived; `shown_at` is the path that the command saw.
+    /// folder arrived; `shown_at` is the path that the command saw; `bounds` hold in place of its own.
     pub(super) fn collect(
         self,
         socket: Option<&OwnedFd>,
         shown_at: PathBuf,
+        bounds: Option<Bounds>,
     ) -> Result<Result<FolderLayer, Limit>, SandboxError> {
         let (files, kind) = match (&self.showing, &self.stored, socket) {
-            (Showing::Copy(_), Some(stored), _) => (stored.open()?, LayerKind::Copy),
+            (Showing::Copy(_), Some(stored), _) => {
+                // What arrives is the copy's mount; those of other places are behind it.
+                let _ = socket.map(handover::take);
+                (stored.open()?, LayerKind::Copy)
+            }
             (_, _, Some(socket)) => {
                 let taken = handover::take(socket).map_err(at("take the layer over"))?;
                 (taken.ok_or(SandboxError::NoReport)?, LayerKind::Overlay)
             }
             _ => return Err(SandboxError::NoReport),
         };
-        let bounds = self.bounds.without_space();
+        let bounds = bounds.unwrap_or(self.bounds).without_space();
         let usage =
             usage::measure(&files, bounds).map_err(at("look at what the command changed"))?;
         if let Some(limit) = bounds.breach(&usage) {
@@ -258,28 +258,50 @@ fn now_ns() -> i128 {
         .unwrap_or(0)
 }
 
-/// Mount points below a folder, from the text of mountinfo.
-fn mounts_below(mounts: &str, folder: &Path) -> Vec<PathBuf> {
-    mounts
-        .lines()
-        .filter_map(|line| line.split(' ').nth(4))
-        .map(|point| PathBuf::from(unescape(point)))
-        .filter(|point| point != folder && point.starts_with(folder))
-        .collect()
+/// Where an ordinary command's changes outside of its folder go: temporary folders, and layers over what its view
+/// shows as layered. All of it is thrown away.
+pub(super) struct Thrown {
+    store: PathBuf,
+    owner: Option<(u32, u32)>,
+    stored: RefCell<Vec<Stored>>,
 }
 
-/// Blanks and their like are written as octal numbers there.
-fn unescape(text: &str) -> String {
-    [
-        ("\\040", " "),
-        ("\\011", "\t"),
-        ("\\012", "\n"),
-        ("\\134", "\\"),
-    ]
-    .iter()
-    .fold(text.to_owned(), |text, (code, plain)| {
-        text.replace(code, plain)
-    })
+impl Thrown {
+    /// In the caller's store, for commands that run as `owner`, where that is another user.
+    pub(super) fn new(store: &Path, owner: Option<(u32, u32)>) -> Thrown {
+        Thrown {
+            store: store.to_owned(),
+            owner,
+            stored: RefCell::new(Vec::new()),
+        }
+    }
+
+    fn make(&self, name: &str, owner: Option<(u32, u32)>) -> Result<PathBuf, SandboxError> {
+        let made = Stored::make(&self.store, name, owner)?;
+        let path = made.path().to_owned();
+        self.stored.borrow_mut().push(made);
+        Ok(path)
+    }
+
+    /// The storage for changes of a layered place.
+    pub(super) fn make_upper(&self) -> Result<UpperStorage, SandboxError> {
+        if !storage::can_hold_layers(&self.store) {
+            return Ok(UpperStorage::Memory(storage::machine_sized()));
+        }
+        let number = self.stored.borrow().len();
+        let path = self.make(&format!("view-{number}"), self.owner)?;
+        mounts::c_string(path.as_os_str()).map(UpperStorage::Disk)
+    }
+
+    /// A temporary folder that everybody inside may write to.
+    #[expect(clippy::disallowed_methods, reason = "the store is private")]
+    pub(super) fn temporary(&self, inside: &str) -> Result<PathBuf, SandboxError> {
+        let name = inside.replace('/', "-");
+        let path = self.make(name.trim_start_matches('-'), None)?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o1777))
+            .map_err(system("make a temporary folder"))?;
+        Ok(path)
+    }
 }
 
 #[cfg(test)]
@@ -287,14 +309,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mounts_below_a_folder_are_found_and_others_are_not() {
+    fn mount_points_are_read_with_their_blanks() {
         let mounts = "\
 1 0 8:1 / / rw - ext4 a rw
-2 1 8:2 / /home/me rw - ext4 b rw
-3 2 8:3 / /home/me/my\\040disk rw - ext4 c rw
-4 1 8:4 / /home/meow rw - ext4 d rw";
-        let found = mounts_below(mounts, Path::new("/home/me"));
-        assert_eq!(found, [PathBuf::from("/home/me/my disk")]);
+3 2 8:3 / /home/me/my\\040disk rw - ext4 c rw";
+        let found = mount_points(mounts);
+        assert_eq!(found, [PathBuf::from("/"), "/home/me/my disk".into()]);
     }
 
     #[test]

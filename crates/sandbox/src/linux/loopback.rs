@@ -19,6 +19,17 @@ pub(super) struct LoopbackWire {
     pub(super) hand_over: OwnedFd,
 }
 
+/// Brings the loopback of this network namespace up.
+pub(super) fn raise() -> Result<(), Errno> {
+    let socket = rustix::net::socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    sys::raise_loopback(socket.as_fd())
+}
+
 impl LoopbackWire {
     /// Brings the loopback of this network namespace up, listens on it, and sends the listener to the
     /// caller. Nothing of it stays here.

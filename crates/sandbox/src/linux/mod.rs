@@ -24,21 +24,27 @@ mod mounts;
 mod notify;
 mod observer;
 mod opening;
-mod own_places;
+mod overlays;
 mod ownership;
 mod plan;
+mod readable;
 mod report;
 mod resolve;
+mod screen;
 mod seccomp;
 mod seen;
 mod stage;
 mod storage;
 mod sys;
+mod terminal;
+mod top_layer;
 mod transfer;
 mod usage;
+mod view_plan;
 mod watch;
 mod watched_calls;
 mod work;
+mod written;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -52,17 +58,22 @@ use crate::Capabilities;
 use crate::error::{Layer, Missing, SandboxError, SpecError};
 use crate::layer::FolderLayer;
 use crate::level::Isolation;
+use crate::observation::Gap;
 use crate::outcome::{Ending, Enforcement, Enforcer, Limit, Outcome, Recorded};
 use crate::spec::Spec;
 use cgroup::Group;
-pub(crate) use interrupts::{catch_interrupts, caught_interrupt};
+pub(crate) use interrupts::{catch_interrupts, caught_interrupt, count_interrupts};
 use launch::{Launch, RunEnd};
-use layered::LayeredFolder;
 pub(crate) use layered::Stored;
+use layered::{LayeredFolder, Thrown};
+use mounts::Outside;
 use observer::Assignment;
 use plan::Purpose;
 use report::Record;
+pub(crate) use screen::{Screen, Typed};
 use storage::Storage;
+pub(crate) use storage::machine_memory;
+use view_plan::Seeing;
 use work::WorkFolder;
 
 /// How long putting up empty layers may take. Far more than any machine needs, however loaded:
@@ -87,7 +98,7 @@ pub(crate) fn probe(level: Isolation) -> Result<Capabilities, Missing> {
     let mut spec = Spec::new(["/"], "/");
     spec.limits.wall_time = PROBE_TIME;
     let result = match level {
-        Isolation::Full => in_namespaces(&spec, drop_to, Purpose::Probe, None),
+        Isolation::Full => in_namespaces(&spec, drop_to, Purpose::Probe, None, Seeing::Overlays),
         Isolation::Landlock | Isolation::None => host::run(&spec, level, drop_to, Purpose::Probe),
     };
     match result.map(|recorded| recorded.outcome.ending) {
@@ -135,22 +146,45 @@ pub(crate) fn run(
     if level == Isolation::Landlock {
         return host::run(spec, level, drop_to, Purpose::Run);
     }
+    match with_view(spec, drop_to, Seeing::Overlays) {
+        // There can be no overlays here; the command has not run.
+        Err(SandboxError::Missing(Missing {
+            layer: Layer::View,
+            reason,
+        })) => {
+            let mut recorded = with_view(spec, drop_to, Seeing::Binds)?;
+            if let Some(observation) = &mut recorded.observation {
+                observation.gaps.push(Gap::NoOverlay { reason });
+                observation.gaps.sort();
+            }
+            Ok(recorded)
+        }
+        other => other,
+    }
+}
+
+fn with_view(
+    spec: &Spec,
+    drop_to: Option<(u32, u32)>,
+    seeing: Seeing,
+) -> Result<Recorded, SandboxError> {
     let Some(layered) = &spec.layered else {
-        return in_namespaces(spec, drop_to, Purpose::Run, None);
+        return in_namespaces(spec, drop_to, Purpose::Run, None, seeing);
     };
     if drop_to.is_none() && foreign::is_in(&layered.folder) {
         let folder = LayeredFolder::with_copy(layered, &spec.limits, drop_to)?;
-        return in_namespaces(spec, drop_to, Purpose::Run, Some(folder));
+        return in_namespaces(spec, drop_to, Purpose::Run, Some(folder), seeing);
     }
-    let folder = LayeredFolder::with_layer(layered, &spec.limits, drop_to)?;
-    match in_namespaces(spec, drop_to, Purpose::Run, Some(folder)) {
+    let folder =
+        LayeredFolder::with_layer(layered, &spec.limits, drop_to, spec.ordinary.is_some())?;
+    match in_namespaces(spec, drop_to, Purpose::Run, Some(folder), seeing) {
         // There can be no layer here; the command has not run.
         Err(SandboxError::Missing(Missing {
             layer: Layer::LayeredFolder,
             ..
         })) => {
             let folder = LayeredFolder::with_copy(layered, &spec.limits, drop_to)?;
-            in_namespaces(spec, drop_to, Purpose::Run, Some(folder))
+            in_namespaces(spec, drop_to, Purpose::Run, Some(folder), seeing)
         }
         other => other,
     }
@@ -161,17 +195,28 @@ fn in_namespaces(
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
     folder: Option<LayeredFolder>,
+    seeing: Seeing,
 ) -> Result<Recorded, SandboxError> {
     let began = Instant::now();
-    let plan = plan::make_plan(spec, drop_to, purpose, folder.as_ref())?;
+    let is_ordinary = |_: &&crate::spec::Layered| spec.ordinary.is_some();
+    let store = spec.layered.as_ref().filter(is_ordinary);
+    let store = store.map(|layered| Thrown::new(&layered.store, drop_to));
+    let outside = Outside {
+        seeing,
+        store: store.as_ref(),
+    };
+    let plan = plan::make_plan(spec, drop_to, purpose, folder.as_ref(), &outside)?;
+    let layered_places = plan.mounts.layered_places();
     let storage = plan.watched.storage;
     let work = match &folder {
         None => WorkFolder::prepare(spec, drop_to, storage, purpose)?,
-        Some(folder) => WorkFolder::of_layer(folder),
+        Some(folder) => WorkFolder::of_layer(folder, !layered_places.is_empty()),
     };
     let most = mounts::memory_bytes(&spec.limits, storage).saturating_add(spec.limits.memory_bytes);
     let (group, entrance) = match purpose {
         Purpose::Probe => None,
+        // Without a bound there is nothing to keep.
+        Purpose::Run if spec.limits.memory_bytes == u64::MAX => None,
         Purpose::Run => Group::make(most),
     }
     .unzip();
@@ -183,6 +228,7 @@ fn in_namespaces(
             looks_below: spec.layered.as_ref().map(|layered| layered.inside.clone()),
             moved: None,
             starts_in: starting_folder(spec),
+            has_own_network: spec.ordinary.is_some(),
             only_port: spec.loopback.as_ref().map(crate::loopback::Loopback::port),
             on_file: spec.on_file.clone(),
             metadata: None,
@@ -195,6 +241,7 @@ fn in_namespaces(
         began,
         drop_to,
         group: entrance,
+        terminal: None,
         work: work_wires,
         observation,
     };
@@ -204,10 +251,14 @@ fn in_namespaces(
     let limit = ended.limit.or(is_out_of_memory.then_some(Limit::Memory));
     let mut ending = launch::judge(spec, limit, &ended.records)?;
     let mut layer = None;
-    if !matches!(ending, Ending::Stopped(_)) {
+    let mut written = Vec::new();
+    let is_stopped = matches!(ending, Ending::Stopped(_));
+    // What an ordinary command had written when it was stopped is there for whoever wants it.
+    if !is_stopped || spec.ordinary.is_some() {
         let collected = match (folder, &spec.layered) {
             (Some(folder), Some(layered)) => {
-                let found = folder.collect(work.socket(), layered.inside.clone())?;
+                let bounds = is_stopped.then_some(usage::Bounds::NONE);
+                let found = folder.collect(work.socket(), layered.inside.clone(), bounds)?;
                 found.map(Some)
             }
             _ => work.collect(&spec.limits)?.map_or(Ok(None), Err),
@@ -216,13 +267,22 @@ fn in_namespaces(
             Ok(found) => layer = found,
             Err(limit) => ending = Ending::Stopped(limit),
         }
+        for place in &layered_places {
+            let upper = work.socket().map(handover::take).transpose();
+            if let Some(upper) = upper.map_err(at("take a layer over"))?.flatten() {
+                written::list(&upper, place, &mut written).map_err(at("look at a layer"))?;
+            }
+        }
+        written.sort();
     }
     let program = plan.command.executed(&ended.records);
     let enforcement = Enforcement {
         memory: Enforcer::kernel_if(ended.records.contains(&Record::InGroup)),
         work_folder: Enforcer::kernel_if(storage == Storage::Memory),
     };
-    Ok(put_together(ended, ending, layer, enforcement, program))
+    let mut recorded = put_together(ended, ending, layer, enforcement, program);
+    recorded.written = written;
+    Ok(recorded)
 }
 
 /// The folder that a command starts in, where it is a mount: nobody can move or remove it then.
@@ -243,12 +303,16 @@ fn put_together(
     Recorded {
         outcome: Outcome {
             ending,
-            stdout: ended.stdout,
-            stderr: ended.stderr,
+            stdout: ended.streams.stdout,
+            stderr: ended.streams.stderr,
             duration: ended.duration,
             enforcement,
+            input: ended.streams.input,
+            terminal: ended.streams.terminal,
+            interrupted: ended.streams.interrupted,
         },
         layer,
+        written: Vec::new(),
         observation: ended.observation,
         program,
     }

@@ -23,6 +23,7 @@ use crate::error::SandboxError;
 use crate::observation::{Gap, Observation, Observe, ObservedKind};
 use crate::places::SYSTEM_PLACES;
 use crate::spec::OnFile;
+use crate::view::PROGRAM_FOLDERS;
 
 /// What the observer needs to know beforehand.
 pub(super) struct Assignment {
@@ -37,6 +38,8 @@ pub(super) struct Assignment {
     pub(super) looks_below: Option<PathBuf>,
     /// The one port of the loopback that can be connected to, where the sandbox refuses all else.
     pub(super) only_port: Option<u16>,
+    /// Whether it has a network of its own, in which everything goes on and beyond which nothing leads.
+    pub(super) has_own_network: bool,
     pub(super) on_file: Option<OnFile>,
     /// Who changes rights, owners and times for the command, where it may not by itself.
     pub(super) metadata: Option<MetadataKeeper>,
@@ -96,6 +99,7 @@ struct Watch {
     /// Processes whose program has taken random bytes for its allocator.
     allocators: BTreeSet<u32>,
     only_port: Option<u16>,
+    has_own_network: bool,
     on_file: Option<OnFile>,
     metadata: Option<MetadataKeeper>,
     failure: Option<String>,
@@ -108,6 +112,8 @@ fn loopback_name(port: u16) -> String {
 
 /// Paths that are remembered. A command that asks for more is only watched more slowly.
 const MOST_KNOWN: usize = 50_000;
+/// Where looks are not kept, besides folders of programs: what is there is the kernel's or the sandbox's own.
+const NOT_LOOKED_AT: [&str; 6] = ["/dev", "/proc", "/run", "/sys", "/tmp", "/var/tmp"];
 /// Longer ones are not.
 const LONGEST_KNOWN: usize = 512;
 
@@ -129,6 +135,7 @@ impl Watch {
                 .map(|folder| folder.into_os_string().into_vec()),
             allocators: BTreeSet::new(),
             only_port: assignment.only_port,
+            has_own_network: assignment.has_own_network,
             on_file: assignment.on_file,
             metadata: assignment.metadata,
             failure: None,
@@ -172,7 +179,7 @@ impl Watch {
         if let Some(answer) = kept.and_then(|metadata| metadata.answer(listener, call)) {
             return answer;
         }
-        let [first, second, third, fourth, fifth, _] = call.arguments;
+        let [first, second, third, fourth, fifth, sixth] = call.arguments;
         let here = libc::AT_FDCWD;
         let folder = first as i32;
         match call.number {
@@ -233,6 +240,8 @@ impl Watch {
                     self.seen.note_random(resolve::program_of(call.pid));
                 }
             }
+            libc::SYS_connect if self.has_own_network => self.sent(call, second, third),
+            libc::SYS_sendto => self.sent(call, fifth, sixth),
             libc::SYS_connect => {
                 let target = resolve::address_of(call.pid, second, third);
                 let program = resolve::program_of(call.pid);
@@ -275,6 +284,14 @@ impl Watch {
             _ => {}
         }
         Answer::Continue
+    }
+
+    /// Notes what goes to an address beyond the command's own network.
+    fn sent(&mut self, call: &Call, address: u64, length: u64) {
+        if let Some(target) = resolve::address_beyond(call.pid, address, length) {
+            let program = resolve::program_of(call.pid);
+            self.seen.note_network(program, target, true);
+        }
     }
 
     /// Notes an open; gives what it leads to, if that is there or will be.
@@ -366,7 +383,7 @@ impl Watch {
     }
 
     /// Somebody looks whether something is there, or what it is. Only the name is kept: what the
-    /// command sees behind it in its folder, the caller finds there too.
+    /// command sees behind it, the caller finds there too. Folders of programs are the same everywhere.
     fn looked(&mut self, listener: BorrowedFd<'_>, call: &Call, place: (i32, u64)) {
         if self.looks_below.is_none() {
             return;
@@ -375,7 +392,11 @@ impl Watch {
             return;
         };
         let is_below = |folder: &Vec<u8>| resolve::is_below(&asked, folder);
-        if self.looks_below.as_ref().is_some_and(is_below) {
+        let is_elsewhere = || {
+            let mut own = NOT_LOOKED_AT.iter().chain(&PROGRAM_FOLDERS);
+            !own.any(|folder| resolve::is_below(&asked, folder.as_bytes()))
+        };
+        if self.looks_below.as_ref().is_some_and(is_below) || is_elsewhere() {
             self.seen.note_look(asked);
         }
     }

@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 use rustix::process::{Resource, Rlimit};
 
 use super::command::CommandPlan;
-use super::fence::Fence;
+use super::fence::{Fence, FencedNetwork};
 use super::layered::LayeredFolder;
+use super::mounts::Outside;
 use super::seccomp::FilterOptions;
-use super::stage::Plan;
+use super::stage::{Inside, Plan};
 use super::storage::Storage;
 use super::sys::StringList;
 use super::usage::Bounds;
+use super::view_plan::Seeing;
 use super::watch::Watched;
 use super::watched_calls::Network;
-use super::{fence, mounts, own_places, seccomp, watched_calls};
+use super::{fence, mounts, seccomp, watched_calls};
 use crate::error::{SandboxError, SpecError};
 use crate::limits::Limits;
-use crate::loopback::Loopback;
 use crate::spec::{INSIDE_TMP, INSIDE_WORK, Spec};
 
 /// What the layers are put up for.
@@ -38,24 +39,39 @@ pub(super) fn make_plan(
     drop_to: Option<(u32, u32)>,
     purpose: Purpose,
     folder: Option<&LayeredFolder>,
+    outside: &Outside<'_>,
 ) -> Result<Plan, SandboxError> {
     let showing = folder.map(|folder| &folder.showing);
     let storage = match showing {
-        Some(showing) => own_places::storage_of(showing),
+        Some(showing) => mounts::storage_of(showing),
         None => Storage::choose(&spec.limits),
     };
-    let mounts = mounts::plan_mounts(spec, drop_to, storage, showing)?;
-    let needs_id_map = drop_to.is_some() && !mounts.own_places.is_empty();
+    let mounts = mounts::plan_mounts(spec, drop_to, storage, showing, outside)?;
     let work = match &spec.layered {
         Some(layered) => layered.inside.clone(),
         None => PathBuf::from(INSIDE_WORK),
     };
+    // Through an overlay sockets are the command's own; without, they may be the host's.
+    let unix_sockets = match &spec.ordinary {
+        Some(_) => outside.seeing == Seeing::Overlays,
+        None => spec.unix_sockets,
+    };
+    let mut writable = vec![work, INSIDE_TMP.into(), "/dev/shm".into()];
+    if spec.ordinary.is_some() {
+        writable.push("/var/tmp".into());
+        writable.extend(mounts.layered_places());
+    }
     let fence = Fence {
         abi: fence::find_version()?,
-        unix_sockets: spec.unix_sockets,
-        port: spec.loopback.as_ref().map(Loopback::port),
+        unix_sockets,
+        network: match (&spec.ordinary, &spec.loopback) {
+            (Some(_), _) => FencedNetwork::Own,
+            (None, Some(loopback)) => FencedNetwork::Port(loopback.port()),
+            (None, None) => FencedNetwork::None,
+        },
         readable: vec![PathBuf::from("/")],
-        writable: vec![work, INSIDE_TMP.into(), "/dev/shm".into()],
+        writable,
+        terminals: vec![fence::OWN_TERMINAL.into(), fence::TERMINALS.into()],
     };
     let environment = spec
         .environment()
@@ -63,19 +79,28 @@ pub(super) fn make_plan(
         .map(|(name, value)| (name, OsString::from(value)))
         .collect();
     let mut command = plan_command(spec, &environment, &spec.current_dir, purpose)?;
-    command.resource_limits = resource_limits(&spec.limits, drop_to.is_some());
+    if let Some(ordinary) = &spec.ordinary {
+        command.umask = ordinary.umask;
+        command.resource_limits = own_resource_limits();
+    } else {
+        command.resource_limits = resource_limits(&spec.limits, drop_to.is_some());
+    }
     command.fence = Some(fence);
     command.filters = Some(seccomp::compile_filters(FilterOptions {
-        unix_sockets: spec.unix_sockets,
+        unix_sockets,
         tcp_sockets: spec.has_loopback(),
-        nameless_files: storage == Storage::Memory,
+        nameless_files: storage == Storage::Memory || spec.ordinary.is_some(),
+        is_ordinary: spec.ordinary.is_some(),
         is_observed: spec.observe.is_some(),
         shared_view: None,
     })?);
     command.watched_calls = spec.observe.as_ref().map(|_| {
-        let network = Network::Sockets {
-            but_unix: spec.unix_sockets,
-            but_tcp: spec.has_loopback(),
+        let network = match &spec.ordinary {
+            Some(_) => Network::Beyond,
+            None => Network::Sockets {
+                but_unix: spec.unix_sockets,
+                but_tcp: spec.has_loopback(),
+            },
         };
         watched_calls::program(network, spec.layered.is_some())
     });
@@ -86,7 +111,7 @@ pub(super) fn make_plan(
             rustix::process::geteuid().as_raw(),
             rustix::process::getegid().as_raw(),
         ),
-        files_of: needs_id_map.then(|| folder.map_or((0, 0), LayeredFolder::owner)),
+        inside: Inside::of(spec),
         command,
         mounts,
         watched: Watched {
@@ -94,6 +119,7 @@ pub(super) fn make_plan(
             bounds,
             storage,
             socket_bytes: socket_bytes(),
+            is_ordinary: spec.ordinary.is_some(),
             has_own_network: true,
         },
     })
@@ -132,6 +158,7 @@ pub(super) fn plan_command(
         filters: None,
         watched_calls: None,
         may_search: false,
+        umask: 0o022,
     })
 }
 
@@ -177,6 +204,15 @@ fn c_string(text: &OsStr) -> Result<CString, SpecError> {
 
 /// The stack that a program finds as its limit, which it may raise itself: what Linux gives by default.
 const STACK_BYTES: u64 = 8 << 20;
+
+/// What a command finds as in its user's shell; only that no core is dumped into its folder.
+pub(super) fn own_resource_limits() -> Vec<(Resource, Rlimit)> {
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
+    vec![(Resource::Core, none)]
+}
 
 /// Limits that the kernel keeps for each process. None is ever raised beyond what the caller may
 /// raise it to.

@@ -25,6 +25,8 @@ pub(super) enum Record {
     Stopped(Limit),
     /// The command runs in the control group that was made for it.
     InGroup,
+    /// Only the processes in /proc are shown.
+    PartialProc,
     /// The command's calls cannot be heard of.
     NotObserved(i32),
     /// The program is executed from the place of this number among those where it may be. The last
@@ -55,10 +57,14 @@ impl Record {
             Record::Stopped(Limit::WorkBytes) => (5, 2, 0),
             Record::Stopped(Limit::WorkFiles) => (5, 3, 0),
             Record::Stopped(Limit::Temporary) => (5, 4, 0),
+            Record::Stopped(Limit::FreeSpace) => (5, 5, 0),
+            Record::Stopped(Limit::SharedMemory) => (5, 6, 0),
+            Record::Stopped(Limit::Processes) => (5, 7, 0),
             Record::Stopped(_) => (5, 0, 0),
             Record::InGroup => (6, 0, 0),
             Record::NotObserved(errno) => (7, 0, errno),
             Record::Executing(number) => (9, 0, number),
+            Record::PartialProc => (10, 0, 0),
         };
         let mut bytes = [kind, detail, 0, 0, 0, 0, 0, 0];
         bytes[4..].copy_from_slice(&value.to_le_bytes());
@@ -77,7 +83,11 @@ impl Record {
             (5, 2) => Some(Record::Stopped(Limit::WorkBytes)),
             (5, 3) => Some(Record::Stopped(Limit::WorkFiles)),
             (5, 4) => Some(Record::Stopped(Limit::Temporary)),
+            (5, 5) => Some(Record::Stopped(Limit::FreeSpace)),
+            (5, 6) => Some(Record::Stopped(Limit::SharedMemory)),
+            (5, 7) => Some(Record::Stopped(Limit::Processes)),
             (6, _) => Some(Record::InGroup),
+            (10, _) => Some(Record::PartialProc),
             (7, _) => Some(Record::NotObserved(value)),
             (8, _) => Some(Record::LeftRunning(bytes.get(1..8)?.try_into().ok()?)),
             (9, _) => Some(Record::Executing(value)),
@@ -123,6 +133,9 @@ mod tests {
             Record::Stopped(Limit::WorkBytes),
             Record::Stopped(Limit::WorkFiles),
             Record::Stopped(Limit::Temporary),
+            Record::Stopped(Limit::FreeSpace),
+            Record::Stopped(Limit::SharedMemory),
+            Record::Stopped(Limit::Processes),
             Record::InGroup,
             Record::NotObserved(16),
             Record::Executing(3),

@@ -446,11 +446,45 @@ pub(super) fn family_name(family: i32) -> String {
 
 /// The address that a connection goes to, as it stands in the process's memory.
 pub(super) fn address_of(pid: u32, address: u64, length: u64) -> String {
+    with_address(pid, address, length, describe_address)
+}
+
+/// The same for an address beyond the command's own network; nothing for one within.
+pub(super) fn address_beyond(pid: u32, address: u64, length: u64) -> Option<String> {
+    with_address(pid, address, length, describe_beyond)
+}
+
+fn describe_beyond(bytes: &[u8]) -> Option<String> {
+    let family = bytes.get(..2).and_then(|it| it.try_into().ok());
+    let family = i32::from(u16::from_ne_bytes(family?));
+    let is_own = match family {
+        libc::AF_INET => {
+            let ip = Ipv4Addr::from(<[u8; 4]>::try_from(bytes.get(4..8)?).ok()?);
+            ip.is_loopback() || ip.is_unspecified()
+        }
+        libc::AF_INET6 => {
+            let ip = Ipv6Addr::from(<[u8; 16]>::try_from(bytes.get(8..24)?).ok()?);
+            let mapped = ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback());
+            ip.is_loopback() || ip.is_unspecified() || mapped
+        }
+        // Unix sockets, netlink, and whatever cannot be made.
+        _ => return None,
+    };
+    // Nobody in there may listen on such a port, and it is where names are asked for.
+    const NAMES: [u8; 2] = 53_u16.to_be_bytes();
+    match (bytes.get(2..4)? == NAMES, is_own) {
+        (true, _) => Some(format!("a name lookup at {}", describe_address(bytes))),
+        (false, false) => Some(describe_address(bytes)),
+        (false, true) => None,
+    }
+}
+
+fn with_address<T>(pid: u32, address: u64, length: u64, describe: impl Fn(&[u8]) -> T) -> T {
     let mut buffer = [0_u8; 128];
     let length = usize::try_from(length).unwrap_or(0).min(buffer.len());
     let room = buffer.get_mut(..length).unwrap_or_default();
     let count = notify::read_memory(pid, address, room).unwrap_or(0);
-    describe_address(buffer.get(..count).unwrap_or_default())
+    describe(buffer.get(..count).unwrap_or_default())
 }
 
 fn describe_address(bytes: &[u8]) -> String {
@@ -574,6 +608,29 @@ mod tests {
         assert_eq!(describe_address(unix), "a Unix socket /run/x");
         assert_eq!(describe_address(b"\x01\x00\0name"), "a Unix socket @name");
         assert_eq!(describe_address(b""), "an unknown address");
+    }
+
+    #[test]
+    fn address_beyond_is_told_from_one_of_the_own_network() {
+        let v4 = |ip: [u8; 4], port: u16| {
+            let [high, low] = port.to_be_bytes();
+            describe_beyond(&[2, 0, high, low, ip[0], ip[1], ip[2], ip[3]])
+        };
+        assert_eq!(v4([127, 0, 0, 1], 80), None);
+        assert_eq!(v4([0, 0, 0, 0], 80), None);
+        assert_eq!(v4([9, 9, 9, 9], 80).as_deref(), Some("IPv4 9.9.9.9:80"));
+        let lookup = v4([127, 0, 0, 53], 53);
+        assert_eq!(
+            lookup.as_deref(),
+            Some("a name lookup at IPv4 127.0.0.53:53")
+        );
+        let mut v6 = [0_u8; 28];
+        (v6[0], v6[3], v6[23]) = (10, 80, 1);
+        assert_eq!(describe_beyond(&v6), None);
+        v6[8] = 0x20;
+        assert!(describe_beyond(&v6).is_some());
+        assert_eq!(describe_beyond(b"\x01\x00/run/x\0"), None);
+        assert_eq!(describe_beyond(b""), None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-use self::calls::{ALLOWED, NAMESPACE_FLAGS, REFUSED};
+use self::calls::{ALLOWED, NAMESPACE_FLAGS, ORDINARY, REFUSED};
 use super::command::Filters;
 use super::metadata;
 use crate::error::{Layer, Missing};
@@ -29,6 +29,9 @@ pub(super) struct FilterOptions {
     pub(super) tcp_sockets: bool,
     /// Whether files may be made that never had a name: only where their size is bounded.
     pub(super) nameless_files: bool,
+    /// Whether the command has a network, memory and limits as on any machine: then sockets lead nowhere else,
+    /// and shared memory is as good as any.
+    pub(super) is_ordinary: bool,
     /// Whether somebody is to hear of sockets that are refused.
     pub(super) is_observed: bool,
     /// Where the command sees the host's own files and processes.
@@ -66,7 +69,7 @@ pub(super) fn compile_filters(options: FilterOptions) -> Result<Filters, Missing
         }
         let refuse = refusing(rules)?;
         // A refusal here would come before anyone could hear of the call.
-        if options.is_observed {
+        if options.is_observed && !options.is_ordinary {
             told.remove(&libc::SYS_socket);
         }
         let is_told = options.is_observed || options.shared_view.is_some();
@@ -93,6 +96,7 @@ fn allowed_calls(options: FilterOptions) -> Rules {
         .iter()
         // Its flags lie in memory, where no filter sees them; programs fall back to openat.
         .filter(|call| options.nameless_files || **call != libc::SYS_openat2)
+        .chain(ORDINARY.iter().filter(|_| options.is_ordinary))
         .map(|call| (*call, Vec::new()))
         .collect()
 }
@@ -100,9 +104,48 @@ fn allowed_calls(options: FilterOptions) -> Rules {
 /// Calls that answer EPERM. Those without conditions are listed although the allow list already
 /// leaves them out: their refusal should read as one.
 fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendError> {
-    use SeccompCmpOp::{Eq, MaskedEq, Ne};
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let refused = REFUSED
+        .iter()
+        .filter(|call| !(options.is_ordinary && ORDINARY.contains(call)));
+    let mut rules: Rules = refused.map(|call| (*call, Vec::new())).collect();
+    refuse_everywhere(&mut rules)?;
+    if options.is_ordinary {
+        rules.insert(libc::SYS_socket, foreign_sockets(options.unix_sockets)?);
+        if !options.unix_sockets {
+            // Without an overlay between, one that has a name may be the host's.
+            rules.insert(libc::SYS_socketpair, datagram_sockets()?);
+        }
+    } else {
+        refuse_beside_the_ordinary(&mut rules, options)?;
+    }
+    if let Some(view) = options.shared_view {
+        refuse_what_others_have(&mut rules, view)?;
+    }
+    Ok(rules)
+}
 
+/// Sockets that are neither the command's own machine's nor of its network.
+fn foreign_sockets(unix_sockets: bool) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, Ne};
+    let mut kept = vec![libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+    if unix_sockets {
+        kept.push(libc::AF_UNIX);
+    }
+    let others: Result<Vec<_>, _> = kept.into_iter().map(|it| argument(0, Ne, it)).collect();
+    // What interfaces and addresses there are; nothing else of the kernel.
+    let netlink = vec![
+        argument(0, Eq, libc::AF_NETLINK)?,
+        argument(2, Ne, libc::NETLINK_ROUTE)?,
+    ];
+    Ok(vec![SeccompRule::new(others?)?, SeccompRule::new(netlink)?])
+}
+
+/// What a command that is the same on every machine does without, or that no limit counts.
+fn refuse_beside_the_ordinary(
+    rules: &mut Rules,
+    options: FilterOptions,
+) -> Result<(), seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
     // Sockets: none, or those of the machine-local kind that a mounted one needs.
     let not_unix = argument(0, Ne, libc::AF_UNIX)?;
     let mut no_stream = vec![SeccompRule::new(vec![not_unix])?];
@@ -162,6 +205,12 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
         }
     }
 
+    Ok(())
+}
+
+/// What no command may do.
+fn refuse_everywhere(rules: &mut Rules) -> Result<(), seccompiler::BackendError> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
     // New namespaces would give back the capabilities that were dropped.
     let mut clone = Vec::new();
     for flag in NAMESPACE_FLAGS {
@@ -198,10 +247,7 @@ fn refused_calls(options: FilterOptions) -> Result<Rules, seccompiler::BackendEr
         domain.push(argument(0, Ne, harmless)?);
     }
     rules.insert(libc::SYS_personality, vec![SeccompRule::new(domain)?]);
-    if let Some(view) = options.shared_view {
-        refuse_what_others_have(&mut rules, view)?;
-    }
-    Ok(rules)
+    Ok(())
 }
 
 /// Limits and priorities of other processes, and what is said of a file by ioctl: Landlock looks at none
@@ -323,6 +369,7 @@ mod tests {
                 unix_sockets,
                 tcp_sockets: nameless_files,
                 nameless_files,
+                is_ordinary: false,
                 is_observed: unix_sockets,
                 shared_view,
             };

@@ -21,16 +21,41 @@ use rustix::thread::UnshareFlags;
 use super::cgroup::GroupEntrance;
 use super::command::{self, CommandPlan};
 use super::loopback::LoopbackWire;
-use super::mounts::{self, MountPlan};
+use super::mounts::{self, Built, IdMaps, MountPlan};
 use super::report::{At, Failure, Record};
 use super::sys;
-use super::watch::{self, Watched};
+use super::terminal::TerminalWire;
+use super::watch::{self, Elsewhere, Watched};
 use super::{handover, ownership, storage, transfer};
 use crate::error::Layer;
 use crate::outcome::Limit;
+use crate::spec::Spec;
 
-/// User and group id inside.
-pub(super) const INSIDE_ID: u32 = 1000;
+/// Who and where the command finds itself to be.
+pub(super) struct Inside {
+    /// User and group.
+    user: (u32, u32),
+    hostname: String,
+    has_loopback: bool,
+}
+
+impl Inside {
+    /// The same for every command, but for an ordinary one.
+    pub(super) fn of(spec: &Spec) -> Inside {
+        match &spec.ordinary {
+            Some(ordinary) => Inside {
+                user: ordinary.user,
+                hostname: ordinary.hostname.clone(),
+                has_loopback: true,
+            },
+            None => Inside {
+                user: (1000, 1000),
+                hostname: "sandbox".to_owned(),
+                has_loopback: false,
+            },
+        }
+    }
+}
 
 /// Everything the processes need, made before the first fork.
 pub(super) struct Plan {
@@ -38,8 +63,7 @@ pub(super) struct Plan {
     pub(super) drop_to: Option<(u32, u32)>,
     /// The caller's user and group, before anything was given up.
     pub(super) own_ids: (u32, u32),
-    /// Whose files are to look like the command's own, where the caller is root and shows any.
-    pub(super) files_of: Option<(u32, u32)>,
+    pub(super) inside: Inside,
     pub(super) command: CommandPlan,
     pub(super) mounts: MountPlan,
     pub(super) watched: Watched,
@@ -54,6 +78,10 @@ pub(super) struct Wires {
     pub(super) report: OwnedFd,
     /// Closed by the caller to end everything.
     pub(super) control: OwnedFd,
+    /// Where the caller says which signals the command is to get: their numbers, one byte each.
+    pub(super) signals: OwnedFd,
+    /// The command's terminal, where it has one.
+    pub(super) terminal: Option<TerminalWire>,
     /// /dev/null, opened on the host.
     pub(super) null: OwnedFd,
     /// How process 1 gets into the command's control group, where there is one.
@@ -84,8 +112,11 @@ impl Wires {
             self.stderr.as_fd(),
             self.report.as_fd(),
             self.control.as_fd(),
+            self.signals.as_fd(),
             self.null.as_fd(),
         ];
+        let terminal = self.terminal.iter().flat_map(TerminalWire::all);
+        all.extend(terminal.map(AsFd::as_fd));
         match &self.group {
             Some(GroupEntrance::StartIn(group) | GroupEntrance::Join(group)) => {
                 all.push(group.as_fd())
@@ -119,13 +150,15 @@ pub(super) fn supervise(plan: &Plan, wires: Wires) -> i32 {
                 stderr,
                 report,
                 control,
+                signals,
+                terminal,
                 null,
                 group,
                 work,
                 observer,
                 loopback,
             } = wires;
-            drop((stdin, stdout, stderr, report, null));
+            drop((stdin, stdout, stderr, report, null, signals, terminal));
             drop((group, work, observer, loopback));
             end_with(init, control)
         }
@@ -144,45 +177,44 @@ fn try_supervise(plan: &Plan, wires: &Wires) -> Result<Pid, Failure> {
     rustix::stdio::dup2_stdout(&wires.null).at(Layer::Process)?;
     rustix::stdio::dup2_stderr(&wires.null).at(Layer::Process)?;
 
-    let mut id_map = None;
+    let mut maps = IdMaps(Vec::new());
     if let Some(drop_to) = plan.drop_to {
         rustix::thread::set_thread_groups(&[]).at(Layer::Privileges)?;
         // Where it cannot be made, what needs it is refused or shown as it is.
-        id_map = plan
-            .files_of
-            .and_then(|owner| ownership::make_id_map(owner, drop_to).ok());
+        let owners = plan.mounts.owners().into_iter();
+        let made = owners.filter_map(|owner| {
+            let map = ownership::make_id_map(owner, drop_to).ok()?;
+            Some((owner, map))
+        });
+        maps = IdMaps(made.collect());
     } else {
         sys::unshare(UnshareFlags::NEWUSER).at(Layer::UserNamespace)?;
         let (uid, gid) = plan.own_ids;
-        write_id_map("self", uid, gid).at(Layer::IdMap)?;
+        write_id_map("self", plan.inside.user, (uid, gid)).at(Layer::IdMap)?;
     }
     sys::unshare(NAMESPACES).at(Layer::Namespaces)?;
     // After all changes of identity, which would clear it.
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
 
     if let Some(GroupEntrance::StartIn(group)) = &wires.group
-        && let Ok(init) =
-            sys::spawn_child_in(group.as_fd(), || init(plan, wires, id_map.as_ref(), true))
+        && let Ok(init) = sys::spawn_child_in(group.as_fd(), || init(plan, wires, &maps, true))
     {
         return Ok(init);
     }
-    let child = sys::spawn_child(|| init(plan, wires, id_map.as_ref(), false));
+    let child = sys::spawn_child(|| init(plan, wires, &maps, false));
     child
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
         .at(Layer::Process)
 }
 
 /// Maps the one inside id to the one host id. "self" or a process id of this /proc.
-pub(super) fn write_id_map(process: &str, uid: u32, gid: u32) -> Result<(), Errno> {
+fn write_id_map(process: &str, inside: (u32, u32), host: (u32, u32)) -> Result<(), Errno> {
     write_text(&format!("/proc/{process}/setgroups"), "deny")?;
-    write_text(
-        &format!("/proc/{process}/uid_map"),
-        &format!("{INSIDE_ID} {uid} 1\n"),
-    )?;
-    write_text(
-        &format!("/proc/{process}/gid_map"),
-        &format!("{INSIDE_ID} {gid} 1\n"),
-    )
+    for (file, inside, host) in [("uid_map", inside.0, host.0), ("gid_map", inside.1, host.1)] {
+        let line = format!("{inside} {host} 1\n");
+        write_text(&format!("/proc/{process}/{file}"), &line)?;
+    }
+    Ok(())
 }
 
 pub(super) fn write_text(path: &str, text: &str) -> Result<(), Errno> {
@@ -233,8 +265,8 @@ fn wait_until_gone(init: Pid) -> i32 {
 }
 
 /// Process 1. `is_in_group` says whether it was started in the control group.
-fn init(plan: &Plan, wires: &Wires, id_map: Option<&OwnedFd>, is_in_group: bool) -> i32 {
-    let outcome = match try_init(plan, wires, id_map, is_in_group) {
+fn init(plan: &Plan, wires: &Wires, maps: &IdMaps, is_in_group: bool) -> i32 {
+    let outcome = match try_init(plan, wires, maps, is_in_group) {
         Ok(record) => record,
         Err(Failure(layer, errno)) => Record::SetUpFailed(layer, errno.raw_os_error()),
     };
@@ -245,7 +277,7 @@ fn init(plan: &Plan, wires: &Wires, id_map: Option<&OwnedFd>, is_in_group: bool)
 fn try_init(
     plan: &Plan,
     wires: &Wires,
-    id_map: Option<&OwnedFd>,
+    maps: &IdMaps,
     is_in_group: bool,
 ) -> Result<Record, Failure> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).at(Layer::Process)?;
@@ -262,23 +294,40 @@ fn try_init(
     }
     // Only now, so that its root is the command's own group.
     sys::unshare(UnshareFlags::NEWCGROUP).at(Layer::Namespaces)?;
-    rustix::system::sethostname(b"sandbox").at(Layer::Namespaces)?;
+    rustix::system::sethostname(plan.inside.hostname.as_bytes()).at(Layer::Namespaces)?;
     rustix::system::setdomainname(b"(none)").at(Layer::Namespaces)?;
     if let Some(loopback) = &wires.loopback {
         loopback.hand_over_listener().at(Layer::Loopback)?;
     }
-    let folder = mounts::build(&plan.mounts, id_map.map(AsFd::as_fd))?;
+    if plan.inside.has_loopback {
+        super::loopback::raise().at(Layer::Loopback)?;
+    }
+    let Built {
+        folder,
+        uppers,
+        has_partial_proc,
+    } = mounts::build(&plan.mounts, maps)?;
+    if has_partial_proc {
+        Record::PartialProc.send(wires.report.as_fd());
+    }
     if let Some(work) = &wires.work
-        && let Some(limit) = fill_work_folder(plan, work, &folder)?
+        && let Some(limit) = fill_work_folder(plan, work, &folder, &uppers)?
     {
         return Ok(Record::Stopped(limit));
     }
+    let elsewhere = match plan.watched.is_ordinary {
+        true => mounts::open_elsewhere(uppers).at(Layer::WorkFolder)?,
+        // Before their descriptors are closed beneath them.
+        false => Elsewhere::default(),
+    };
 
+    let terminal = wires.terminal.as_ref().map(TerminalWire::take_side);
+    let terminal = terminal.transpose().at(Layer::Terminal)?;
     let (ready, is_ready) = pipe()?;
     let (mapped, is_mapped) = pipe()?;
     let child = sys::spawn_child(|| {
         let enter = || enter(plan, &is_ready, &mapped);
-        command::become_command(&plan.command, wires, enter)
+        command::become_command(&plan.command, wires, terminal.as_ref(), enter)
     });
     let child = child
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
@@ -287,13 +336,18 @@ fn try_init(
     if let Some((uid, gid)) = plan.drop_to {
         // The command is in its user namespace once it says so (or ends, which watching shows).
         if read_byte(&ready) {
-            write_id_map(&child.as_raw_nonzero().to_string(), uid, gid).at(Layer::IdMap)?;
+            let child = child.as_raw_nonzero().to_string();
+            write_id_map(&child, plan.inside.user, (uid, gid)).at(Layer::IdMap)?;
             rustix::io::write(&is_mapped, b"m").at(Layer::IdMap)?;
         }
     }
-    drop((ready, mapped, is_mapped));
-    sys::close_all_but(&[wires.report.as_fd(), folder.as_fd()]).at(Layer::Process)?;
-    watch::watch(child, &plan.watched, &folder, wires.report.as_fd()).at(Layer::Process)
+    drop((ready, mapped, is_mapped, terminal));
+    let mut kept = vec![wires.report.as_fd(), wires.signals.as_fd(), folder.as_fd()];
+    kept.extend(elsewhere.folders.iter().map(AsFd::as_fd));
+    kept.extend(elsewhere.shared_memory.as_ref().map(AsFd::as_fd));
+    sys::close_all_but(&kept).at(Layer::Process)?;
+    let pipes = (wires.report.as_fd(), wires.signals.as_fd());
+    watch::watch(child, &plan.watched, &folder, &elsewhere, pipes).at(Layer::Process)
 }
 
 /// Hands the work folder in memory (or the layer) over to the caller and puts in it what the
@@ -302,8 +356,12 @@ fn fill_work_folder(
     plan: &Plan,
     work: &WorkWires,
     inside: &OwnedFd,
+    uppers: &[OwnedFd],
 ) -> Result<Option<Limit>, Failure> {
     handover::send(&work.hand_over, inside.as_fd()).at(Layer::WorkFolder)?;
+    for upper in uppers {
+        handover::send(&work.hand_over, upper.as_fd()).at(Layer::WorkFolder)?;
+    }
     let Some(host) = &work.host else {
         return Ok(None);
     };
@@ -340,7 +398,8 @@ fn enter(plan: &Plan, is_ready: &OwnedFd, mapped: &OwnedFd) -> Result<(), Failur
     if !read_byte(mapped) {
         return Err(Failure(Layer::IdMap, Errno::IO));
     }
-    let (uid, gid) = (Uid::from_raw(INSIDE_ID), Gid::from_raw(INSIDE_ID));
+    let (uid, gid) = plan.inside.user;
+    let (uid, gid) = (Uid::from_raw(uid), Gid::from_raw(gid));
     rustix::thread::set_thread_res_gid(gid, gid, gid).at(Layer::Privileges)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid).at(Layer::Privileges)
 }

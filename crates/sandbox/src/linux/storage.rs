@@ -5,7 +5,9 @@
 //! users alike. Larger folders would take more memory than a machine can be expected to spare;
 //! they stay on the caller's disk, where no bound can be had without a quota, and are watched.
 
+use std::fs;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 use rustix::fs::StatVfs;
 
@@ -14,7 +16,7 @@ use crate::outcome::Limit;
 
 /// Files take whole pages; this is room for the last pages of a thousand of them. What exactly
 /// is too much is decided by the lengths of the files when they are collected.
-const ROUNDING: u64 = 4 << 20;
+pub(super) const ROUNDING: u64 = 4 << 20;
 /// Free space below which the folder counts as full.
 const NEARLY_NOTHING: u64 = 64 << 10;
 /// The folder's own entry, and one above the limit, so that reaching the limit is not yet
@@ -45,7 +47,11 @@ impl Storage {
     /// Bytes of memory that the work folder may take.
     pub(super) fn memory_bytes(self, limits: &Limits) -> u64 {
         match self {
-            Storage::Memory => limits.work_bytes.saturating_add(ROUNDING),
+            // No more than there is, where there is no other bound.
+            Storage::Memory => limits
+                .work_bytes
+                .min(machine_memory())
+                .saturating_add(ROUNDING),
             Storage::Disk => 0,
         }
     }
@@ -59,6 +65,34 @@ pub(super) fn tmpfs_size(limits: &Limits, further_entries: u64) -> Vec<(&'static
         ("size", Storage::Memory.memory_bytes(limits).to_string()),
         ("nr_inodes", entries.to_string()),
     ]
+}
+
+/// Options of a file system in memory that is bounded by the machine alone.
+pub(super) fn machine_sized() -> Vec<(&'static str, String)> {
+    vec![
+        ("mode", "755".to_owned()),
+        ("size", machine_memory().to_string()),
+        ("nr_inodes", "0".to_owned()),
+    ]
+}
+
+/// The magic number of overlayfs.
+const OVERLAYFS: i64 = 0x794c_7630;
+
+/// Whether layers can be kept in a folder on disk: an overlay takes no other one for that.
+pub(super) fn can_hold_layers(folder: &Path) -> bool {
+    rustix::fs::statfs(folder).is_ok_and(|found| found.f_type != OVERLAYFS)
+}
+
+/// The memory that this machine has.
+pub(crate) fn machine_memory() -> u64 {
+    let known = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = known
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"));
+    let kilobytes =
+        line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kilobytes.map_or(1 << 30, |count| count << 10)
 }
 
 /// The limit that a folder in memory has reached, if any.

@@ -1,5 +1,6 @@
 //! The system calls that have no safe wrapper in the crates we use: fork, clone3, execve,
-//! close_range, mount_setattr, unshare, raising an interface and signal dispositions. The only place of this crate with `unsafe`.
+//! close_range, mount_setattr, unshare, raising an interface, signal dispositions, and what is done to a terminal
+//! in a signal's handler.
 //!
 //! Invariant of [`spawn_child`]: the closure runs in a process with one thread, and that process
 //! never returns into the caller's code, not even by a panic.
@@ -10,6 +11,7 @@ use std::ffi::{CStr, CString, c_char, c_uint};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -208,9 +210,9 @@ pub(super) fn ignore(signal: i32) {
     }
 }
 
-/// Calls `handler` for the first such signal; a second one has its default action. The handler
-/// may only store to atomics. A signal that the caller ignores stays ignored (`nohup`).
-pub(super) fn catch_once(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
+/// Calls `handler` for every such signal. The handler may only store to atomics and call what is allowed in
+/// handlers. A signal that the caller ignores stays ignored (`nohup`).
+pub(super) fn catch(signal: i32, handler: extern "C" fn(i32)) -> io::Result<()> {
     // SAFETY: both structures are plain data for which zero is valid, and live through the calls;
     // the handler is a function of the type that sigaction wants without SA_SIGINFO, and keeps to
     // what is allowed in handlers.
@@ -222,7 +224,6 @@ pub(super) fn catch_once(signal: i32, handler: extern "C" fn(i32)) -> io::Result
         }
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as libc::sighandler_t;
-        action.sa_flags = libc::SA_RESETHAND;
         libc::sigemptyset(&raw mut action.sa_mask);
         libc::sigaction(signal, &raw const action, ptr::null_mut())
     };
@@ -230,6 +231,72 @@ pub(super) fn catch_once(signal: i32, handler: extern "C" fn(i32)) -> io::Result
         Ok(())
     } else {
         Err(io::Error::last_os_error())
+    }
+}
+
+/// Ends this process by a signal as if it had never been caught. Allowed in a handler.
+pub(super) fn end_by(signal: i32) {
+    // SAFETY: both calls are allowed in handlers and take numbers only.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+    }
+}
+
+/// A terminal and how it was set. What is pointed at is never freed or changed, because a handler may be reading
+/// it: a few bytes for each command that is run on a terminal.
+static TERMINAL: AtomicPtr<RememberedTerminal> = AtomicPtr::new(ptr::null_mut());
+
+struct RememberedTerminal {
+    terminal: RawFd,
+    settings: libc::termios,
+}
+
+/// Remembers how a terminal is set, for [`restore_terminal`]. It must stay open until it is forgotten. None if it
+/// is no terminal.
+pub(super) fn remember_terminal(terminal: BorrowedFd<'_>) -> Option<()> {
+    let terminal = terminal.as_raw_fd();
+    // SAFETY: the structure is plain data for which zero is valid, and lives through the call.
+    let settings = unsafe {
+        let mut settings: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(terminal, &raw mut settings) != 0 {
+            return None;
+        }
+        settings
+    };
+    let remembered = Box::new(RememberedTerminal { terminal, settings });
+    TERMINAL.store(Box::into_raw(remembered), Ordering::SeqCst);
+    Some(())
+}
+
+/// Nothing is restored from here on.
+pub(super) fn forget_terminal() {
+    TERMINAL.store(ptr::null_mut(), Ordering::SeqCst);
+}
+
+/// Sets the remembered terminal as it was, unless this process is in its background. Allowed in a handler.
+pub(super) fn restore_terminal() {
+    let remembered = TERMINAL.load(Ordering::SeqCst);
+    // SAFETY: the pointer is null or points at a value that is never freed; the calls are allowed in handlers.
+    unsafe {
+        if let Some(remembered) = remembered.as_ref()
+            && libc::tcgetpgrp(remembered.terminal) == libc::getpgrp()
+        {
+            libc::tcsetattr(
+                remembered.terminal,
+                libc::TCSANOW,
+                &raw const remembered.settings,
+            );
+        }
+    }
+}
+
+/// Sends SIGINT to the foreground of a terminal, of which this is the side that shows.
+pub(super) fn interrupt_terminal(terminal: BorrowedFd<'_>) {
+    const TIOCSIG: libc::c_ulong = 0x4004_5436;
+    // SAFETY: the request takes a number.
+    unsafe {
+        libc::ioctl(terminal.as_raw_fd(), TIOCSIG as _, libc::SIGINT);
     }
 }
 

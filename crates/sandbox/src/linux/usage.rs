@@ -6,6 +6,7 @@ use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
 use super::opening::{DEEPEST, names_in, open_folder};
+use super::storage::ROUNDING;
 use crate::limits::Limits;
 use crate::outcome::Limit;
 
@@ -44,7 +45,8 @@ impl Bounds {
         Bounds {
             entries: limits.work_files,
             apparent_bytes: limits.work_bytes,
-            disk_bytes: limits.work_bytes,
+            // Space comes in whole blocks, folders take some too.
+            disk_bytes: limits.work_bytes.saturating_add(ROUNDING),
         }
     }
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus};
 
 use super::left_running;
 use super::report::Record;
@@ -29,6 +29,15 @@ use super::storage::{self, Storage};
 use super::usage::{self, Bounds};
 use crate::limits::Limits;
 use crate::outcome::Limit;
+
+/// Where else an ordinary command writes: what counts with the folder.
+#[derive(Default)]
+pub(super) struct Elsewhere {
+    /// Folders on disk.
+    pub(super) folders: Vec<OwnedFd>,
+    /// /dev/shm.
+    pub(super) shared_memory: Option<OwnedFd>,
+}
 
 /// What is watched, and how.
 pub(super) struct Watched {
@@ -38,6 +47,8 @@ pub(super) struct Watched {
     pub(super) storage: Storage,
     /// What one socket's buffer may hold.
     pub(super) socket_bytes: u64,
+    /// Whether nothing is refused to the command for want of room: it is stopped instead.
+    pub(super) is_ordinary: bool,
     /// Whether the command has a network namespace of its own, whose sockets are all its own.
     pub(super) has_own_network: bool,
 }
@@ -46,17 +57,25 @@ pub(super) struct Watched {
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Waits for the command and answers with how it ended, or with the limit it reached. `folder`
-/// is the one whose size is bounded.
+/// is the one whose size is bounded. Of the two pipes one takes reports, the other brings signals for the command.
 pub(super) fn watch(
     command: Pid,
     watched: &Watched,
     folder: &OwnedFd,
-    report: BorrowedFd<'_>,
+    elsewhere: &Elsewhere,
+    (report, signals): (BorrowedFd<'_>, BorrowedFd<'_>),
 ) -> Result<Record, Errno> {
     let handle = rustix::process::pidfd_open(command, PidfdFlags::empty())?;
     let mut pause = PAUSE;
+    let mut signals = Some(signals);
     loop {
-        if wait_for(handle.as_fd(), pause)? {
+        let ended = wait_for(handle.as_fd(), signals, pause)?;
+        if let Some(pipe) = signals
+            && !pass_signals(pipe, command, process_ids)?
+        {
+            signals = None;
+        }
+        if ended {
             let record = reap_until(command)?;
             let left = process_ids();
             let own = rustix::process::getpid().as_raw_nonzero().get();
@@ -64,11 +83,13 @@ pub(super) fn watch(
             left_running::tell(&others, report);
             return Ok(watched
                 .work_breach(folder, &left)
+                .or_else(|| watched.breach_elsewhere(folder, elsewhere))
                 .map_or(record, Record::Stopped));
         }
         reap_others(command)?;
         let began = Instant::now();
-        if let Some(limit) = watched.breach(folder, &process_ids()) {
+        let breach = watched.breach(folder, &process_ids());
+        if let Some(limit) = breach.or_else(|| watched.breach_elsewhere(folder, elsewhere)) {
             return Ok(Record::Stopped(limit));
         }
         // Looking must stay cheap beside the command: a tenth of the time at most.
@@ -76,16 +97,64 @@ pub(super) fn watch(
     }
 }
 
-fn wait_for(handle: BorrowedFd<'_>, pause: Duration) -> Result<bool, Errno> {
+/// Whether the command has ended. A signal that is to be passed on ends the wait too.
+fn wait_for(
+    handle: BorrowedFd<'_>,
+    signals: Option<BorrowedFd<'_>>,
+    pause: Duration,
+) -> Result<bool, Errno> {
     let timeout = Timespec {
         tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
         tv_nsec: i64::from(pause.subsec_nanos()),
     };
-    match rustix::event::poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&timeout)) {
-        Ok(ready) => Ok(ready > 0),
+    let mut events = vec![PollFd::new(&handle, PollFlags::IN)];
+    if let Some(signals) = &signals {
+        events.push(PollFd::new(signals, PollFlags::IN));
+    }
+    match rustix::event::poll(&mut events, Some(&timeout)) {
+        Ok(_) => Ok(events.first().is_some_and(|it| !it.revents().is_empty())),
         Err(Errno::INTR) => Ok(false),
         Err(errno) => Err(errno),
     }
+}
+
+/// Gives the command's process group the signals that are in the pipe, and SIGKILL to all of its `processes`. False
+/// once nobody is left who could say more. Never waits.
+pub(super) fn pass_signals<T: IntoIterator<Item = i32>>(
+    pipe: BorrowedFd<'_>,
+    command: Pid,
+    processes: impl Fn() -> T,
+) -> Result<bool, Errno> {
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let mut events = [PollFd::new(&pipe, PollFlags::IN)];
+    match rustix::event::poll(&mut events, Some(&now)) {
+        Ok(0) | Err(Errno::INTR) => return Ok(true),
+        Ok(_) => {}
+        Err(errno) => return Err(errno),
+    }
+    let mut numbers = [0_u8; 16];
+    let count = match rustix::io::read(pipe, &mut numbers) {
+        Ok(0) => return Ok(false),
+        Ok(count) => count,
+        Err(Errno::INTR | Errno::AGAIN) => return Ok(true),
+        Err(errno) => return Err(errno),
+    };
+    for number in numbers.get(..count).unwrap_or_default() {
+        let Some(signal) = Signal::from_named_raw(i32::from(*number)) else {
+            continue;
+        };
+        // The group of the first process. It may have ended.
+        let _ = rustix::process::kill_process_group(command, signal);
+        if signal == Signal::KILL {
+            for process in processes().into_iter().filter_map(Pid::from_raw) {
+                let _ = rustix::process::kill_process(process, signal);
+            }
+        }
+    }
+    Ok(true)
 }
 
 /// The command has ended: find its status among all that ended.
@@ -143,6 +212,12 @@ impl Watched {
     pub(super) fn breach(&self, folder: &OwnedFd, processes: &[i32]) -> Option<Limit> {
         let most = self.limits.memory_bytes;
         let pids = processes;
+        if self.has_too_many(pids) {
+            return Some(Limit::Processes);
+        }
+        if most == u64::MAX {
+            return self.work_breach(folder, pids);
+        }
         let processes: Vec<Process> = pids.iter().copied().filter_map(Process::read).collect();
         let sockets = match self.has_own_network {
             true => open_sockets(),
@@ -169,7 +244,57 @@ impl Watched {
         }
     }
 
+    /// Whether an ordinary command has more processes and threads than it may. The kernel holds others to that.
+    fn has_too_many(&self, processes: &[i32]) -> bool {
+        if !self.is_ordinary || self.limits.processes == u32::MAX {
+            return false;
+        }
+        let threads = processes.iter().map(|pid| {
+            let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+            value(&status, "Threads:")
+                .and_then(|it| it.parse().ok())
+                .unwrap_or(1_u64)
+        });
+        threads.sum::<u64>() > u64::from(self.limits.processes)
+    }
+
+    /// The limit that what an ordinary command wrote outside of its folder has reached, if any.
+    pub(super) fn breach_elsewhere(
+        &self,
+        folder: &OwnedFd,
+        elsewhere: &Elsewhere,
+    ) -> Option<Limit> {
+        if !self.is_ordinary {
+            return None;
+        }
+        let is_full = |memory: &OwnedFd| storage::find_full(memory.as_fd()).is_some();
+        if elsewhere.shared_memory.as_ref().is_some_and(is_full) {
+            return Some(Limit::SharedMemory);
+        }
+        let all = || std::iter::once(folder).chain(&elsewhere.folders);
+        let is_nearly_full = |folder: &OwnedFd| {
+            let found = rustix::fs::fstatvfs(folder);
+            found
+                .is_ok_and(|it| it.f_bavail.saturating_mul(it.f_frsize) < self.limits.reserve_bytes)
+        };
+        if all().any(is_nearly_full) {
+            return Some(Limit::FreeSpace);
+        }
+        if self.limits.work_bytes == u64::MAX {
+            return None;
+        }
+        let mut bytes = 0_u64;
+        for folder in all() {
+            let usage = usage::measure(folder, self.bounds).ok()?;
+            bytes = bytes.saturating_add(usage.disk_bytes);
+        }
+        (bytes > self.bounds.disk_bytes).then_some(Limit::WorkBytes)
+    }
+
     fn disk_breach(&self, top: &OwnedFd, processes: &[i32]) -> Option<Limit> {
+        if self.bounds == Bounds::NONE {
+            return None;
+        }
         let mut usage = usage::measure(top, self.bounds).ok()?;
         let device = rustix::fs::fstat(top).ok()?.st_dev;
         let nameless = unlinked_bytes(device, processes);

@@ -19,6 +19,8 @@ pub(super) enum Network {
     },
     /// Connections, which go on: nothing is refused.
     Connections,
+    /// Where something is sent or connected to, beyond the command's own network. It goes on, and leads nowhere.
+    Beyond,
 }
 
 const ALLOW: u32 = 0x7fff_0000;
@@ -182,6 +184,17 @@ pub(super) fn program(network: Network, looks: bool) -> Vec<sock_filter> {
                 // One address can be connected to; what else was tried is worth knowing.
                 add_block(&mut code, libc::SYS_connect, &[answer(NOTIFY)]);
             }
+        }
+        Network::Beyond => {
+            add_block(&mut code, libc::SYS_connect, &[answer(NOTIFY)]);
+            // With an address of its own, in a register of which the lower half will do.
+            let block = [
+                load(argument(4)),
+                jump_if_equal(0, 1, 0),
+                answer(NOTIFY),
+                answer(ALLOW),
+            ];
+            add_block(&mut code, libc::SYS_sendto, &block);
         }
         Network::Connections => {
             add_block(&mut code, libc::SYS_connect, &[answer(NOTIFY)]);

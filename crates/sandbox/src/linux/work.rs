@@ -62,10 +62,10 @@ impl WorkFolder {
     }
 
     /// What a layered folder needs: a way for its layer to arrive, where it has one.
-    pub(super) fn of_layer(folder: &LayeredFolder) -> WorkFolder {
+    pub(super) fn of_layer(folder: &LayeredFolder, has_layered_places: bool) -> WorkFolder {
         let storage = match folder.copy_path() {
-            Some(_) => Storage::Disk,
-            None => Storage::Memory,
+            Some(_) if !has_layered_places => Storage::Disk,
+            _ => Storage::Memory,
         };
         WorkFolder {
             host: None,

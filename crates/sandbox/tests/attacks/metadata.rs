@@ -83,7 +83,7 @@ fn metadata_of_files_that_are_only_shown_stays() {
     };
     let script = format!("exec 3< {}; chmod 600 /proc/self/fd/3", shown.display());
     let mut spec = arena.spec(&["sh", "-c", &script]);
-    spec.show.push(shown.clone());
+    spec.view.show(shown.clone());
     let outcome = sandbox.run(&spec).unwrap();
     assert!(!outcome.success(), "{}", text(&outcome));
     assert_eq!(fs::metadata(&shown).unwrap().mode(), before);

@@ -160,13 +160,13 @@ fn datagram_of_a_socket_pair_reaches_no_socket_of_the_host() {
         ];
         assert_works(&attack_outside(&attack));
         let mut spec = arena.attack_spec(&attack);
-        spec.show.push(folder.path().to_owned());
+        spec.view.show(folder.path().to_owned());
         assert_refused(&arena.run(&spec));
         let Ok(weaker) = Sandbox::probe_at(Isolation::Landlock) else {
             continue;
         };
         let mut spec = arena.attack_spec_on_host(&attack);
-        spec.show.push(folder.path().to_owned());
+        spec.view.show(folder.path().to_owned());
         for unix_sockets in [false, true] {
             spec.unix_sockets = unix_sockets;
             assert_refused(&weaker.run(&spec).unwrap());

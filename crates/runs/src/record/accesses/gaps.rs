@@ -73,6 +73,18 @@ pub(crate) fn observed_gaps(observation: &Observation) -> BTreeSet<CaptureGap> {
                     ),
                 )
             }
+            Gap::PartialProc => (
+                "proc",
+                "of /proc the command saw only processes: a container around it covers parts of its own"
+                    .to_owned(),
+            ),
+            Gap::NoOverlay { reason } => (
+                "view",
+                format!(
+                    "hidden files were covered and Unix sockets were refused, since no overlay can be had \
+                     here: {reason}"
+                ),
+            ),
             // The location of the copy has no meaning for readers.
             Gap::CopiedFolder { .. } => (
                 "copied-folder",

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use runseal_core::path::SafePath;
-use runseal_sandbox::{Isolation, is_system_place};
+use runseal_sandbox::{Isolation, View, ViewAccess, ViewPlace, is_system_place};
 
 use super::AccessError;
 use crate::record::beneath::RealFiles;
@@ -32,8 +32,8 @@ pub(crate) struct Places<'a> {
     pub(crate) inputs: &'a [PathBuf],
     /// The folder of bundles, if it did not exist when the command ran.
     pub(crate) out: Option<&'a Path>,
-    /// What else of the host was visible to the command: toolchains, wherever they are.
-    pub(crate) shown: &'a [PathBuf],
+    /// What else of the host was visible to the command.
+    pub(crate) view: &'a View,
     /// The folder and the inputs as they really are. Nothing else opens a path below them.
     pub(crate) real: &'a RealFiles,
 }
@@ -77,7 +77,9 @@ pub(super) fn input_of<'a>(path: &'a Path, places: Places<'_>) -> Option<InputPl
 }
 
 pub(super) fn is_private(path: &Path) -> bool {
-    ["/tmp", "/dev/shm"].iter().any(|top| path.starts_with(top))
+    ["/tmp", "/var/tmp", "/dev/shm"]
+        .iter()
+        .any(|top| path.starts_with(top))
 }
 
 /// The shared memory of the library that fixes the clock.
@@ -145,12 +147,56 @@ pub(crate) fn could_be_read(
     may(path, 0o4) && above.all(|folder| may(folder, 0o1))
 }
 
+/// Whether a file outside the folder was there for a recorded command. Whether opening it succeeded is never seen,
+/// and the caller may read more than the command.
+pub(crate) fn could_be_seen(path: &Path, isolation: Isolation, view: &View) -> bool {
+    let is_kept_apart = is_of_the_kernel(path) || path.starts_with("/dev");
+    if is_kept_apart {
+        return false;
+    }
+    match isolation {
+        Isolation::None => true,
+        Isolation::Full | Isolation::Landlock => {
+            view.shows(path) && may_read(path, place_of(path, view))
+        }
+    }
+}
+
+/// The place of a view that shows a path.
+fn place_of<'a>(path: &Path, view: &'a View) -> Option<&'a ViewPlace> {
+    let around = view.places.iter().filter(|it| path.starts_with(&it.inside));
+    around.max_by_key(|it| it.inside.components().count())
+}
+
+/// Whether what a command writes at a path is thrown away, and not kept from it.
+pub(super) fn is_layered(path: &Path, view: &View) -> bool {
+    place_of(path, view).is_some_and(|place| place.access == ViewAccess::Layered)
+}
+
+/// Whether the command's user may read a file of the host. Root's commands run as another user, who may read
+/// what everybody may; in the caller's own places also what their owner may, whose files look like that user's own.
+fn may_read(path: &Path, place: Option<&ViewPlace>) -> bool {
+    let place = place.filter(|place| place.is_own);
+    let owner = place.and_then(|place| fs::metadata(place.sources.first()?).ok());
+    let shown: Vec<PathBuf> = place.iter().map(|place| place.inside.clone()).collect();
+    let owner = owner.map(|found| found.uid());
+    could_be_read(path, Isolation::Full, (&shown, owner))
+}
+
 /// Devices that behave the same for everybody.
 pub(super) fn is_harmless(path: &Path) -> bool {
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"]
-        .iter()
-        .any(|own| path == Path::new(own))
-        || path.starts_with("/proc")
+    [
+        "/dev/null",
+        "/dev/zero",
+        "/dev/full",
+        "/dev/tty",
+        "/dev/ptmx",
+    ]
+    .iter()
+    .any(|own| path == Path::new(own))
+        || ["/proc", "/dev/pts"]
+            .iter()
+            .any(|top| path.starts_with(top))
 }
 
 pub(super) fn text_of(path: &Path) -> Result<&str, AccessError> {
@@ -251,7 +297,7 @@ mod tests {
             folder: Path::new("/p"),
             inputs: &inputs,
             out: None,
-            shown: &[],
+            view: &View::default(),
             real: &RealFiles::default(),
         };
         let place = |path: &'static str| {

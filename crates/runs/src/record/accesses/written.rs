@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use runseal_sandbox::{Isolation, Observation, ObservedFile, ObservedKind};
 use rustix::fs::Access;
@@ -50,6 +50,17 @@ impl Accesses {
                 outside.insert(name.display().to_string());
             }
         }
+        if !run.recorded.written.is_empty() {
+            let home = run.world.home.as_deref();
+            let names = names_in_home(&run.recorded.written, home);
+            self.gap(
+                "temporary",
+                format!(
+                    "written in the home folder and not kept: {}",
+                    some_of(&names)
+                ),
+            );
+        }
         if !temporary.is_empty() {
             let paths: Vec<&Path> = temporary.iter().map(Path::new).collect();
             let what = count_below(&paths);
@@ -68,6 +79,20 @@ impl Accesses {
             );
         }
     }
+}
+
+/// What was written in the home folder, by the first two names below it: those further down are often made up by
+/// chance, and two runs of the same are to give the same bundle.
+fn names_in_home(written: &[PathBuf], home: Option<&Path>) -> Vec<String> {
+    let name = |path: &PathBuf| match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => {
+            let short: PathBuf = below.iter().take(2).collect();
+            format!("~/{}", short.display()).escape_debug().to_string()
+        }
+        None => path.display().to_string().escape_debug().to_string(),
+    };
+    let names: BTreeSet<String> = written.iter().map(name).collect();
+    names.into_iter().collect()
 }
 
 /// Whether a file is gone with the sandbox, in which there was nothing before.

@@ -144,6 +144,24 @@ impl RealFolder {
         }
     }
 
+    /// Makes a symbolic link of an unused name beside `path`.
+    pub(super) fn link_beside(
+        &self,
+        path: &Path,
+        id: FolderId,
+        (prefix, leads_to): (&str, &Path),
+    ) -> io::Result<OsString> {
+        let (above, _) = self.open_same_above(path, id)?;
+        loop {
+            let beside = OsString::from(format!("{prefix}{}", random_name()?));
+            match rustix::fs::symlinkat(leads_to, &above, &beside) {
+                Ok(()) => return Ok(beside),
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+
     /// Gives the file `beside` the name that `path` ends with, in the same folder.
     pub(super) fn rename(&self, beside: &OsStr, path: &Path, id: FolderId) -> io::Result<()> {
         let (above, name) = self.open_same_above(path, id)?;

@@ -4,20 +4,21 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use runseal_core::canon::{Dialect, ReadOptions, canonical_bytes, parse_document};
+use runseal_core::canon::{Dialect, ReadOptions, Value, canonical_bytes, parse_document};
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
-    ARTIFACTS_FOLDER, MODEL_BODIES_FOLDER, MODEL_IO, STDERR_LOG, STDIN, STDOUT_LOG, is_json,
+    ARTIFACTS_FOLDER, MODEL_BODIES_FOLDER, MODEL_IO, STDERR_LOG, STDIN, STDOUT_LOG, TERMINAL_LOG,
+    is_json,
 };
-use runseal_core::formats::run_bundle::recorded::CaptureGap;
+use runseal_core::formats::run_bundle::recorded::{CaptureGap, ListedLink};
 use runseal_core::limits::JsonLimits;
 use runseal_core::path::SafePath;
 use runseal_core::source::{EntryKind, EntryName, Source, SourceError};
-use runseal_sandbox::{CancelToken, Changed};
+use runseal_sandbox::{CancelToken, Changed, Stdin};
 
 use super::{Sealing, check_interrupted};
 use crate::record::accesses::{Accesses, OpenedState, ReadFile};
@@ -25,8 +26,11 @@ use crate::record::ahead::FilesAhead;
 use crate::record::beneath::RealFiles;
 use crate::record::documents::{FileEntry, RecordedOutput};
 use crate::record::environment::{modified_ns, status_changed_ns};
-use crate::record::error::RecordError;
+use crate::record::error::{RecordError, work_error};
 use crate::record::run::CommandRun;
+use crate::record::secrets::check_secrets_in;
+use crate::record::terminal::{make_cast, terminal_gaps, terminal_value};
+use crate::record::terms::Fate;
 use crate::run::staging::{RunFiles, Stored, Storing};
 use runseal_fs::directory::{DirectorySource, RootLink};
 use runseal_redact::holds_seed;
@@ -115,13 +119,60 @@ impl Sealing<'_> {
         Ok(Some((log_entry(MODEL_IO, MODEL_IO, &stored), calls)))
     }
 
-    pub(super) fn put_stdin(&mut self) -> Result<Option<FileEntry>, RecordError> {
-        let stdin = &self.request.command.stdin;
-        if stdin.is_empty() {
+    /// Stores what the command was given on standard input, or took of it; nothing if it is empty.
+    pub(super) fn put_stdin(&mut self, run: &CommandRun) -> Result<Option<FileEntry>, RecordError> {
+        let file = match &self.request.command.stdin {
+            _ if run.has_terminal_stdin() => return Ok(None),
+            Stdin::Null => return Ok(None),
+            Stdin::Bytes(bytes) if bytes.is_empty() => return Ok(None),
+            Stdin::Bytes(bytes) => {
+                self.files.put_bytes(STDIN, bytes)?;
+                return Ok(Some(log_entry("-", STDIN, bytes)));
+            }
+            Stdin::File(file) => file,
+            Stdin::Pipe(input) => match &input.kept {
+                Some(kept) => kept,
+                None => return Ok(None),
+            },
+        };
+        let bytes = file.metadata().map_err(work_error)?.len();
+        if bytes == 0 {
             return Ok(None);
         }
-        self.files.put_bytes(STDIN, stdin)?;
-        Ok(Some(log_entry("-", STDIN, stdin)))
+        // Whatever was read or written before.
+        let mut file: &File = file;
+        file.rewind().map_err(work_error)?;
+        let stored = self.files.put_user_file(file, bytes, STDIN)?;
+        Ok(Some(entry_of("-".to_owned(), stored, 0o644)))
+    }
+
+    /// Stores what was shown on the command's terminal, with its times, and gives what the environment says of it.
+    pub(super) fn put_terminal(
+        &mut self,
+        run: &CommandRun,
+        accesses: &mut Accesses,
+    ) -> Result<Option<Value>, RecordError> {
+        let outcome = &run.recorded.outcome;
+        if let Some(fault) = outcome
+            .input
+            .as_ref()
+            .and_then(|input| input.fault.as_ref())
+        {
+            accesses.gaps.insert(CaptureGap {
+                kind: "stdin".to_owned(),
+                detail: format!("standard input could not be read to its end: {fault}"),
+            });
+        }
+        let (Some(terminal), Some(log)) = (&self.request.command.terminal, &outcome.terminal)
+        else {
+            return Ok(None);
+        };
+        check_secrets_in(&self.request.command.secrets, TERMINAL_LOG, &log.alone)?;
+        accesses.gaps.extend(terminal_gaps(log));
+        let cast = make_cast(outcome, log, terminal.size, &run.environment)?;
+        self.files.put_bytes(TERMINAL_LOG, &cast)?;
+        let entry = log_entry("terminal", TERMINAL_LOG, &cast);
+        Ok(Some(terminal_value(terminal.size, Some(&entry))))
     }
 
     pub(super) fn put_outputs(
@@ -129,31 +180,43 @@ impl Sealing<'_> {
         run: &CommandRun,
         accesses: &mut Accesses,
     ) -> Result<RecordedOutput, RecordError> {
+        let terms = &self.request.terms;
         let outcome = &run.recorded.outcome;
         self.files.put_bytes(STDOUT_LOG, &outcome.stdout.bytes)?;
         self.files.put_bytes(STDERR_LOG, &outcome.stderr.bytes)?;
         let mut given = RecordedOutput {
             ending: outcome.ending,
+            interrupted: outcome.interrupted,
             stdout: log_entry("stdout", STDOUT_LOG, &outcome.stdout.bytes),
             stderr: log_entry("stderr", STDERR_LOG, &outcome.stderr.bytes),
             outputs: Vec::new(),
-            not_kept: self.request.keep.as_ref().map(|_| Vec::new()),
+            not_kept: terms.keep.as_ref().map(|_| Vec::new()),
             folders: Vec::new(),
             deleted: Vec::new(),
+            links: Vec::new(),
         };
         let Some(layer) = &run.recorded.layer else {
             return Ok(given);
         };
-        let mut left_out = 0_usize;
+        let (mut left_out, mut ignored) = (0_usize, 0_usize);
         let mut outputs = Vec::new();
         let changes = layer.changes();
-        for (at, change) in changes.iter().enumerate() {
-            if self.is_left_out(&change.path) && change.now != Changed::Deleted {
-                if !matches!(change.now, Changed::Folder { .. }) {
+        let filled = terms.find_filled(changes);
+        for change in changes {
+            let is_folder = matches!(change.now, Changed::Folder { .. });
+            match terms.fate_of(&change.path) {
+                _ if change.now == Changed::Deleted => {}
+                Fate::Kept => {}
+                Fate::Named if !is_folder => {
                     left_out += 1;
                     note_left_out(&change.path, &mut given);
+                    continue;
                 }
-                continue;
+                Fate::Ignored if !is_folder => {
+                    ignored += 1;
+                    continue;
+                }
+                Fate::Named | Fate::Ignored => continue,
             }
             let path = output_path(&change.path)?;
             match &change.now {
@@ -164,15 +227,12 @@ impl Sealing<'_> {
                     mode: *mode,
                 }),
                 Changed::Folder { .. } => {
-                    let next = changes.get(at + 1).map(|next| next.path.as_encoded_bytes());
-                    let below = format!("{path}/");
-                    let is_empty = !next.is_some_and(|next| next.starts_with(below.as_bytes()));
-                    if !change.existed && is_empty {
+                    if !change.existed && !filled.contains(Path::new(&change.path)) {
                         given.folders.push(path);
                     }
                 }
                 Changed::Deleted => given.deleted.push(path),
-                Changed::Link { .. } => return Err(left(path, "it is a symbolic link")),
+                Changed::Link { target } => given.links.push(link_of(path, target)?),
                 Changed::Pipe => return Err(left(path, "it is a named pipe")),
                 Changed::Socket => return Err(left(path, "it is a socket")),
                 Changed::Device => return Err(left(path, "it is a device")),
@@ -195,12 +255,16 @@ impl Sealing<'_> {
                 },
             });
         }
+        if ignored > 0 {
+            accesses.gaps.insert(CaptureGap {
+                kind: "ignored".to_owned(),
+                detail: match ignored {
+                    1 => "a file was written that --ignore leaves out".to_owned(),
+                    _ => format!("{ignored} files were written that --ignore leaves out"),
+                },
+            });
+        }
         Ok(given)
-    }
-
-    fn is_left_out(&self, path: &OsStr) -> bool {
-        let keep = self.request.keep.as_ref();
-        keep.is_some_and(|keep| !keep.keeps(Path::new(path)))
     }
 }
 
@@ -322,7 +386,7 @@ impl Reading<'_> {
 }
 
 /// Whether a large file is one of few bytes on disk. Nobody paid for the rest, and a bundle would hold all of it.
-fn is_mostly_holes(metadata: &fs::Metadata) -> bool {
+pub(crate) fn is_mostly_holes(metadata: &fs::Metadata) -> bool {
     const LARGE: u64 = 64 << 20;
     // Also where the file system packs what it stores, a file that is worth sealing has more.
     metadata.len() > LARGE && metadata.blocks().saturating_mul(512) < metadata.len() / 64
@@ -362,6 +426,20 @@ fn log_entry(path: &str, stored: &str, bytes: &[u8]) -> FileEntry {
         bytes: bytes.len() as u64,
         is_executable: false,
         stored: Some(stored.to_owned()),
+    }
+}
+
+/// A link that was left, if a bundle can say where it leads.
+pub(crate) fn link_of(path: String, target: &Path) -> Result<ListedLink, RecordError> {
+    match target.to_str() {
+        Some(target) => Ok(ListedLink {
+            target: target.to_owned(),
+            path,
+        }),
+        None => Err(left(
+            path,
+            "it is a symbolic link to a name that is no UTF-8",
+        )),
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) fn failed(sealed: &str, now: &str) -> Comparison {
             now: now.to_owned(),
             difference: None,
         }],
-        same_artifacts: 0,
+        ..Comparison::default()
     }
 }
 
@@ -187,6 +187,7 @@ pub(super) fn compare(
     Ok(Comparison {
         divergences,
         same_artifacts,
+        ..Comparison::default()
     })
 }
 

@@ -1,6 +1,8 @@
 //! The document's replay rules: which of them a bundle's report violates, and whether the given
 //! engine is the one that was sealed.
 
+use std::collections::BTreeSet;
+
 use runseal_core::canon::Node;
 use runseal_core::digest::Digest;
 use runseal_core::formats::run_bundle::layout::{
@@ -10,7 +12,7 @@ use runseal_core::formats::run_bundle::pointer;
 use runseal_core::formats::run_bundle::recorded::{ENGINE_LIST, parse_listed_files};
 use runseal_core::path::SafePath;
 use runseal_core::source::Source;
-use runseal_core::verify::Report;
+use runseal_core::verify::{Report, RuleState};
 use runseal_sandbox::SandboxError;
 
 use super::{Replay, ReplayOptions};
@@ -19,7 +21,6 @@ use crate::run::command::{compute_executable, find_bare_program, permits_version
 use crate::run::contracts::Engine;
 use crate::run::seal::SealError;
 use crate::run::verify::VerifiedRun;
-use crate::world::World;
 
 /// Which replay rule each finding of the verifier violates.
 pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
@@ -42,6 +43,23 @@ pub(super) fn rules_of_report(report: &Report) -> [Vec<String>; 6] {
     rules
 }
 
+/// The indexes of the replay rules that could not be checked, because what they need is missing.
+pub(super) fn unchecked_of_report(report: &Report) -> BTreeSet<usize> {
+    let not_run = report
+        .results()
+        .iter()
+        .filter(|result| result.required && matches!(result.state, RuleState::NotRun(_)));
+    let rules = not_run.filter_map(|result| match result.rule.id {
+        "RB3" => Some(1),
+        "RB4" => Some(2),
+        "RB5" => Some(3),
+        "RB6" | "RB9" => Some(4),
+        "RB10" => Some(5),
+        _ => None,
+    });
+    rules.collect()
+}
+
 /// Checks rules 5 and 6 for the given engine.
 pub(super) fn check_engine(
     run: &VerifiedRun<'_>,
@@ -54,7 +72,7 @@ pub(super) fn check_engine(
     match environment {
         Some(environment) => {
             // An engine sees the system's folders and nothing else of the host.
-            let check = compare_machine(environment, &World::of_system(), options.cancel)
+            let check = compare_machine(environment, options.cancel)
                 .map_err(|_| SealError::Sandbox(SandboxError::Cancelled))?;
             replay.notes.extend(check.describe_not_looked_at());
             replay.environment = Some(check);

@@ -14,8 +14,9 @@ use rustix::process::{DumpableBehavior, Pid, PidfdFlags, Signal, WaitOptions};
 
 use super::super::report::{At, Failure, Record};
 use super::super::stage::Wires;
+use super::super::terminal::TerminalWire;
 use super::super::usage::{self, Bounds};
-use super::super::watch::Watched;
+use super::super::watch::{Elsewhere, Watched};
 use super::super::{command, left_running, sys, watch};
 use super::HostPlan;
 use crate::error::Layer;
@@ -48,11 +49,20 @@ fn try_supervise(plan: &HostPlan, wires: &Wires) -> Result<Option<Record>, Failu
         Some(watched) => Some(WatchedFolders::open(plan, watched).at(Layer::WorkFolder)?),
         None => None,
     };
-    let child = sys::spawn_child(|| command::become_command(&plan.command, wires, || enter(plan)));
+    let terminal = wires.terminal.as_ref().map(TerminalWire::take_side);
+    let terminal = terminal.transpose().at(Layer::Terminal)?;
+    let child = sys::spawn_child(|| {
+        command::become_command(&plan.command, wires, terminal.as_ref(), || enter(plan))
+    });
     let child = child
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))
         .at(Layer::Process)?;
-    let mut kept = vec![wires.report.as_fd(), wires.control.as_fd()];
+    drop(terminal);
+    let mut kept = vec![
+        wires.report.as_fd(),
+        wires.control.as_fd(),
+        wires.signals.as_fd(),
+    ];
     kept.extend(folders.iter().flat_map(WatchedFolders::handles));
     sys::close_all_but(&kept).at(Layer::Process)?;
     follow(child, wires, folders.as_ref()).at(Layer::Process)
@@ -86,18 +96,28 @@ impl<'a> WatchedFolders<'a> {
     /// The limit that these processes have reached, if any.
     fn breach(&self, processes: &[i32]) -> Option<Limit> {
         let breach = self.watched.breach(&self.work, processes);
-        breach.or_else(|| self.tmp_breach())
+        breach
+            .or_else(|| self.tmp_breach())
+            .or_else(|| self.disk_breach())
     }
 
     /// The same for files alone, when no process is left.
     fn breach_of_files(&self) -> Option<Limit> {
         let breach = self.watched.work_breach(&self.work, &[]);
-        breach.or_else(|| self.tmp_breach())
+        breach
+            .or_else(|| self.tmp_breach())
+            .or_else(|| self.disk_breach())
+    }
+
+    fn disk_breach(&self) -> Option<Limit> {
+        let nothing = Elsewhere::default();
+        self.watched.breach_elsewhere(&self.work, &nothing)
     }
 
     /// Files without a name count as the work folder's, which lies on the same file system.
     fn tmp_breach(&self) -> Option<Limit> {
-        let (tmp, bounds) = self.tmp.as_ref()?;
+        let tmp = self.tmp.as_ref();
+        let (tmp, bounds) = tmp.filter(|(_, bounds)| *bounds != Bounds::NONE)?;
         let usage = usage::measure(tmp, *bounds).ok()?;
         bounds.breach(&usage).map(|_| Limit::Temporary)
     }
@@ -134,24 +154,34 @@ fn follow(
     let control = &wires.control;
     let handle = rustix::process::pidfd_open(child, PidfdFlags::empty())?;
     let mut pause = PAUSE;
+    let mut signals = Some(wires.signals.as_fd());
     loop {
         let timeout = Timespec {
             tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: i64::from(pause.subsec_nanos()),
         };
-        let mut events = [
+        let mut events = vec![
             PollFd::new(&handle, PollFlags::IN),
             PollFd::new(control, PollFlags::IN),
         ];
+        if let Some(signals) = &signals {
+            events.push(PollFd::new(signals, PollFlags::IN));
+        }
         match rustix::event::poll(&mut events, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(errno) => return Err(errno),
         }
-        let [ended, closed] = &events;
-        if !closed.revents().is_empty() {
+        let has_event = |at: usize| events.get(at).is_some_and(|it| !it.revents().is_empty());
+        let (has_ended, is_closed) = (has_event(0), has_event(1));
+        if is_closed {
             return Ok(None);
         }
-        if !ended.revents().is_empty() {
+        if let Some(pipe) = signals
+            && !watch::pass_signals(pipe, child, descendants)?
+        {
+            signals = None;
+        }
+        if has_ended {
             let record = watch::reap_until(child)?;
             let left: Vec<i32> = descendants().into_iter().collect();
             left_running::tell(&left, wires.report.as_fd());

@@ -89,6 +89,29 @@ pub(super) const REFUSED: &[c_long] = &[
     libc::SYS_modify_ldt,
 ];
 
+/// What an ordinary command may do besides: memory that it shares, and messages among its own processes.
+pub(super) const ORDINARY: &[c_long] = &[
+    libc::SYS_memfd_create,
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmdt,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_mq_timedsend,
+    libc::SYS_mq_timedreceive,
+    libc::SYS_mq_notify,
+    libc::SYS_mq_getsetattr,
+];
+
 /// The same number on every architecture; libc does not name it on all of them.
 const FCHMODAT2: c_long = 452;
 
