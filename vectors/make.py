@@ -138,11 +138,15 @@ def output_ids(bundle):
     bundle_id(bundle)
 
 
+def node_id(node):
+    part = {name: node[name] for name in ("constraints", "goal", "parent_id")}
+    node["id"] = "node_" + canonical_hash(part)[:16]
+
+
 def node_ids(bundle):
     """For a tree of one node, which is its own leaf."""
     node = bundle["root_node"]
-    part = {name: node[name] for name in ("constraints", "goal", "parent_id")}
-    node["id"] = "node_" + canonical_hash(part)[:16]
+    node_id(node)
     bundle["terminal_nodes"] = [copy.deepcopy(node)]
     bundle_id(bundle)
 
@@ -206,6 +210,63 @@ def make_context_bundles():
     case("bs23-branch-id-of-another-answer", put(
         ["root_node", "splitting_question", "branches", 0, "branch_id"], "00000000"),
         base="ok-branching")
+
+    def asking_still(bundle):
+        question = copy.deepcopy(read_json("context-bundle", "ok-questions")["unresolved_questions"][0])
+        for node in (bundle["root_node"], bundle["terminal_nodes"][0]):
+            node["unresolved_questions"] = [question]
+
+    def leaves(status):
+        return of_both("status", status)
+
+    def of_both(member, value):
+        def edit(bundle):
+            for node in (bundle["root_node"], bundle["terminal_nodes"][0]):
+                node[member] = value
+        return edit
+
+    def constraints(change):
+        def edit(bundle):
+            for owner, name in [(bundle["root_node"], "constraints"),
+                                (bundle["terminal_nodes"][0], "constraints")]:
+                owner[name] = sorted(change(owner[name]))
+        return edit
+
+    def child_by_id(bundle):
+        bundle["root_node"]["children"] = [child["id"] for child in bundle["root_node"]["children"]]
+        bundle["terminal_nodes"][0]["parent_id"] = "node_0123456789abcdef"
+        old = bundle["terminal_nodes"][0]["id"]
+        node_id(bundle["terminal_nodes"][0])
+        new = bundle["terminal_nodes"][0]["id"]
+        bundle["root_node"]["children"] = sorted(
+            new if child == old else child for child in bundle["root_node"]["children"])
+        bundle["terminal_nodes"].sort(key=lambda node: node["id"])
+
+    case("bs22-child-by-id-of-another-parent", child_by_id, base="ok-branching")
+    case("bs24-node-asks-still", asking_still)
+    def no_longer_asked(bundle):
+        for node in (bundle["root_node"], bundle["terminal_nodes"][0]):
+            node["unresolved_questions"].pop()
+
+    case("bs24-question-of-no-node", no_longer_asked, base="ok-questions")
+    case("bs24-question-missing", lambda b: (
+        b["unresolved_questions"].pop(), b["stats"].update(unresolved_count=len(b["unresolved_questions"]))),
+        base="ok-questions")
+    case("bs24-question-twice", lambda b: (
+        b["unresolved_questions"].append(copy.deepcopy(b["unresolved_questions"][-1])),
+        b["stats"].update(unresolved_count=len(b["unresolved_questions"]))), base="ok-questions")
+    case("bs24-question-differs", put(["unresolved_questions", 0, "options"], ["no", "yes"]), base="ok-questions")
+    for status in ("blocked", "pending", "expanding"):
+        case(f"bs25-leaf-{status}", leaves(status))
+    case("bs26-goal-blank", of_both("goal", " "), finish=node_ids)
+    case("bs26-goal-not-composed", of_both("goal", "Open the cafe\u0301"), finish=node_ids)
+    case("bs26-constraint-twice", constraints(lambda texts: texts + texts[:1]), finish=node_ids)
+    case("bs26-constraint-with-two-spaces", constraints(lambda texts: texts + ["Two  spaces"]), finish=node_ids)
+    for name in ("outputs", "terminal_nodes", "unresolved_questions", "root_node", "stats"):
+        case(f"schema-{name.replace('_', '-')}-missing", drop(name))
+        case(f"schema-{name.replace('_', '-')}-null", put([name], None))
+    case("schema-children-missing", drop("root_node", "children"), base="ok-branching")
+    case("schema-terminal-node-null", lambda b: b["terminal_nodes"].append(None))
     case("outside-children-as-ids", put(
         ["root_node", "children"], [child["id"] for child in root["children"]]), base="ok-branching")
     bundle = read_json("context-bundle", "ok-complete")
@@ -284,6 +345,9 @@ def make_proposals():
     case("pr11-tests-unsorted", swap("acceptance_tests"))
     case("pr12-create-without-content", drop("actions", create, "content"))
     case("pr12-delete-with-content", put(["actions", delete, "content"], ""))
+    case("pr13-hash-of-another-content", put(["actions", create, "expected_hash"], content_hash("other")))
+    case("ok-expected-hash-bare", lambda p: p["actions"][create].update(
+        expected_hash=sha(p["actions"][create]["content"])))
     case("pr12-content-with-nul", put(["actions", create, "content"], "a\0b"))
     case("outside-bun-prefix", lambda p: p.update(
         source_bundle_id=p["source_bundle_id"].replace("bundle_", "bun_")))
@@ -386,6 +450,9 @@ def make_evidence():
     case("ev6-name-is-no-hash", lambda e: e["contents"].update(readme={"size_bytes": 0, "text": ""}), base="ok-contents")
     case("ev6-contents-is-a-list", put(["contents"], []), base="ok-contents")
     case("ev7-proposal-changed", put(["proposal", "summary"], "Something else"), base="ok-contents")
+    case("ev7-passed-and-nothing-found", put(["test_results", 0, "actual"], None), base="ok-contents")
+    case("ok-exit-code-beyond-2-53", lambda e: (
+        e["action_results"][0].update(exit_code=2**53, status="failure"), e.update(status="partial")))
     evidence = read_json("evidence", "ok-complete")
     evidence["action_results"][0]["weight"] = 0
     write_text("evidence", "ev5-number-beyond-a-double",
@@ -739,6 +806,33 @@ def make_packs():
     case("pk2-evidence-of-a-question", lambda f: shutil.copy(
         HERE / "pack/ok-executed/input/evidence.json", f), base="ok-clarify")
     case("pk3-run-id-missing", member("run.json", drop("run_id")))
+    for name, way, value in [
+            ("version-9-9", ["run_schema_version"], "9.9"), ("run-id-null", ["run_id"], None),
+            ("decision-text", ["decision"], "x"), ("policy-list", ["policy"], []),
+            ("intent-null", ["intent"], None), ("time-number", ["started_at"], 5),
+            ("accepted-text", ["decision", "accepted"], "true"), ("reasons-text", ["decision", "reasons"], "x"),
+            ("bundle-id-null", ["bundle", "bundle_id"], None)]:
+        case(f"pk3-{name}", member("run.json", put(way, value)))
+    for name in ("proposal_id", "proposal_hash", "action_results", "test_results", "status"):
+        case(f"pk8-evidence-{name.replace('_', '-')}-text" if name.endswith("results") else
+             f"pk8-evidence-{name.replace('_', '-')}-null",
+             member("evidence.json", put([name], "x" if name.endswith("results") else None)))
+    case("pk9-line-of-nulls", member("ledger.jsonl", lambda line: line.update(dict.fromkeys(line))))
+
+    def outside(edit):
+        """A pack that lists no files, with one more file or other content."""
+        def change(folder):
+            edit(folder)
+            run = without(json.loads((folder / "run.json").read_text()), "files", "self_hash")
+            (folder / "run.json").write_text(kernel(run) + "\n")
+        return change
+
+    case("pk13-ledger-empty", outside(lambda f: (f / "ledger.jsonl").write_text("")), seal=False)
+    case("rs6-intent-path-climbs-by-backslash", member("run.json", put(["intent", "path"], "a\\..\\..\\b")))
+    case("rs3-reason-of-another-refusal", member("run.json", put(["decision", "reason"], "other")), base="ok-refuse")
+    case("pk8-patch-operations-missing", member("patch.json", drop("operations")), base="ok-contents")
+    case("pk3-execution-outputs-missing", member("run.json", lambda r: (
+        r["execution"].pop("outputs"), r.pop("run_id"))), base="ok-contents")
     case("pk3-outcome-unknown", member("run.json", put(["kernel_result_kind"], "DONE")))
     case("pk3-bundle-of-a-refusal", member("run.json", put(["bundle"], {"bundle_id": "b", "sha256": "s"})),
          base="ok-refuse")
@@ -914,6 +1008,22 @@ def make_job_bundles():
     case("jb13-file-unknown", lambda m, f: (f / "notes.txt").write_text("x\n"))
     case("jb13-provenance-not-empty", member(put(["provenance", "host"], "me")))
     case("jb14-kind-of-the-other-op", member(put(["artifacts", 0, "kind"], "SYMBOL_SLICE")))
+    for name in ("steps", "artifacts", "inputs", "hashes"):
+        def take(manifest, folder, name=name):
+            manifest.pop(name)
+        case(f"jb2-{name}-missing", take, seal=False)
+        case(f"jb2-{name}-null", member(put([name], None)), seal=False)
+    case("jb2-slice-missing", member(drop("steps", 0, "constraints", "slice")), seal=False)
+
+    def both_ops(manifest, folder):
+        # Another step reads the same as a symbol.
+        step = copy.deepcopy(manifest["steps"][-1])
+        ref = step["refs"]["section_id"]
+        step.update(op="READ_SYMBOL", ordinal=step["ordinal"] + 1, refs={"symbol_id": ref}, step_id="step_symbol")
+        manifest["steps"].append(step)
+        plan(manifest)
+
+    case("jb14-kind-of-one-of-two-ops", both_ops)
     case("jb14-commitment-of-nothing", member(put(["provenance"], {"redaction": {}})))
     case("jb14-inputs-incomplete", member(lambda m: m["inputs"]["slices"].pop()))
 
@@ -995,6 +1105,7 @@ def make_receipts():
         ["error"], {"code": "X", "message": "stopped", "step_id": None}))
     case("rc8-failure-without-a-reason", put(["outcome"], "FAILURE"))
     case("rc8-step-without-a-result", put(["steps", 0, "result"], None))
+    case("rc1-steps-missing", drop("steps"))
     case("rc9-root-of-nothing", put(["root_hash"], "0" * 64))
     case("rc9-artifact-of-no-step", put(["artifacts", 0, "sha256"], sha("another")))
     case("rc9-size-of-another", lambda r: r["steps"][0]["result"].update(bytes=1))
@@ -1139,13 +1250,19 @@ def make_run_bundles():
         ["allowed_inputs_from_other_engines"], [])), base="ok-upstream")
     case("rb9-lists-differ", member("INPUT_ARTIFACT_INDEX.json", lambda v: v["artifacts"].pop()),
          base="ok-upstream")
+    case("rb9-allowed-is-nobody", member("COUPLING_RULES.json", put(
+        ["allowed_inputs_from_other_engines"], ["RESONANCE_SWEEP", None, 5, {"engine_code": "X", "via": "DIRECT"}])))
     case("rb10-version-of-another-engine", member("RUN_META.json", put(["engine_version"], "9.9.9")))
+    case("rb10-second-60-at-noon", member("RUN_META.json", put(["sealed_at"], "2026-01-02T12:00:60Z")))
+    case("ok-leap-second", member("RUN_META.json", put(["sealed_at"], "2016-12-31T23:59:60Z")))
     case("rb10-sealed-at-no-time", member("RUN_META.json", put(["sealed_at"], "2026-01-02 03:04:05")))
     case("rb10-contract-not-named", member("RUN_META.json", drop("contracts_hashes", "SEALING_SPEC.md")))
     case("rb11-role-unknown", index(put([0, "role"], "SECRET")))
     case("rb11-entry-missing", index(drop(-1)))
     case("rb10-code-of-recorded-commands", recorded_code)
     case("rb11-role-of-another-path", index(put([-1, "role"], "LOG")))
+    case("rb11-name-of-another", index(put([-1, "artifact_name"], "results.csv")))
+    case("rb11-type-of-another", index(put([-1, "content_type"], "text/plain")))
     case("rb12-laid-out", laid_out, **plain)
     case("rb12-sums-unsorted", sums(lambda lines: lines[::-1]), **plain)
     recorded = {"base": "ok-recorded"}
@@ -1165,6 +1282,13 @@ def make_run_bundles():
     lean("rb13-path-of-another-place", member("RUN_INPUT.json", put(["files", 2, "path"], "other.txt")))
     lean("rb13-path-climbs", member("RUN_INPUT.json", put(["files", 2, "path"], "../values.txt")))
     lean("rb13-listed-twice", member("RUN_INPUT.json", lambda v: v["files"].append(v["files"][2])))
+    def without_twin(folder):
+        (folder / "engine/settings.json").unlink()
+        index(lambda entries: entries.remove(
+            next(entry for entry in entries if entry["relative_path"] == "engine/settings.json")))(folder)
+        sums(lambda lines: [line for line in lines if not line.endswith("  engine/settings.json\n")])(folder)
+
+    lean("rb13-twin-missing", without_twin)
     lean("rb15-command-of-another-run", member("ENGINE_MANIFEST.json", put(
         ["execution", "command", 1], "other.py")))
     lean("rb15-failed-and-says-it-did-not", member("RUN_OUTPUT.json", put(["exit_status"], 3)))
@@ -1184,6 +1308,7 @@ def make_run_bundles():
     lean("rb16-member-missing", member("RUN_ENVIRONMENT.json", drop("observation", "level")))
     lean("rb16-variable-is-a-number", member("RUN_ENVIRONMENT.json", put(["variables", "HOME"], 7)))
     lean("rb16-files-is-an-object", member("RUN_ENVIRONMENT.json", put(["files"], {})))
+    lean("rb16-version-unknown", member("RUN_ENVIRONMENT.json", put(["environment_version"], "2.0.0")))
     lean("rb18-member-of-nobody", lambda f: (
         (f / "OUTPUT_SCHEMA.json").write_text("{}"), member("RUN_OUTPUT.json", put(["accuracy"], 0.99))(f)))
     lean("ok-environment-with-more", member("RUN_ENVIRONMENT.json", put(["cloud"], {"zone": "a"})))
@@ -1202,7 +1327,20 @@ def make_run_bundles():
         lines = sums_path.read_text().splitlines(keepends=True) + [f"{sha(text)}  {name}\n"]
         sums_path.write_text("".join(sorted(lines, key=lambda line: line.split("  ", 1)[1])))
 
+    for folder_name, role in [("inputs", "INPUT"), ("logs", "LOG"), ("exact", "ARTIFACT")]:
+        case(f"rb13-file-in-{folder_name}-that-nobody-lists", lambda f, at=folder_name, role=role: add_file(
+            f, f"{at}/more.txt", "measured 42\n", role, "text/plain"))
+
     case("rb19-file-in-no-place", lambda f: add_file(f, "x/stdout.txt", "measured 42\n", "LOG", "text/plain"))
+
+    case("rb13-file-without-a-list", lambda f: add_file(f, "engine/notes.txt", "never read\n", "ENGINE", "text/plain"))
+
+    def unsorted_upstream(folder):
+        for name, way in [("INPUT_ARTIFACT_INDEX.json", "artifacts"), ("RUN_INPUT.json", "input_artifact_index"),
+                          ("RUN_OUTPUT.json", "input_artifact_index")]:
+            member(name, lambda value: value.get(way, []).reverse())(folder)
+
+    case("rb12-upstream-unsorted", unsorted_upstream, base="ok-upstream")
 
     def uncovered_integer(folder):
         # Both integers have one double, and so one hash.
@@ -1304,6 +1442,7 @@ def make_engines():
     case("en5-schema-is-none", schema, put(["type"], "thing"))
     case("en5-schema-refers-outside", schema, put(["$ref"], "https://example.com/s.json"))
     case("en6-direct-calls", coupling, put(["direct_engine_to_engine_calls"], True))
+    case("en6-allowed-is-nobody", coupling, put(["allowed_inputs_from_other_engines"], [None, 5, {"via": "DIRECT"}]))
     case("en6-delivery-model", coupling, put(["delivery_model"], "PEER"))
     case("en7-version-is-none", manifest, put(["compatibility", "replay_versions"], ["soon"]))
     case("en8-limit-negative", manifest, put(["execution", "limits", "memory_bytes"], -1))
@@ -1516,6 +1655,11 @@ def make_archives():
     write("ar2-name-twice-in-a-zip", twice.replace((name[:-1] + "#").encode(), name.encode()), ".zip")
     write("ar2-below-a-file", tar(plain() + [entry(f"{name}/x", b"x")]), ".tar")
     write("ar3-hard-link", tar(plain() + [entry("job/more", kind=tarfile.LNKTYPE, linkname=name)]), ".tar")
+    copy_of = HERE / "redacted-bundle/ok-values/input"
+    shown = [entry(f"copy/{path.relative_to(copy_of)}", path.read_bytes())
+             for path in sorted(copy_of.rglob("*")) if path.is_file()]
+    write("rd2-link-in-a-copy", tar(shown + [entry(
+        "copy/more", kind=tarfile.SYMTYPE, linkname="/etc/hostname")]), ".tar")
     write("ar4-bomb", squeezed(tar(plain() + [entry("job/zeros", b"0" * (70 << 20))])), ".tar.zst")
     write("ar5-breaks-off", packed(whole)[:-20], ".tar.gz")
     second = whole.index(contents[1][0].encode())
@@ -1701,6 +1845,9 @@ def make_redacted():
     case("rd5-id-withheld", member("RUN_META.json", put(["run_id"], marker)))
     case("rd3-slice-changed", member("bundle.json", put(["inputs", "slices", 0], "head(9)")), base="ok-job")
     case("rd5-job-withheld", member("bundle.json", put(["job_id"], marker)), base="ok-job")
+    for name in ("REDACTION.json", "REDACTED.json"):
+        case(f"rd6-{name.split('.')[0].lower()}-laid-out", lambda f, name=name: (f / name).write_text(
+            json.dumps(json.loads((f / name).read_text()), indent=1)))
     case("rd6-laid-out", lambda f: (f / "RUN_META.json").write_text(
         json.dumps(json.loads((f / "RUN_META.json").read_text()), indent=1)))
 

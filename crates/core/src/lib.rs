@@ -5,12 +5,14 @@
 //! input gives the same bytes on every machine. Whatever opens a file lives in `runseal-fs` and above.
 
 pub mod canon;
+pub mod diagnosis;
 pub mod digest;
 pub mod formats;
 pub mod hidden;
 pub mod ids;
 pub mod limits;
 pub mod lookalike;
+pub mod normalize;
 pub mod path;
 pub mod source;
 pub mod space;

@@ -15,11 +15,11 @@ pub fn parse_utc(text: &str) -> Option<i64> {
         }
         Some(_) => return None,
     };
-    Some(parse_seconds(whole, 59)? * 1000 + milliseconds)
+    Some(parse_seconds(whole)? * 1000 + milliseconds)
 }
 
 /// Whether `text` is `YYYY-MM-DDTHH:MM:SSZ`, optionally with a fraction of the second of any
-/// length, and that moment exists. A leap second is written as 60.
+/// length, and that moment exists.
 pub fn is_iso_utc(text: &str) -> bool {
     let Some(rest) = text.strip_suffix('Z') else {
         return false;
@@ -29,11 +29,12 @@ pub fn is_iso_utc(text: &str) -> bool {
         None => (rest, None),
     };
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    fraction.is_none_or(is_number) && parse_seconds(whole, 60).is_some()
+    fraction.is_none_or(is_number) && parse_seconds(whole).is_some()
 }
 
-/// Returns seconds since 1970, if `whole` is `YYYY-MM-DDTHH:MM:SS` and that moment exists.
-fn parse_seconds(whole: &str, last_second: i64) -> Option<i64> {
+/// Returns seconds since 1970, if `whole` is `YYYY-MM-DDTHH:MM:SS` and that moment exists. A leap
+/// second is the 60th of the last minute of a day, and counts as the second after it.
+fn parse_seconds(whole: &str) -> Option<i64> {
     let bytes = whole.as_bytes();
     let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
     let has_marks = marks.iter().all(|(at, mark)| bytes.get(*at) == Some(mark));
@@ -54,7 +55,7 @@ fn parse_seconds(whole: &str, last_second: i64) -> Option<i64> {
         && (1..=days_in_month(year, month)).contains(&day)
         && hour < 24
         && minute < 60
-        && second <= last_second;
+        && (second < 60 || (hour, minute, second) == (23, 59, 60));
     let of_day = (hour * 60 + minute) * 60 + second;
     exists.then(|| days_from_epoch(year, month, day) * SECONDS_PER_DAY + of_day)
 }
@@ -154,8 +155,10 @@ mod tests {
             ("2000-02-29T23:59:59.999Z", 951_868_799_999),
             ("2026-11-15T20:00:00Z", 1_794_772_800_000),
             ("1969-12-31T23:59:59Z", -1000),
+            ("1969-12-31T23:59:60Z", 0),
         ] {
             assert_eq!(parse_utc(text), Some(milliseconds), "{text}");
+            assert!(is_iso_utc(text), "{text}");
         }
     }
 
@@ -168,6 +171,8 @@ mod tests {
             "2026-02-14T08:15:30.000000Z",
             "2026-02-14T24:00:00Z",
             "2026-02-14T08:15:60Z",
+            "2026-02-14T23:58:60Z",
+            "2026-02-14T23:59:61Z",
             "2026-02-29T00:00:00Z",
             "2026-13-01T00:00:00Z",
             "2026-02-14 08:15:30Z",

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::diagnosis::{BUG_HINT, Diagnose, Diagnosis, Location};
+use crate::verify::Outcome;
+
 /// A place in a text, for people: both numbers count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
@@ -42,6 +45,14 @@ pub struct JsonError {
     pub kind: JsonErrorKind,
     /// The first character that is wrong.
     pub position: Position,
+}
+
+impl Diagnose for JsonError {
+    fn diagnosis(&self) -> Diagnosis {
+        Diagnosis::of(&self.kind, Outcome::Malformed, self.kind.code())
+            .located(Location::Within(format!(" {}", self.position)))
+            .hint(self.kind.hint())
+    }
 }
 
 /// What is wrong with a JSON text.
@@ -202,6 +213,18 @@ impl fmt::Display for NoCanonicalForm {
     }
 }
 
+impl Diagnose for NoCanonicalForm {
+    fn diagnosis(&self) -> Diagnosis {
+        let location = match self.position {
+            Some(position) => Location::Within(format!(" {position}")),
+            None => Location::Named,
+        };
+        Diagnosis::of(&self.kind, Outcome::Malformed, self.kind.code())
+            .located(location)
+            .hint(self.kind.hint())
+    }
+}
+
 /// Why a value has no form in a dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoFormKind {
@@ -240,7 +263,7 @@ impl NoFormKind {
             Self::LoneSurrogate { .. } => {
                 "RFC 8785 has no form for half a character; correct the text"
             }
-            Self::Unwritten => "this is a fault of runseal: please report it with the input",
+            Self::Unwritten => BUG_HINT,
         }
     }
 }

@@ -15,6 +15,7 @@ use super::reader::{Fault, ReadOptions, Reader};
 use super::slot::{Member, ORDER_DIFFERS, Tag, VERBATIM};
 use super::text::{self, JsonString, Piece, RawPieces};
 use super::value::Value;
+use crate::diagnosis::{Diagnose, Diagnosis, Location};
 use crate::digest::{Digest, Hasher};
 
 pub use edited::{Edit, Edits, write_edited};
@@ -43,6 +44,17 @@ pub enum CanonError {
     /// The sink did not accept the bytes.
     #[error("the output could not be written")]
     Sink(#[from] io::Error),
+}
+
+impl Diagnose for CanonError {
+    fn diagnosis(&self) -> Diagnosis {
+        match self {
+            Self::Json(error) => error.diagnosis(),
+            Self::NoForm(error) => error.diagnosis(),
+            Self::Order(_) => Diagnosis::internal(self),
+            Self::Sink(error) => Diagnosis::unreadable(error, "OUTPUT").located(Location::Named),
+        }
+    }
 }
 
 /// A JSON value that can be written canonically, read or owned.

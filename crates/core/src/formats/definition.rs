@@ -9,7 +9,7 @@ use super::run_bundle::SchemaJudge;
 use super::{Format, REGISTRY};
 use crate::canon::{Document, JsonError, Node, ReadOptions, parse_document};
 use crate::path::SafePath;
-use crate::source::{ContentFact, EntryKind, Source, SourceError};
+use crate::source::{ContentFact, EntryKind, Source, SourceError, Threads};
 use crate::verify::{Level, Report, Rule, RuleInfo, Subject};
 
 /// What a valid unit proves, and what it does not, in sentences for whoever has to decide.
@@ -30,6 +30,8 @@ pub struct Judging<'a> {
     pub level: Level,
     /// What judging needs that this crate does not have.
     pub tools: &'a dyn Tools,
+    /// The threads that work on this unit.
+    pub threads: &'a dyn Threads,
 }
 
 /// What judging needs that this crate does not have: JSON Schema, and what builds on it.
@@ -54,6 +56,9 @@ pub struct Judgement {
 pub const ACCEPTED: &str = "accepted";
 /// [`Identity::ended_as`] of a run that failed.
 pub const FAILED: &str = "failed";
+
+/// [`Identity::ended_as`] of a run that somebody interrupted.
+pub const INTERRUPTED: &str = "interrupted";
 
 /// How a recorded run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -259,7 +264,7 @@ pub trait FormatDefinition: Sync {
         &self,
         document: &Document<'_>,
         level: Level,
-        _beside: Beside<'_>,
+        _beside: DocumentFolder<'_>,
     ) -> Option<Judgement> {
         self.judge_document(document, level)
     }
@@ -383,7 +388,7 @@ impl FilesBeside for SourceFiles<'_> {
 
 /// The surroundings of a document: its own name, and the files next to it.
 #[derive(Clone, Copy)]
-pub struct Beside<'a> {
+pub struct DocumentFolder<'a> {
     /// The name of the document's file.
     pub name: &'a str,
     /// The files of its folder.
@@ -396,7 +401,7 @@ pub fn judge_parsed(
     parsed: &Result<Document<'_>, JsonError>,
     text: &[u8],
     level: Level,
-    beside: Option<Beside<'_>>,
+    beside: Option<DocumentFolder<'_>>,
 ) -> Option<Result<Judgement, JsonError>> {
     let definition = definition(format);
     let of_document = match (parsed, beside) {

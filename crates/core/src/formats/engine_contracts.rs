@@ -12,7 +12,7 @@ use super::run_bundle::facts::Doc;
 use super::run_bundle::has_trace;
 use super::run_bundle::layout::{CONTRACTS, COUPLING_RULES, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA};
 use super::run_bundle::outputs::find_changed_integers;
-use super::run_bundle::rules::{allowed_engines, coupling_faults};
+use super::run_bundle::rules::coupling_faults;
 use crate::canon::{Kind, Node};
 use crate::formats::Format;
 use crate::path::SafePath;
@@ -168,7 +168,7 @@ pub static RULES: [Rule<Engine>; 8] = [
             "004 COUPLING_RULES.json",
             "coupling goes through the orchestrator only",
             "COUPLING_RULES.json says delivery_model \"CORE_ONLY\", core_mediated_coupling true, \
-             direct_engine_to_engine_calls false, and lists the engines whose artifacts it takes \
+             direct_engine_to_engine_calls false, and lists nothing but engines whose artifacts it takes, \
              as codes or as {\"engine_code\",\"via\":\"CORE_ONLY\"}.",
         ),
         gate: |view| match view.coupling {
@@ -303,14 +303,6 @@ fn check_coupling(view: &EngineView<'_>, findings: &mut Findings) {
     };
     for fault in coupling_faults(rules) {
         findings.add(COUPLING_RULES, fault);
-    }
-    let listed = rules.get("allowed_inputs_from_other_engines");
-    let listed = listed.iter().flat_map(|list| list.items()).count();
-    // Repeated codes are few and harmless; anything else is an entry without meaning.
-    if listed > 0 && allowed_engines(rules).is_empty() {
-        let message = "allowed_inputs_from_other_engines lists no engine code and no \
-             {\"engine_code\",\"via\":\"CORE_ONLY\"}";
-        findings.add(COUPLING_RULES, message);
     }
 }
 

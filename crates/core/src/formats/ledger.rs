@@ -15,7 +15,7 @@ use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::formats::run::ResultKind;
 use crate::formats::shape::{
-    Member, find_misfits, is_filled_text, is_flag, is_word, member, text_is,
+    Member, find_misfits, is_filled_text, is_flag, is_text, is_word, member, text_is,
 };
 use crate::limits::max_ledger_lines;
 use crate::timestamp::parse_utc;
@@ -36,16 +36,17 @@ fn outcome_of(line: &Line<'_>) -> Outcome {
     }
 }
 
-/// The members of an entry that the pack document requires (PK9).
-pub const REQUIRED: [&str; 7] = [
-    "run_id",
-    "timestamp",
-    "intent_sha256",
-    "result_kind",
-    "accepted",
-    "mode",
-    "policy",
+/// The members of an entry that the pack document requires, with their types (PK9).
+const REQUIRED: [Member; 7] = [
+    member("run_id", is_text, NO_TEXT),
+    member("timestamp", is_text, NO_TEXT),
+    member("intent_sha256", is_text, NO_TEXT),
+    member("result_kind", is_text, NO_TEXT),
+    member("accepted", is_flag, "is missing or not a boolean"),
+    member("mode", is_text, NO_TEXT),
+    member("policy", is_text, NO_TEXT),
 ];
+const NO_TEXT: &str = "is missing or not a text";
 
 /// One line that is not blank.
 pub struct Line<'a> {
@@ -260,14 +261,14 @@ pub fn find_entry_faults(line: &Line<'_>) -> Vec<String> {
             root.kind().with_article()
         )];
     }
-    let missing = REQUIRED.iter().filter(|field| root.get(field).is_none());
-    missing
-        .map(|field| format!("`{field}` is missing"))
+    let misfits = find_misfits(root, &REQUIRED);
+    misfits
+        .map(|misfit| format!("`{}` {}", misfit.name, misfit.fault))
         .collect()
 }
 
-/// The members of an entry, and what each must be.
-const ENTRY: [Member; 7] = [
+/// What the members of an entry must be besides their types.
+const ENTRY: [Member; 6] = [
     member("run_id", is_filled_text, "a text"),
     member("timestamp", is_filled_text, "a text"),
     member("intent_sha256", is_filled_text, "a text"),
@@ -276,7 +277,6 @@ const ENTRY: [Member; 7] = [
         |node| text_is(node, |kind| ResultKind::parse(kind).is_some()),
         "a known outcome",
     ),
-    member("accepted", is_flag, "a boolean"),
     member(
         "mode",
         |node| is_word(node, &["none", "record", "replay"]),
@@ -292,10 +292,8 @@ fn check_entries(view: &LedgerView<'_>, findings: &mut Findings) {
         }
     }
     for (line, entry) in entries(view) {
-        // Missing members were reported above, except the one that the pack document does not
-        // require.
-        let is_there = |member: &&Member| entry.get(member.name).is_some();
-        for misfit in find_misfits(entry, &ENTRY).filter(is_there) {
+        let is_typed = |member: &&Member| is_text(entry.get(member.name));
+        for misfit in find_misfits(entry, &ENTRY).filter(is_typed) {
             findings.add(
                 place(line),
                 format!("`{}` is not {}", misfit.name, misfit.fault),

@@ -9,28 +9,51 @@ use std::borrow::Cow;
 use crate::canon::{Dialect, Kind, Node, canonical_bytes};
 use crate::formats::policy::{Policy, Profile};
 use crate::formats::shape::{
-    Member, find_misfits, is_count, is_filled_text, is_flag, is_hash, is_text, is_text_list,
-    is_word, member, text_is,
+    Member, find_misfits, is_count, is_filled_text, is_flag, is_hash, is_object, is_text,
+    is_text_list, is_word, member, text_is,
 };
 use crate::path::has_drive_prefix;
 use crate::timestamp::parse_utc;
+use crate::verify::Findings;
 
 /// The version that runseal writes.
 pub const SCHEMA_VERSION: &str = "1.0.0";
 
-/// The fields that PK3 requires.
-const REQUIRED: [&str; 10] = [
-    "run_schema_version",
-    "run_id",
-    "started_at",
-    "completed_at",
-    "kernel_version",
-    "policy",
-    "intent",
-    "kernel_result_kind",
-    "decision",
-    "model_mode",
+/// The members that every run has (PK3). Whether `bundle` and `execution` are needed depends on the
+/// outcome.
+const REQUIRED: [Member; 10] = [
+    member(
+        "run_schema_version",
+        |node| text_is(node, is_known_version),
+        "is not 1.N.N",
+    ),
+    member("run_id", is_filled_text, NO_TEXT),
+    member("started_at", is_filled_text, NO_TEXT),
+    member("completed_at", is_filled_text, NO_TEXT),
+    member("kernel_version", is_filled_text, NO_TEXT),
+    member("policy", is_object, NO_OBJECT),
+    member("intent", is_object, NO_OBJECT),
+    member(
+        "kernel_result_kind",
+        |node| text_is(node, |kind| ResultKind::parse(kind).is_some()),
+        "is not BUNDLE, CLARIFY or REFUSE",
+    ),
+    member("decision", is_object, NO_OBJECT),
+    member("model_mode", is_filled_text, NO_TEXT),
 ];
+const NO_TEXT: &str = "is missing, empty or not a text";
+const NO_OBJECT: &str = "is missing or not an object";
+
+/// Whether the text is `1.N.N`, with numbers without leading zeros: the same major version, which is
+/// read as 002 §9.3 asks.
+fn is_known_version(text: &str) -> bool {
+    let is_number = |part: &str| {
+        let is_digits = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_digits && (part == "0" || !part.starts_with('0'))
+    };
+    let parts: Vec<&str> = text.split('.').collect();
+    matches!(parts[..], ["1", minor, patch] if is_number(minor) && is_number(patch))
+}
 
 /// The outcome of an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,8 +93,13 @@ pub fn parse_result_kind(run: Node<'_>) -> Option<ResultKind> {
     ResultKind::parse(&text(run, "kernel_result_kind")?)
 }
 
-/// PK3: every field except bundle and execution is present, the outcome is known, and the bundle
-/// and the intent's reference fit it (002 §4.2, rulings).
+/// The text of a refusal without its code (000 §6.3, §8.2).
+pub fn refusal_text(refusal: &str) -> &str {
+    refusal.split_once(": ").map_or(refusal, |(_, text)| text)
+}
+
+/// PK3: every member except bundle and execution is there with its type, the outcome is known, and the
+/// bundle and the intent's reference fit it (002 §4.2).
 pub fn find_basic_faults(run: Node<'_>) -> Vec<String> {
     if !matches!(run.kind(), Kind::Object) {
         return vec![format!(
@@ -79,18 +107,14 @@ pub fn find_basic_faults(run: Node<'_>) -> Vec<String> {
             run.kind().with_article()
         )];
     }
-    let missing = REQUIRED.iter().filter(|field| run.get(field).is_none());
-    let mut faults: Vec<String> = missing
-        .map(|field| format!("`{field}` is missing"))
+    let misfits = find_misfits(run, &REQUIRED);
+    let mut faults: Vec<String> = misfits
+        .map(|misfit| format!("`{}` {}", misfit.name, misfit.fault))
         .collect();
-    let kind = parse_result_kind(run);
-    if kind.is_none() && run.get("kernel_result_kind").is_some() {
-        faults.push("`kernel_result_kind` is not BUNDLE, CLARIFY or REFUSE".to_owned());
-    }
     let bundle = run.get("bundle").filter(|bundle| !bundle.is_null());
     let is_whole = bundle
-        .is_some_and(|bundle| bundle.get("bundle_id").is_some() && bundle.get("sha256").is_some());
-    match kind {
+        .is_some_and(|bundle| is_text(bundle.get("bundle_id")) && is_text(bundle.get("sha256")));
+    match parse_result_kind(run) {
         Some(ResultKind::Refuse) if bundle.is_some() => {
             faults.push("`bundle` is given although the intent was refused".to_owned());
         }
@@ -99,13 +123,20 @@ pub fn find_basic_faults(run: Node<'_>) -> Vec<String> {
         }
         _ => {}
     }
-    if let Some(intent) = run.get("intent") {
+    if let Some(intent) = run.get("intent").filter(|node| is_object(Some(*node))) {
         if !is_hash(intent.get("sha256")) {
             faults.push("`intent.sha256` is not sha256: and 64 hex digits".to_owned());
         }
         if !text(intent, "path").is_some_and(|path| is_relative(&path)) {
             faults.push("`intent.path` is not a relative path".to_owned());
         }
+    }
+    let decision = run.get("decision").filter(|node| is_object(Some(*node)));
+    if decision.is_some_and(|decision| !is_flag(decision.get("accepted"))) {
+        faults.push("`decision.accepted` is missing or not a boolean".to_owned());
+    }
+    if decision.is_some_and(|decision| !is_text_list(decision.get("reasons"))) {
+        faults.push("`decision.reasons` is missing or not a list of texts".to_owned());
     }
     faults
 }
@@ -114,21 +145,29 @@ fn is_relative(path: &str) -> bool {
     !path.is_empty() && !path.starts_with(['/', '\\']) && !has_drive_prefix(path)
 }
 
-/// RS1: the version is given.
-pub fn find_version_faults(run: Node<'_>) -> Vec<String> {
-    let version = text(run, "run_schema_version");
-    if version.as_deref() == Some(SCHEMA_VERSION) {
-        Vec::new()
-    } else {
-        vec![format!("`run_schema_version` is not {SCHEMA_VERSION}")]
+/// A rule about run.json: adds what is wrong, each fault at run.json. PK3 reports what is missing or
+/// mistyped, so these compare only what is there.
+pub type RunCheck = fn(Node<'_>, &mut Findings);
+
+const FILE: &str = "run.json";
+
+/// RS1: the version is known.
+pub fn check_version(run: Node<'_>, findings: &mut Findings) {
+    let version = findings.need(text(run, "run_schema_version"));
+    if version.is_some_and(|version| version != SCHEMA_VERSION) {
+        let fault = format!("`run_schema_version` is not {SCHEMA_VERSION}");
+        findings.add(FILE, fault);
     }
 }
 
 /// RS2: the outcome is one of three.
-pub fn find_outcome_faults(run: Node<'_>) -> Vec<String> {
-    match parse_result_kind(run) {
-        Some(_) => Vec::new(),
-        None => vec!["`kernel_result_kind` is not BUNDLE, CLARIFY or REFUSE".to_owned()],
+pub fn check_outcome(run: Node<'_>, findings: &mut Findings) {
+    let kind = findings.need(text(run, "kernel_result_kind"));
+    if kind.is_some_and(|kind| ResultKind::parse(&kind).is_none()) {
+        findings.add(
+            FILE,
+            "`kernel_result_kind` is not BUNDLE, CLARIFY or REFUSE",
+        );
     }
 }
 
@@ -183,47 +222,69 @@ fn is_exact_time(node: Option<Node<'_>>) -> bool {
     text_is(node, |time| time.len() == 24 && parse_utc(time).is_some())
 }
 
-/// RS3: every field has its type, and those that depend on the outcome are present or absent.
-pub fn find_table_faults(run: Node<'_>) -> Vec<String> {
-    let decision = run.get("decision");
-    let of_decision = match decision {
-        Some(decision) => find_misfits(decision, &DECISION).collect(),
-        None => Vec::from_iter(&DECISION),
-    };
-    let misfits = find_misfits(run, &RUN).chain(of_decision);
-    let mut faults: Vec<String> = misfits.map(|misfit| misfit.fault.to_owned()).collect();
-    let mut require = |is_fine: bool, message: &str| {
+/// RS3: every member has its type, and those that depend on the outcome are present or absent.
+pub fn check_table(run: Node<'_>, findings: &mut Findings) {
+    for misfit in find_misfits(run, &RUN) {
+        findings.add(FILE, misfit.fault);
+    }
+    if let Some(decision) = findings.need(object(run, "decision")) {
+        for misfit in find_misfits(decision, &DECISION) {
+            findings.add(FILE, misfit.fault);
+        }
+    }
+    if let Some(kind) = findings.need(parse_result_kind(run)) {
+        check_outcome_members(run, kind, findings);
+    }
+    match run.get("execution") {
+        None => findings.add(FILE, "`execution` is missing"),
+        Some(node) if node.is_null() => {}
+        Some(node) => {
+            for fault in execution_faults(node) {
+                findings.add(FILE, fault);
+            }
+        }
+    }
+}
+
+/// Checks the members that depend on the outcome.
+fn check_outcome_members(run: Node<'_>, kind: ResultKind, findings: &mut Findings) {
+    let mut require = |is_fine: bool, fault: &str| {
         if !is_fine {
-            faults.push(message.to_owned());
+            findings.add(FILE, fault);
         }
     };
     let bundle = run.get("bundle").map(|node| node.kind());
     let questions = run.get("clarify_questions");
     let reason = run.get("refuse_reason");
-    let kind = parse_result_kind(run);
-    if kind == Some(ResultKind::Refuse) {
+    if kind == ResultKind::Refuse {
         require(bundle == Some(Kind::Null), "`bundle` is not null");
         require(is_filled_text(reason), "`refuse_reason` is not text");
+        let decision = run.get("decision");
+        let shown = decision.and_then(|decision| decision.get("reason"));
+        let refusal = text(run, "refuse_reason").unwrap_or_default();
+        let is_same = |shown: Node<'_>| {
+            let shown = shown.as_lossy_str();
+            shown.is_some_and(|shown| shown == refusal || shown == refusal_text(&refusal))
+        };
+        require(
+            shown.is_none_or(is_same),
+            "`decision.reason` is not that of `refuse_reason`",
+        );
     } else {
         require(bundle == Some(Kind::Object), "`bundle` is not an object");
         require(reason.is_none(), "`refuse_reason` is given");
     }
-    if kind == Some(ResultKind::Clarify) {
+    if kind == ResultKind::Clarify {
         let is_given = is_text_list(questions) && questions.is_some_and(|list| !list.is_empty());
         require(is_given, "`clarify_questions` is not a list of questions");
     } else {
         require(questions.is_none(), "`clarify_questions` is given");
     }
-    match run.get("execution") {
-        None => require(false, "`execution` is missing"),
-        Some(node) if node.is_null() => {}
-        Some(node) if kind == Some(ResultKind::Bundle) => faults.extend(execution_faults(node)),
-        Some(_) => require(
-            false,
-            "`execution` is not null although there was nothing to execute",
-        ),
-    }
-    faults
+    let execution = run.get("execution");
+    require(
+        kind == ResultKind::Bundle || execution.is_none_or(|node| node.is_null()),
+        "`execution` is not null although there was nothing to execute",
+    );
 }
 
 fn execution_faults(execution: Node<'_>) -> Vec<String> {
@@ -261,68 +322,76 @@ fn execution_faults(execution: Node<'_>) -> Vec<String> {
 }
 
 /// RS4: hashes are well formed, and the bundle has an id.
-pub fn find_hash_faults(run: Node<'_>) -> Vec<String> {
-    let mut faults = Vec::new();
-    if !run
-        .get("intent")
-        .is_some_and(|intent| is_hash(intent.get("sha256")))
-    {
-        faults.push("`intent.sha256` is not sha256: and 64 hex digits".to_owned());
+pub fn check_hashes(run: Node<'_>, findings: &mut Findings) {
+    let intent = object(run, "intent").and_then(|intent| intent.get("sha256"));
+    check_hash(intent, "intent.sha256", findings);
+    if run.get("bundle").is_none_or(|bundle| bundle.is_null()) {
+        return;
     }
-    if let Some(bundle) = run.get("bundle").filter(|bundle| !bundle.is_null()) {
-        if !is_hash(bundle.get("sha256")) {
-            faults.push("`bundle.sha256` is not sha256: and 64 hex digits".to_owned());
-        }
-        if text(bundle, "bundle_id").is_none_or(|id| id.is_empty()) {
-            faults.push("`bundle.bundle_id` is not text, or empty".to_owned());
-        }
+    let bundle = findings.need(object(run, "bundle"));
+    check_hash(
+        bundle.and_then(|bundle| bundle.get("sha256")),
+        "bundle.sha256",
+        findings,
+    );
+    let id = findings.need(bundle.and_then(|bundle| text(bundle, "bundle_id")));
+    if id.is_some_and(|id| id.is_empty()) {
+        findings.add(FILE, "`bundle.bundle_id` is empty");
     }
-    faults
+}
+
+fn check_hash(node: Option<Node<'_>>, name: &str, findings: &mut Findings) {
+    let hash = findings.need(node.filter(Node::is_string));
+    if hash.is_some() && !is_hash(hash) {
+        findings.add(FILE, format!("`{name}` is not sha256: and 64 hex digits"));
+    }
 }
 
 /// RS5: the embedded policy is the named profile, or is marked as custom and complete.
-pub fn find_policy_faults(run: Node<'_>) -> Vec<String> {
-    let Some(policy) = run.get("policy") else {
-        return vec!["`policy` is missing".to_owned()];
+pub fn check_policy(run: Node<'_>, findings: &mut Findings) {
+    let Some(policy) = findings.need(object(run, "policy")) else {
+        return;
     };
     let Some(profile) = text(policy, "name").and_then(|name| Profile::named(&name)) else {
-        return vec!["`policy.name` is not strict, default or dev".to_owned()];
+        return findings.add(FILE, "`policy.name` is not strict, default or dev");
     };
     let is_custom = policy.get("custom").and_then(|node| node.as_bool()) == Some(true);
     let named = if is_custom {
         match Policy::parse(policy) {
             Ok(policy) => policy,
-            Err(fault) => return vec![format!("`policy` is custom, but {fault}")],
+            Err(fault) => return findings.add(FILE, format!("`policy` is custom, but {fault}")),
         }
     } else {
         profile.to_policy()
     };
     let given = canonical_bytes(policy, Dialect::Kernel).ok();
     let named = canonical_bytes(&named.to_value(), Dialect::Kernel).ok();
-    if given == named {
-        Vec::new()
-    } else if is_custom {
-        vec!["`policy` is custom, but not resolved in full".to_owned()]
-    } else {
-        vec![format!("`policy` is not the profile {}", profile.name)]
+    if given != named && is_custom {
+        findings.add(FILE, "`policy` is custom, but not resolved in full");
+    } else if given != named {
+        findings.add(
+            FILE,
+            format!("`policy` is not the profile {}", profile.name),
+        );
     }
 }
 
-/// RS6: nothing reveals the host.
-pub fn find_leaks(run: Node<'_>) -> Vec<String> {
-    let mut faults = Vec::new();
-    let path = run.get("intent").and_then(|intent| text(intent, "path"));
-    if !path.is_some_and(|path| is_relative(&path) && path.split('/').all(|part| part != "..")) {
-        faults.push("`intent.path` is not relative, or climbs".to_owned());
+/// RS6: nothing reveals the host. A path climbs with either separator: packs travel between systems.
+pub fn check_leaks(run: Node<'_>, findings: &mut Findings) {
+    let path = object(run, "intent").and_then(|intent| text(intent, "path"));
+    if let Some(path) = findings.need(path) {
+        let climbs = path.split(['/', '\\']).any(|part| part == "..");
+        if !is_relative(&path) || climbs {
+            findings.add(FILE, "`intent.path` is not relative, or climbs");
+        }
     }
     let execution = run.get("execution");
     for name in ["sandbox_path", "model_io_path"] {
         let is_there = |node: Node<'_>| node.get(name).is_some();
         if is_there(run) || execution.is_some_and(is_there) {
-            faults.push(format!("`{name}` names a place on the host"));
+            findings.add(FILE, format!("`{name}` names a place on the host"));
         }
     }
-    faults
 }
 
 /// RS7: the printed form is canonical, with or without the final LF.
@@ -335,22 +404,29 @@ pub fn find_form_faults(run: Node<'_>, bytes: &[u8]) -> Vec<String> {
 }
 
 /// RS8: the decision agrees with what happened.
-pub fn find_decision_faults(run: Node<'_>) -> Vec<String> {
-    let decision = run.get("decision");
+pub fn check_decision(run: Node<'_>, findings: &mut Findings) {
+    let decision = object(run, "decision");
     let flag = |name: &str| decision.and_then(|decision| decision.get(name)?.as_bool());
-    let mut faults = Vec::new();
-    if flag("validated_by_kernel") != Some(true) {
-        faults.push("`decision.validated_by_kernel` is not true".to_owned());
+    if decision.is_some() && flag("validated_by_kernel") != Some(true) {
+        findings.add(FILE, "`decision.validated_by_kernel` is not true");
     }
-    if flag("accepted") == Some(true) {
-        if parse_result_kind(run) != Some(ResultKind::Bundle) {
-            faults.push("the run is accepted without a complete bundle".to_owned());
-        }
-        let execution = run.get("execution").filter(|node| !node.is_null());
-        let code = execution.and_then(|node| node.get("exit_code")?.as_number());
-        if execution.is_some() && !code.is_some_and(|code| code.to_f64() == 0.0) {
-            faults.push("the run is accepted, but its execution failed".to_owned());
+    if findings.need(flag("accepted")) != Some(true) {
+        return;
+    }
+    let kind = findings.need(parse_result_kind(run));
+    if kind.is_some_and(|kind| kind != ResultKind::Bundle) {
+        findings.add(FILE, "the run is accepted without a complete bundle");
+    }
+    if let Some(execution) = run.get("execution").filter(|node| !node.is_null()) {
+        let code = execution.get("exit_code").and_then(|node| node.as_number());
+        let code = findings.need(code).map(|code| code.to_f64());
+        if code.is_some_and(|code| code != 0.0) {
+            findings.add(FILE, "the run is accepted, but its execution failed");
         }
     }
-    faults
+}
+
+/// The member `name`, if it is an object.
+fn object<'a>(node: Node<'a>, name: &str) -> Option<Node<'a>> {
+    node.get(name).filter(|node| node.kind() == Kind::Object)
 }

@@ -100,7 +100,7 @@ pub(super) fn is_number(node: Option<Node<'_>>) -> bool {
     node.is_some_and(|node| node.as_number().is_some())
 }
 
-/// Whether it is an integer of 0 or more.
+/// Whether it is a count: an integer from 0 to 2^53 - 1, so that every reader sees the same number.
 pub(super) fn is_count(node: Option<Node<'_>>) -> bool {
     node.and_then(|node| node.as_number()?.to_exact_i64())
         .is_some_and(|number| number >= 0)
@@ -136,10 +136,15 @@ pub(super) fn is_hash_or_null(node: Option<Node<'_>>) -> bool {
     is_null_or_absent(node) || is_hash(node)
 }
 
+/// Whether it is an integer of any size, however it is spelled.
+pub(super) fn is_integer(node: Option<Node<'_>>) -> bool {
+    node.and_then(|node| node.as_number())
+        .is_some_and(|number| number.to_f64().fract() == 0.0)
+}
+
 /// Whether it is an integer, null or absent.
 pub(super) fn is_integer_or_null(node: Option<Node<'_>>) -> bool {
-    let is_integer = |node: Node<'_>| Some(node.as_number()?.to_exact_i64().is_some());
-    is_null_or_absent(node) || node.and_then(is_integer) == Some(true)
+    is_null_or_absent(node) || is_integer(node)
 }
 
 fn is_null_or_absent(node: Option<Node<'_>>) -> bool {
@@ -150,6 +155,26 @@ fn is_null_or_absent(node: Option<Node<'_>>) -> bool {
 mod tests {
     use super::*;
     use crate::canon::{ReadOptions, parse_document};
+
+    #[test]
+    fn integers_have_any_size_and_spelling() {
+        let judge = |text: &str| {
+            let document = parse_document(text.as_bytes(), &ReadOptions::default()).unwrap();
+            (
+                is_integer(Some(document.root())),
+                is_count(Some(document.root())),
+            )
+        };
+        for text in ["0", "-0", "1.0", "2e3", "9007199254740991"] {
+            assert_eq!(judge(text), (true, true), "{text}");
+        }
+        for text in ["-1", "9007199254740992", "-12345678901234567890", "1e300"] {
+            assert_eq!(judge(text), (true, false), "{text}");
+        }
+        for text in ["0.5", "1e400", "\"1\"", "null", "true"] {
+            assert_eq!(judge(text), (false, false), "{text}");
+        }
+    }
 
     #[test]
     fn misfits_are_found_in_table_order() {

@@ -6,17 +6,19 @@
 
 mod content;
 mod digests;
+mod pieces;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 
+use crate::diagnosis::{Diagnose, Diagnosis};
 use crate::digest::Digest;
-use crate::formats::redacted::chunks::{ChunkedFile, read_chunks};
 use crate::path::{SafePath, UnsafePath};
 
 pub use content::{ContentFact, TextCheck};
 pub use digests::{Algorithm, Algorithms, FileDigests, Hashers};
+pub use pieces::{PIECE, Piece, PiecedFile, read_pieces};
 
 /// What an entry is. Only a file has bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,8 +188,31 @@ pub enum SourceError {
     },
 }
 
-/// Files per visit for a source that spreads each visit over its own threads or connections.
-const FILES_AT_ONCE: usize = 16_384;
+impl Diagnose for SourceError {
+    fn diagnosis(&self) -> Diagnosis {
+        const LIMITS: &str = "docs/limits.md lists the limits and what each one stops";
+        let (code, hint) = match self {
+            Self::NotFound { path } if path.contains("!/") => (
+                "NOT_FOUND",
+                "this command does not look inside archives; unpack it and name the folder",
+            ),
+            Self::NotFound { .. } => ("NOT_FOUND", "check the name"),
+            Self::NotAFile { .. } => (
+                "NOT_A_FILE",
+                "name a regular file, or pipe the text in and name `-`",
+            ),
+            Self::NotAFolder { .. } => ("NOT_A_FOLDER", "name a folder"),
+            Self::TooLarge { .. } => ("TOO_LARGE", LIMITS),
+            Self::TooMany { .. } => ("TOO_MANY", LIMITS),
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => (
+                "NO_PERMISSION",
+                "ask for the right to read it, or run as its owner",
+            ),
+            Self::Io { .. } => return Diagnosis::unreadable(self, "IO"),
+        };
+        Diagnosis::unreadable(self, code).hint(hint)
+    }
+}
 
 /// Files as verification sees them.
 pub trait Source: Sync {
@@ -234,29 +259,46 @@ pub trait Source: Sync {
     }
 
     /// Reads a regular file of any size in pieces, with the digest of each.
-    fn chunks(&self, path: &SafePath) -> Result<ChunkedFile, SourceError> {
-        chunks_of(self.open(path)?, path)
+    fn pieces(&self, path: &SafePath) -> Result<PiecedFile, SourceError> {
+        pieces_of(self.open(path)?, path)
     }
 
-    /// Does both, in parallel if the source has threads for that.
+    /// Looks at many files, opening each once, and passes each to `see` with its index. A source may
+    /// do so over several threads or connections, in any order.
+    fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
+        for (at, (path, want)) in files.iter().enumerate() {
+            see(at, look(self, path, *want));
+        }
+    }
+}
+
+/// Lends threads to the judging of one unit.
+pub trait Threads: Sync {
+    /// Does both, in parallel if there are threads for that.
+    fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send));
+
+    /// Calls `work` with the number of files to look at in one visit, and returns when it is done. Calls it
+    /// on several threads at once if there are any and so many `files` are worth it.
+    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync));
+}
+
+/// Lends nothing: everything is done on the thread that asks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoThreads;
+
+impl NoThreads {
+    /// Files per visit if no other thread shares them. A source may spread them over its connections.
+    const FILES_AT_ONCE: usize = 16_384;
+}
+
+impl Threads for NoThreads {
     fn do_both(&self, first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
         first();
         second();
     }
 
-    /// Calls `work` with the number of files that it should take at a time, and returns when it is done. Calls it on
-    /// several threads at once if the source has them and so many `files` are worth it.
-    fn together(&self, files: usize, work: &(dyn Fn(usize) + Sync)) {
-        let _ = files;
-        work(FILES_AT_ONCE);
-    }
-
-    /// Looks at many files, opening each once, and passes each to `see` with its index. A source may
-    /// do so on several threads, in any order.
-    fn visit(&self, files: &[(SafePath, Want)], see: &(dyn Fn(usize, Seen) + Sync)) {
-        for (at, (path, want)) in files.iter().enumerate() {
-            see(at, look(self, path, *want));
-        }
+    fn together(&self, _files: usize, work: &(dyn Fn(usize) + Sync)) {
+        work(Self::FILES_AT_ONCE);
     }
 }
 
@@ -295,8 +337,8 @@ pub fn look<S: Source + ?Sized>(source: &S, path: &SafePath, want: Want) -> Seen
 }
 
 /// Reads a file in pieces; `path` is for messages.
-pub fn chunks_of(mut file: impl Read, path: &SafePath) -> Result<ChunkedFile, SourceError> {
-    read_chunks(&mut file, |_| ()).map_err(|source| SourceError::Io {
+pub fn pieces_of(mut file: impl Read, path: &SafePath) -> Result<PiecedFile, SourceError> {
+    read_pieces(&mut file, |_| ()).map_err(|source| SourceError::Io {
         path: path.to_string(),
         source,
     })

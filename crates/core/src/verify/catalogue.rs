@@ -65,7 +65,7 @@ pub fn render_markdown(rules: &[&RuleInfo]) -> String {
          apply to. A rule is of one of three levels. *Document*: the format's document \
          demands it; always checked. *Integrity*: what can be computed again or is said twice \
          must agree; checked by `runseal verify`, and by the format's own command with \
-         `--strict`. *Form*: stored canonically, with no unknown members or files; checked \
+         `--strict`. *Form*: stored canonically, in a job bundle with nothing unknown; checked \
          with `--strict`.\n",
     );
     for format in Format::ALL {

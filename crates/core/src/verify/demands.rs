@@ -3,7 +3,7 @@
 //! A survey of whatever is there says nothing about what is missing. A caller who knows what should
 //! be there says so, and everything missing becomes a result.
 
-use super::survey::{Checked, EXPECTED, Verdict};
+use super::survey::{EXPECTED, UnitResult, Verdict};
 use crate::formats::Format;
 use crate::formats::definition::Outcome;
 
@@ -55,15 +55,15 @@ impl Demands {
 
     /// Returns a result for each demand that `results` do not meet. A unit that could not be looked at
     /// meets none.
-    pub(super) fn missing_from(&self, results: &[Checked]) -> Vec<Checked> {
-        let is_looked_at = |result: &&Checked| !matches!(result.verdict, Verdict::NotChecked(_));
-        let looked_at: Vec<&Checked> = results.iter().filter(is_looked_at).collect();
+    pub(super) fn missing_from(&self, results: &[UnitResult]) -> Vec<UnitResult> {
+        let is_looked_at = |result: &&UnitResult| !matches!(result.verdict, Verdict::NotChecked(_));
+        let looked_at: Vec<&UnitResult> = results.iter().filter(is_looked_at).collect();
         let mut missing = Vec::new();
         for line in &self.expected {
             if !looked_at.iter().any(|result| meets(result, line)) {
                 let message = "it is expected, but nothing that was checked has this path, id or \
                                format";
-                missing.push(Checked::invalid(line.as_str(), None, EXPECTED, message));
+                missing.push(UnitResult::invalid(line.as_str(), None, EXPECTED, message));
             }
         }
         for format in &self.formats {
@@ -72,7 +72,7 @@ impl Demands {
                 .any(|result| result.format == Some(*format))
             {
                 let message = format!("a {} is expected, but there is none", format.title());
-                missing.push(Checked::invalid(
+                missing.push(UnitResult::invalid(
                     format.name(),
                     Some(*format),
                     EXPECTED,
@@ -86,13 +86,13 @@ impl Demands {
         missing
     }
 
-    fn not_accepted(&self, results: &[&Checked]) -> Vec<Checked> {
+    fn not_accepted(&self, results: &[&UnitResult]) -> Vec<UnitResult> {
         let mut refused = Vec::new();
-        let is_pack = |result: &&Checked| result.format == Some(Format::Pack);
+        let is_pack = |result: &&UnitResult| result.format == Some(Format::Pack);
         if !results.iter().any(is_pack) {
             let message = "an accepted run is expected, but there is no pack";
             let format = Some(Format::Pack);
-            refused.push(Checked::invalid("pack", format, EXPECTED, message));
+            refused.push(UnitResult::invalid("pack", format, EXPECTED, message));
         }
         for result in results {
             // Only packs, and copies of them, are accepted. A unit without an outcome cannot contradict.
@@ -111,7 +111,7 @@ impl Demands {
                 let outcome = outcome.unwrap_or("unknown");
                 let message = format!("an accepted run is expected; this one is: {outcome}");
                 let path = result.path.as_str();
-                refused.push(Checked::invalid(path, result.format, EXPECTED, message));
+                refused.push(UnitResult::invalid(path, result.format, EXPECTED, message));
             }
         }
         refused
@@ -120,7 +120,7 @@ impl Demands {
 
 /// Whether a result is what a line names. A format's name means that format; any other line means the result's path,
 /// the end of its path, or one of its own ids. A unit that only mentions an id, as a ledger does, does not count.
-fn meets(result: &Checked, line: &str) -> bool {
+fn meets(result: &UnitResult, line: &str) -> bool {
     if let Some(format) = Format::ALL.into_iter().find(|format| format.name() == line) {
         return result.format == Some(format);
     }
@@ -139,8 +139,8 @@ mod tests {
     use super::*;
     use crate::formats::definition::Identity;
 
-    fn found(path: &str, format: Format, id: &str, outcome: Option<Outcome>) -> Checked {
-        Checked {
+    fn found(path: &str, format: Format, id: &str, outcome: Option<Outcome>) -> UnitResult {
+        UnitResult {
             path: path.to_owned(),
             raw_path: None,
             format: Some(format),
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    fn names(missing: Vec<Checked>) -> Vec<String> {
+    fn names(missing: Vec<UnitResult>) -> Vec<String> {
         missing.into_iter().map(|result| result.path).collect()
     }
 
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn demands_are_not_met_by_what_was_not_checked() {
-        let lost = Checked::not_checked("a", Some(Format::Pack), "no permission");
+        let lost = UnitResult::not_checked("a", Some(Format::Pack), "no permission");
         let demands = Demands::default().expecting("a\npack").unwrap();
         assert_eq!(names(demands.missing_from(&[lost])), ["a", "pack"]);
     }

@@ -93,6 +93,8 @@ pub struct Findings {
     /// The bytes of text of those kept.
     kept_text: usize,
     not_kept: u64,
+    /// Whether a comparison was not made.
+    is_incomplete: bool,
 }
 
 impl Findings {
@@ -103,7 +105,22 @@ impl Findings {
             found: Vec::new(),
             kept_text: 0,
             not_kept: 0,
+            is_incomplete: false,
         }
+    }
+
+    /// Passes on what a comparison needs. If that is missing or mistyped, the comparison cannot be
+    /// made, and a rule that finds nothing else was not run: it never counts as passed.
+    ///
+    /// Only for what is required: another rule, of the same level or a lower one, reports its absence.
+    pub fn need<T>(&mut self, operand: Option<T>) -> Option<T> {
+        self.is_incomplete |= operand.is_none();
+        operand
+    }
+
+    /// Whether a comparison was not made, because something that it needs is not there.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.is_incomplete
     }
 
     /// Adds a finding at `place`.

@@ -4,7 +4,7 @@
 //! path and then in their own order, and counts the others. Dropping the last ones early, as results
 //! arrive from several threads, gives the same list as dropping them at the end.
 
-use super::survey::{Checked, Verdict};
+use super::survey::{UnitResult, Verdict};
 use crate::limits::{FINDINGS_A_RULE, FINDINGS_A_SURVEY};
 
 /// Faults that are collected while a list is read, before a rule sees them, each with the index of its element. Keeps
@@ -48,12 +48,12 @@ impl PlacedFaults {
 }
 
 /// Counts the findings of `results`.
-pub fn count_findings(results: &[Checked]) -> usize {
+pub fn count_findings(results: &[UnitResult]) -> usize {
     results.iter().map(|result| result.findings().len()).sum()
 }
 
 /// Sorts `results`, drops the findings beyond the limit and returns their number. Verdicts stay.
-pub fn drop_unlisted_findings(results: &mut [Checked]) -> u64 {
+pub fn drop_unlisted_findings(results: &mut [UnitResult]) -> u64 {
     results.sort();
     let mut room = FINDINGS_A_SURVEY;
     let mut dropped = 0;
@@ -75,9 +75,9 @@ mod tests {
     use super::*;
     use crate::verify::{Level, Survey};
 
-    fn invalid(count: usize) -> Vec<Checked> {
+    fn invalid(count: usize) -> Vec<UnitResult> {
         (0..count)
-            .map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "unknown"))
+            .map(|at| UnitResult::invalid(format!("{at:06}"), None, "FORMAT", "unknown"))
             .collect()
     }
 

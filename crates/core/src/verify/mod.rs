@@ -29,6 +29,6 @@ pub use render::{render_human, render_json, violations_json};
 pub use report::{Report, RuleResult, RuleState};
 pub use rule::{Gate, Level, Rule, RuleInfo, Subject, run_rules};
 pub use survey::{
-    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_LOG, NO_SIGNATURE, NO_TRUST,
-    SignatureDemand, Survey, Verdict,
+    EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_LOG, NO_SIGNATURE, NO_TRUST, SignatureDemand,
+    Survey, UnitResult, Verdict,
 };

@@ -33,7 +33,7 @@ pub enum Level {
     /// Everything that can be computed again or is stated twice agrees. `runseal verify` checks this
     /// by default: without it a changed verdict or a forged id would pass.
     Integrity,
-    /// Stored canonically, with no unknown members or files. Does not affect the meaning.
+    /// Stored canonically; in a job bundle, with nothing unknown. Does not affect the meaning.
     Form,
 }
 
@@ -141,6 +141,9 @@ pub fn run_rules<S: Subject>(
     Report::new(S::FORMAT, up_to, results, findings)
 }
 
+/// Why a rule is not run if something that it compares is not there.
+const LACKING: &str = "a member that it needs is missing or mistyped";
+
 fn run_rule<S: Subject>(
     rule: &'static Rule<S>,
     view: &S::View<'_>,
@@ -152,10 +155,10 @@ fn run_rule<S: Subject>(
         Gate::Ready => {
             let mut found = Findings::of_rule(rule.info.id, S::NAMES_FILES);
             (rule.check)(view, &mut found);
-            let state = if found.is_empty() {
-                RuleState::Passed
-            } else {
-                RuleState::Failed
+            let state = match (found.is_empty(), found.is_incomplete()) {
+                (false, _) => RuleState::Failed,
+                (true, true) => RuleState::NotRun(LACKING),
+                (true, false) => RuleState::Passed,
             };
             findings.extend(found.into_vec());
             state
@@ -208,7 +211,8 @@ mod tests {
             info: info("N3", Level::Form),
             gate: |_| Gate::Ready,
             check: |view, findings| {
-                if view.len() > 2 {
+                let last = findings.need(view.get(1));
+                if last.is_some() && view.len() > 2 {
                     findings.add_without_path("too many");
                 }
             },
@@ -250,6 +254,11 @@ mod tests {
         assert_eq!(
             states(&[1, 2, 3], Level::Form),
             (vec![Passed, Passed, Failed], false)
+        );
+        assert_eq!(
+            states(&[1], Level::Form),
+            (vec![Passed, Passed, NotRun(LACKING)], false),
+            "a comparison that was not made is not a pass"
         );
     }
 

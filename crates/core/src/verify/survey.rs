@@ -4,6 +4,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use super::authenticity::{Authenticity, CARRIED, SignedState};
 use super::demands::Demands;
@@ -49,7 +50,7 @@ pub enum Verdict {
 
 /// One unit and its verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Checked {
+pub struct UnitResult {
     /// Its path as given, or below a path that was given.
     pub path: String,
     /// The bytes of that path, if they are not UTF-8; then `path` only approximates them.
@@ -62,7 +63,7 @@ pub struct Checked {
     pub identity: Identity,
 }
 
-impl Checked {
+impl UnitResult {
     /// The result of a judgement.
     pub fn of_judgement(path: impl Into<String>, judgement: Judgement) -> Self {
         let report = &judgement.report;
@@ -159,13 +160,13 @@ impl Checked {
     }
 }
 
-impl Ord for Checked {
+impl Ord for UnitResult {
     fn cmp(&self, other: &Self) -> Ordering {
         compare_utf16(&self.path, &other.path).then_with(|| self.format.cmp(&other.format))
     }
 }
 
-impl PartialOrd for Checked {
+impl PartialOrd for UnitResult {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -186,7 +187,7 @@ pub struct SignatureDemand {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     level: Level,
-    results: Vec<Checked>,
+    results: Vec<UnitResult>,
     /// Files that could have been a document but are of no known format.
     passed_over: u64,
     /// Signatures and trust by path, if they were looked for.
@@ -194,11 +195,13 @@ pub struct Survey {
     demand: SignatureDemand,
     /// Findings that were dropped because there are too many.
     unlisted: u64,
+    /// The journals of recordings that were not finished.
+    journals: Vec<PathBuf>,
 }
 
 impl Survey {
     /// A survey of these results, in any order, judged up to `level`.
-    pub fn new(level: Level, mut results: Vec<Checked>, passed_over: u64) -> Self {
+    pub fn new(level: Level, mut results: Vec<UnitResult>, passed_over: u64) -> Self {
         let unlisted = drop_unlisted_findings(&mut results);
         Self {
             level,
@@ -221,12 +224,12 @@ impl Survey {
     }
 
     /// Signatures and trust of a result, if they were looked for.
-    pub fn authenticity_of(&self, result: &Checked) -> Option<&Authenticity> {
+    pub fn authenticity_of(&self, result: &UnitResult) -> Option<&Authenticity> {
         self.authenticity.get(&result.path)
     }
 
     /// Why a unit is refused although it may be intact: the demands that it does not meet.
-    pub fn refusals_of(&self, result: &Checked) -> Vec<Finding> {
+    pub fn refusals_of(&self, result: &UnitResult) -> Vec<Finding> {
         let mut refusals = Vec::new();
         // If it could not be looked at or is of no known format, that is worse and already reported.
         if matches!(result.verdict, Verdict::NotChecked(_)) || result.format.is_none() {
@@ -268,14 +271,28 @@ impl Survey {
     }
 
     /// Whether a result is valid and meets every demand.
-    pub fn is_ok(&self, result: &Checked) -> bool {
+    pub fn is_ok(&self, result: &UnitResult) -> bool {
         result.is_valid() && self.refusals_of(result).is_empty()
     }
 
     /// The number of valid results that do not meet every demand.
     pub fn refused(&self) -> usize {
-        let is_refused = |result: &&Checked| result.is_valid() && !self.is_ok(result);
+        let is_refused = |result: &&UnitResult| result.is_valid() && !self.is_ok(result);
         self.results.iter().filter(is_refused).count()
+    }
+
+    /// Adds journals that were found.
+    #[must_use]
+    pub fn with_journals(mut self, mut journals: Vec<PathBuf>) -> Self {
+        journals.sort_unstable();
+        self.journals = journals;
+        self
+    }
+
+    /// The journals of recordings that were not finished, in the folders that were named: nothing in
+    /// them can be verified yet.
+    pub fn journals(&self) -> impl Iterator<Item = &Path> {
+        self.journals.iter().map(PathBuf::as_path)
     }
 
     /// Adds to the number of findings that are not listed.
@@ -305,7 +322,7 @@ impl Survey {
     }
 
     /// The results, sorted by path.
-    pub fn results(&self) -> &[Checked] {
+    pub fn results(&self) -> &[UnitResult] {
         &self.results
     }
 
@@ -330,19 +347,19 @@ impl Survey {
 
     /// The number of results that are valid and meet every demand.
     pub fn valid(&self) -> usize {
-        let is_ok = |result: &&Checked| self.is_ok(result);
+        let is_ok = |result: &&UnitResult| self.is_ok(result);
         self.results.iter().filter(is_ok).count()
     }
 
     /// The number of invalid results.
     pub fn invalid(&self) -> usize {
-        let is_invalid = |result: &&Checked| matches!(result.verdict, Verdict::Invalid { .. });
+        let is_invalid = |result: &&UnitResult| matches!(result.verdict, Verdict::Invalid { .. });
         self.results.iter().filter(is_invalid).count()
     }
 
     /// The number of units that could not be looked at.
     pub fn not_checked(&self) -> usize {
-        let is_not = |result: &&Checked| matches!(result.verdict, Verdict::NotChecked(_));
+        let is_not = |result: &&UnitResult| matches!(result.verdict, Verdict::NotChecked(_));
         self.results.iter().filter(is_not).count()
     }
 
@@ -358,7 +375,7 @@ impl Survey {
     }
 }
 
-fn is_unmet(result: &Checked) -> bool {
+fn is_unmet(result: &UnitResult) -> bool {
     matches!(result.findings(), [only] if only.rule_id == EXPECTED)
 }
 
@@ -366,8 +383,8 @@ fn is_unmet(result: &Checked) -> bool {
 mod tests {
     use super::*;
 
-    fn checked(path: &str, verdict: Verdict) -> Checked {
-        Checked {
+    fn checked(path: &str, verdict: Verdict) -> UnitResult {
+        UnitResult {
             path: path.to_owned(),
             raw_path: None,
             format: None,
@@ -384,8 +401,8 @@ mod tests {
     #[test]
     fn survey_counts_each_verdict_and_the_worst_decides() {
         let valid = || checked("c", Verdict::Valid);
-        let invalid = || Checked::invalid("b", None, NO_FORMAT, "unknown");
-        let lost = || Checked::not_checked("a", None, "no permission");
+        let invalid = || UnitResult::invalid("b", None, NO_FORMAT, "unknown");
+        let lost = || UnitResult::not_checked("a", None, "no permission");
         let survey = Survey::new(Level::Document, vec![valid()], 0);
         assert_eq!(survey.outcome(), Outcome::Valid);
         let survey = Survey::new(Level::Document, vec![valid(), invalid()], 0);

@@ -3,7 +3,6 @@
 use super::BundleView;
 use super::walk::{Part, branches, nodes, outputs, questions, top};
 use crate::canon::JsonPath;
-use crate::canon::Kind;
 use crate::digest::Digest;
 use crate::ids::{BranchId, BundleId, NodeId, OutputId, QuestionId};
 use crate::path::{has_drive_prefix, is_control};
@@ -57,8 +56,9 @@ fn is_unsafe(path: &str) -> bool {
 }
 
 pub(super) fn check_safe_paths(view: &BundleView<'_>, findings: &mut Findings) {
-    for output in outputs(view.root) {
-        if let Some(path) = output.text("path").filter(|path| is_unsafe(path)) {
+    for output in outputs(view.root, findings) {
+        let path = findings.need(output.text("path"));
+        if let Some(path) = path.filter(|path| is_unsafe(path)) {
             let place = output.place.then("path");
             findings.add(
                 place,
@@ -69,8 +69,9 @@ pub(super) fn check_safe_paths(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 pub(super) fn check_normalized_paths(view: &BundleView<'_>, findings: &mut Findings) {
-    for output in outputs(view.root) {
-        let Some(path) = output.text("path").filter(|path| !is_unsafe(path)) else {
+    for output in outputs(view.root, findings) {
+        let path = findings.need(output.text("path"));
+        let Some(path) = path.filter(|path| !is_unsafe(path)) else {
             continue;
         };
         let fault = if path.is_empty() {
@@ -93,109 +94,121 @@ pub(super) fn check_normalized_paths(view: &BundleView<'_>, findings: &mut Findi
 }
 
 pub(super) fn check_ids(view: &BundleView<'_>, findings: &mut Findings) {
-    let mut check = |part: &Part<'_>, name: &str, form: &str, fits: fn(&str) -> bool| {
-        if let Some(text) = part.text(name).filter(|text| !fits(text)) {
-            let place = part.place.then(name);
-            findings.add(
-                place,
-                format!("`{}` does not have the form {form}", text.escape_debug()),
-            );
+    fn check(part: &Part<'_>, (name, form): (&str, Form), findings: &mut Findings) {
+        let text = findings.need(part.text(name));
+        if let Some(text) = text.filter(|text| !(form.fits)(text)) {
+            findings.add(part.place.then(name), form.fault(&text));
         }
-    };
+    }
     let bundle = top(view.root);
-    let node_id = |text: &str| NodeId::parse(text).is_ok();
-    check(&bundle, "id", "bundle_{hash16}", |text| {
-        BundleId::parse(text).is_ok()
-    });
-    check(&bundle, "source_intent_hash", "of 64 hex digits", |text| {
-        Digest::parse_hex(text).is_ok()
-    });
-    for (node, _) in nodes(view.root) {
-        check(&node, "id", "node_{hash16}", node_id);
-        check(&node, "parent_id", "node_{hash16}", node_id);
-    }
-    for question in questions(view.root) {
-        check(&question, "id", "q_{hash16}", |text| {
-            QuestionId::parse(text).is_ok()
-        });
-    }
-    for output in outputs(view.root) {
-        check(&output, "id", "out_{hash16}", |text| {
-            OutputId::parse(text).is_ok()
-        });
-    }
-    for (branch, _) in branches(view.root) {
-        check(&branch, "branch_id", "of 8 hex digits", |text| {
-            BranchId::parse(text).is_some()
-        });
-    }
-    for (node, _) in nodes(view.root) {
+    check(&bundle, ("id", BUNDLE_ID), findings);
+    check(&bundle, ("source_intent_hash", HASH), findings);
+    for (node, _) in nodes(view.root, findings) {
+        check(&node, ("id", NODE_ID), findings);
+        if !node.node.get("parent_id").is_some_and(|id| id.is_null()) {
+            check(&node, ("parent_id", NODE_ID), findings);
+        }
         for child in node.elements("children") {
-            if let Some(id) = child.node.as_lossy_str().filter(|id| !node_id(id)) {
-                let shown = id.escape_debug();
-                findings.add(
-                    child.place,
-                    format!("`{shown}` does not have the form node_{{hash16}}"),
-                );
+            if let Some(id) = child.node.as_lossy_str().filter(|id| !(NODE_ID.fits)(id)) {
+                findings.add(&child.place, NODE_ID.fault(&id));
             }
         }
     }
+    for question in questions(view.root, findings) {
+        check(&question, ("id", QUESTION_ID), findings);
+    }
+    for output in outputs(view.root, findings) {
+        check(&output, ("id", OUTPUT_ID), findings);
+    }
+    for (branch, _) in branches(view.root, findings) {
+        check(&branch, ("branch_id", BRANCH_ID), findings);
+    }
 }
 
+/// The form of an id.
+struct Form {
+    name: &'static str,
+    fits: fn(&str) -> bool,
+}
+
+impl Form {
+    fn fault(&self, text: &str) -> String {
+        let (text, name) = (text.escape_debug(), self.name);
+        format!("`{text}` does not have the form {name}")
+    }
+}
+
+const BUNDLE_ID: Form = Form {
+    name: "bundle_{hash16}",
+    fits: |text| BundleId::parse(text).is_ok(),
+};
+const NODE_ID: Form = Form {
+    name: "node_{hash16}",
+    fits: |text| NodeId::parse(text).is_ok(),
+};
+const QUESTION_ID: Form = Form {
+    name: "q_{hash16}",
+    fits: |text| QuestionId::parse(text).is_ok(),
+};
+const OUTPUT_ID: Form = Form {
+    name: "out_{hash16}",
+    fits: |text| OutputId::parse(text).is_ok(),
+};
+const BRANCH_ID: Form = Form {
+    name: "of 8 hex digits",
+    fits: |text| BranchId::parse(text).is_some(),
+};
+const HASH: Form = Form {
+    name: "of 64 hex digits",
+    fits: |text| Digest::parse_hex(text).is_ok(),
+};
+
 pub(super) fn check_scores(view: &BundleView<'_>, findings: &mut Findings) {
-    let mut check = |part: Option<Part<'_>>| {
-        let Some(part) = part else { return };
-        let Some(number) = part.node.as_number() else {
-            return;
+    let mut scores: Vec<Option<Part<'_>>> = Vec::new();
+    for (node, _) in nodes(view.root, findings) {
+        for (group, score) in [("entropy", "entropy_score"), ("density", "density_score")] {
+            scores.push(node.member(group).and_then(|group| group.member(score)));
+        }
+    }
+    for question in questions(view.root, findings) {
+        scores.extend(["information_gain", "priority"].map(|name| question.member(name)));
+    }
+    for output in outputs(view.root, findings) {
+        scores.push(output.member("confidence"));
+    }
+    let stats = top(view.root).member("stats");
+    for name in ["avg_terminal_entropy", "avg_terminal_density"] {
+        scores.push(stats.as_ref().and_then(|stats| stats.member(name)));
+    }
+    for score in scores {
+        let Some((place, number)) = findings.need(score.and_then(Part::number)) else {
+            continue;
         };
         let value = number.to_f64();
         if !(value.fract() == 0.0 && (0.0..=100.0).contains(&value)) {
             let text = number.text();
-            findings.add(
-                part.place,
-                format!("{text} is not an integer from 0 to 100"),
-            );
+            findings.add(place, format!("{text} is not an integer from 0 to 100"));
         }
-    };
-    for (node, _) in nodes(view.root) {
-        check(
-            node.member("entropy")
-                .and_then(|m| m.member("entropy_score")),
-        );
-        check(
-            node.member("density")
-                .and_then(|m| m.member("density_score")),
-        );
-    }
-    for question in questions(view.root) {
-        check(question.member("information_gain"));
-        check(question.member("priority"));
-    }
-    for output in outputs(view.root) {
-        check(output.member("confidence"));
-    }
-    if let Some(stats) = top(view.root).member("stats") {
-        check(stats.member("avg_terminal_entropy"));
-        check(stats.member("avg_terminal_density"));
     }
 }
 
 pub(super) fn check_status(view: &BundleView<'_>, findings: &mut Findings) {
-    let count = |name: &str| {
-        let list = view
-            .root
-            .get(name)
-            .filter(|node| node.kind() == Kind::Array);
-        list.map(|node| node.len())
-    };
-    let Some(status) = view.root.get("status").and_then(|node| node.as_lossy_str()) else {
+    let bundle = top(view.root);
+    let Some(status) = findings.need(bundle.text("status")) else {
         return;
     };
-    let questions = count("unresolved_questions");
-    let fault = match status.as_ref() {
-        "complete" if questions.is_some_and(|n| n > 0) => "complete, but questions are open",
-        "complete" if count("terminal_nodes") == Some(0) => "complete without a terminal node",
-        "incomplete" if questions == Some(0) => "incomplete, but no question is open",
+    let is_empty = |name: &str| bundle.list(name).map(|list| list.is_empty());
+    let mut has_none = |name: &str| findings.need(is_empty(name));
+    let fault = match status.as_str() {
+        "complete" if has_none("unresolved_questions") == Some(false) => {
+            "complete, but questions are open"
+        }
+        "complete" if has_none("terminal_nodes") == Some(true) => {
+            "complete without a terminal node"
+        }
+        "incomplete" if has_none("unresolved_questions") == Some(true) => {
+            "incomplete, but no question is open"
+        }
         "complete" | "incomplete" | "error" => return,
         other => {
             let shown = other.escape_debug();

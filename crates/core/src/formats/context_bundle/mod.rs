@@ -8,6 +8,7 @@ mod content;
 mod fields;
 mod order;
 mod schema;
+mod settled;
 mod summary;
 mod walk;
 
@@ -96,7 +97,7 @@ fn needs_object(view: &BundleView<'_>) -> Gate {
 }
 
 /// The rules of a context bundle.
-pub static RULES: [Rule<ContextBundle>; 18] = [
+pub static RULES: [Rule<ContextBundle>; 21] = [
     Rule {
         info: RuleInfo {
             id: "SCHEMA",
@@ -249,8 +250,9 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
             "BS22",
             "000 §3.1, §5.1",
             "the nodes are a tree",
-            "Each node's parent_id is the id of the node above it, null at the root; no node \
-             is in the tree twice, so none is below itself; terminal nodes have no children.",
+            "Each node's parent_id is the id of the node above it, null at the root; so is that of \
+             a terminal node that is a child by its id. No node is in the tree twice, so none is \
+             below itself; terminal nodes have no children.",
             content::check_tree,
         ),
     ),
@@ -263,6 +265,40 @@ pub static RULES: [Rule<ContextBundle>; 18] = [
             "Every child that is given as an id is the id of a terminal node, and branch ids are derived \
              from the answer and the question's id.",
             content::check_whole_tree,
+        ),
+    ),
+    at_level(
+        Level::Integrity,
+        rule(
+            "BS24",
+            "000 §3.1",
+            "the questions are those of the nodes",
+            "unresolved_questions of the bundle has every question of the nodes, each once and \
+             word for word as a node has it, and no other. If children are given as ids that no \
+             terminal node has, they may ask more.",
+            settled::check_questions_of_nodes,
+        ),
+    ),
+    at_level(
+        Level::Integrity,
+        rule(
+            "BS25",
+            "000 §3.2",
+            "the leaves of a complete bundle are terminal",
+            "If status is complete, the status of every leaf of the tree and of every terminal \
+             node is terminal.",
+            settled::check_leaves_of_complete,
+        ),
+    ),
+    at_level(
+        Level::Integrity,
+        rule(
+            "BS26",
+            "000 §2.1, §2.5, §4.4",
+            "goals and constraints are normalized",
+            "No goal and no constraint is blank, each is what normalization makes of it (line ends, \
+             NFC, white space), and no list of constraints has one twice.",
+            settled::check_normalized,
         ),
     ),
 ];

@@ -146,16 +146,21 @@ pub(super) fn check_proposal<'a>(view: &EvidenceView<'a>, findings: &mut Finding
             find_test_fault,
         ),
     ] {
-        let items = |node: Node<'a>, list: &str| -> Vec<Node<'a>> {
-            let items = node.get(list).map(|list| list.items());
-            items.into_iter().flatten().collect()
+        let items = |node: Node<'a>, list: &str| -> Option<Vec<Node<'a>>> {
+            Some(node.get(list)?.as_array()?.collect())
         };
-        let planned = items(proposal, list);
-        let done = items(view.root, results);
-        let ids = |nodes: &[Node<'a>], id: &str| -> Vec<Option<Cow<'a, str>>> {
+        let both = items(proposal, list).zip(items(view.root, results));
+        let Some((planned, done)) = findings.need(both) else {
+            continue;
+        };
+        let ids = |nodes: &[Node<'a>], id: &str| -> Option<Vec<Cow<'a, str>>> {
             nodes.iter().map(|node| text(*node, id)).collect()
         };
-        if ids(&planned, "id") != ids(&done, of) {
+        let both = ids(&planned, "id").zip(ids(&done, of));
+        let Some((planned_ids, done_ids)) = findings.need(both) else {
+            continue;
+        };
+        if planned_ids != done_ids {
             findings.add(
                 path.then(list),
                 format!("`{results}` are not the results of the proposal's {list}"),
@@ -219,11 +224,13 @@ fn find_test_fault(planned: Node<'_>, done: Node<'_>) -> Option<(&'static str, &
     if is_required(done) != is_required(planned) {
         return Some(("required", NOT_AS_PLANNED));
     }
-    let (actual, expected) = (text(done, "actual")?, text(planned, "expected")?);
+    let has_passed = done.get("passed").and_then(|node| node.as_bool())?;
+    let (kind, expected) = (text(planned, "type")?, text(planned, "expected")?);
+    let Some(actual) = text(done, "actual") else {
+        return has_passed.then_some(("passed", "nothing says what was found"));
+    };
     let code = done.get("exit_code").and_then(|node| node.as_number());
     let code = code.and_then(|code| code.to_exact_i64());
-    let has_passed = done.get("passed").and_then(|node| node.as_bool()) == Some(true);
-    let kind = text(planned, "type")?;
     let meets = match kind.as_ref() {
         "command_success" => {
             if code.is_some_and(|code| code.to_string() != actual) {

@@ -379,7 +379,9 @@ fn derive_status(view: &EvidenceView<'_>) -> &'static str {
 }
 
 fn check_status(view: &EvidenceView<'_>, findings: &mut Findings) {
-    let declared = text(view.root, "status").unwrap_or_default();
+    let Some(declared) = findings.need(text(view.root, "status")) else {
+        return;
+    };
     if !matches!(&*declared, "complete" | "partial" | "failed") {
         findings.add(
             JsonPath::ROOT.then("status"),

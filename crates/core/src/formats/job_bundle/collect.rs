@@ -11,7 +11,7 @@ use super::rules::{BundleView, ManifestState, RULES};
 use crate::formats::definition::Identity;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
-use crate::source::{EntryKind, Source, SourceError};
+use crate::source::{EntryKind, Source, SourceError, Threads};
 use crate::verify::{Level, Report, run_rules};
 
 /// A job bundle whose artifacts were read, as far as possible, and whose manifest is at hand.
@@ -63,9 +63,9 @@ impl<'s> CollectedJob<'s> {
         }
     }
 
-    /// Reads the bundle in `source`: its manifest and, on another thread if that pays, its folder
+    /// Reads the bundle in `source`: its manifest and, on another of `threads` if that pays, its folder
     /// and artifacts. What cannot be read is a fact, not an error.
-    pub fn collect(source: &'s dyn Source) -> Self {
+    pub fn collect(source: &'s dyn Source, threads: &dyn Threads) -> Self {
         let mut opened = OpenedManifest::open(source);
         let is_short = opened.as_ref().is_none_or(|opened| opened.is_whole);
         let folder: OnceLock<Folder> = OnceLock::new();
@@ -75,7 +75,7 @@ impl<'s> CollectedJob<'s> {
         let read = |with_help: bool| {
             let folder = folder.get_or_init(|| Folder::list(source));
             let files = if with_help { folder.artifacts() } else { 0 };
-            source.together(files, &|count| folder.read_artifacts(source, count));
+            threads.together(files, &|count| folder.read_artifacts(source, count));
         };
         if is_short {
             // Starting a thread would take longer than reading the manifest.
@@ -83,7 +83,7 @@ impl<'s> CollectedJob<'s> {
             read(true);
         } else {
             // The thread that read the manifest continues with the artifacts.
-            source.do_both(
+            threads.do_both(
                 &mut || {
                     stream();
                     read(false);

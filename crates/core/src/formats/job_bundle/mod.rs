@@ -106,7 +106,7 @@ impl FormatDefinition for JobBundleFormat {
         source: &dyn Source,
         judging: &Judging<'_>,
     ) -> Option<Result<Judgement, SourceError>> {
-        let collected = CollectedJob::collect(source);
+        let collected = CollectedJob::collect(source, judging.threads);
         let judged = collected.judge(judging.level, |_| ());
         Some(Ok(Judgement {
             report: judged.report,

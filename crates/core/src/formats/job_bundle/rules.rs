@@ -244,7 +244,8 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "001 §2, rulings",
             Level::Form,
             "The folder contains only bundle.json, artifacts/ and the listed artifacts; the \
-             manifest, its steps and artifacts have the documented fields only; provenance is {}.",
+             manifest, its steps and artifacts have the documented fields only; provenance is {} or \
+             has only the commitment of a redactable bundle.",
         ),
         gate: with_manifest,
         check: strict::check_unknown,
@@ -255,8 +256,8 @@ pub static RULES: [Rule<JobBundle>; 15] = [
             "Artifacts and inputs follow from the steps",
             "001 §2.2, §2.4, rulings",
             Level::Integrity,
-            "artifact_id is derived from ref and slice, kind agrees with the op of the steps \
-             that read it, and inputs lists exactly the symbols, files and slices of the steps. \
+            "artifact_id is derived from ref and slice, kind agrees with the op of every step \
+             that reads it, and inputs lists exactly the symbols, files and slices of the steps. \
              provenance.redaction, if given, is a commitment that covers the files of the \
              bundle, and a salt.",
         ),
@@ -299,21 +300,25 @@ fn check_manifest(view: &BundleView<'_>, findings: &mut Findings) {
 
 fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(manifest) = view.read() else { return };
-    let next = manifest.steps().skip(1);
-    for (at, (before, after)) in manifest.steps().zip(next).enumerate() {
-        if let (Some(before), Some(after)) = (before.order(), after.order())
-            && before >= after
+    findings.need((manifest.has_steps() && manifest.has_artifacts()).then_some(()));
+    let mut before = None;
+    for (at, step) in manifest.steps().enumerate() {
+        let Some(order) = findings.need(step.order()) else {
+            continue;
+        };
+        if let Some(before) = before.replace(order.clone())
+            && before >= order
         {
-            let relation = if before == after {
+            let relation = if before == order {
                 "repeats"
             } else {
                 "sorts before"
             };
             findings.add(
-                JsonPath::ROOT.then("steps").then(at + 1),
+                JsonPath::ROOT.then("steps").then(at),
                 format!(
                     "step `{}` {relation} step `{}` by (ordinal, step_id)",
-                    after.1.to_lossy(),
+                    order.1.to_lossy(),
                     before.1.to_lossy()
                 ),
             );
@@ -322,6 +327,7 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
     let ids = manifest.artifacts().map(Artifact::artifact_id);
     check_ascending(JsonPath::ROOT.then("artifacts"), ids, findings);
     for (list, name) in INPUT_LISTS.into_iter().enumerate() {
+        findings.need(manifest.has_input_texts(list).then_some(()));
         check_ascending(
             JsonPath::ROOT.then("inputs").then(name),
             manifest.input_texts(list).map(Some),
@@ -330,6 +336,7 @@ fn check_order(view: &BundleView<'_>, findings: &mut Findings) {
     }
 }
 
+/// Compares each entry with the one before it; what is not there is passed over.
 fn check_ascending<'a>(
     place: JsonPath,
     entries: impl Iterator<Item = Option<Text<'a>>>,
@@ -337,10 +344,13 @@ fn check_ascending<'a>(
 ) {
     let mut before: Option<Text<'_>> = None;
     for (at, entry) in entries.enumerate() {
-        if let (Some(before), Some(entry)) = (&before, &entry)
-            && before >= entry
+        let Some(entry) = findings.need(entry) else {
+            continue;
+        };
+        if let Some(before) = &before
+            && *before >= entry
         {
-            let relation = if before == entry {
+            let relation = if *before == entry {
                 "repeats"
             } else {
                 "sorts before"
@@ -348,7 +358,7 @@ fn check_ascending<'a>(
             let (entry, before) = (entry.to_lossy(), before.to_lossy());
             findings.add(place.then(at), format!("`{entry}` {relation} `{before}`"));
         }
-        before = entry;
+        before = Some(entry);
     }
 }
 
@@ -359,7 +369,7 @@ fn gate_root_hash(view: &BundleView<'_>) -> Gate {
             Gate::NotRun("there is no root_hash to compare with")
         }
         Some(manifest) if manifest.computed_root.is_none() => {
-            Gate::NotRun("an artifact has no artifact_id or sha256")
+            Gate::NotRun("there is no list of artifacts, or one has no artifact_id or sha256")
         }
         Some(_) => Gate::Ready,
     }
@@ -443,11 +453,15 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
     if manifest.matching.is_some() {
         return;
     }
+    // What a step or an artifact lacks may be what the other side has.
+    let is_readable = manifest.has_steps() && manifest.steps().all(|it| it.pair().is_some());
+    let is_listed = manifest.has_artifacts() && manifest.artifacts().all(|it| it.pair().is_some());
+    findings.need((is_readable && is_listed).then_some(()));
     let mut read: Vec<_> = manifest.steps().filter_map(Step::pair).collect();
     let mut held: Vec<_> = manifest.artifacts().filter_map(Artifact::pair).collect();
     read.sort_unstable();
     held.sort_unstable();
-    for (at, artifact) in manifest.artifacts().enumerate() {
+    for (at, artifact) in manifest.artifacts().enumerate().filter(|_| is_readable) {
         if let Some(pair) = artifact.pair()
             && read.binary_search(&pair).is_err()
         {
@@ -461,7 +475,7 @@ fn check_bounds(view: &BundleView<'_>, findings: &mut Findings) {
             );
         }
     }
-    for (at, step) in manifest.steps().enumerate() {
+    for (at, step) in manifest.steps().enumerate().filter(|_| is_listed) {
         if let Some(pair) = step.pair()
             && held.binary_search(&pair).is_err()
         {

@@ -60,11 +60,22 @@ fn contents<'v, 'a>(
     })
 }
 
+/// Notes artifacts whose files cannot be looked up: they have no id or path, or are no list.
+fn need_artifacts(view: &BundleView<'_>, findings: &mut Findings) {
+    let has_file = |artifact: Artifact<'_>| {
+        artifact.is_in_place() || (artifact.key().is_some() && artifact.elsewhere().is_some())
+    };
+    let has_all =
+        |manifest: &Manifest<'_>| manifest.has_artifacts() && manifest.artifacts().all(has_file);
+    findings.need(view.read().is_some_and(has_all).then_some(()));
+}
+
 pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
+    need_artifacts(view, findings);
     for (artifact, fact) in artifact_facts(view) {
         match fact {
             Some(ArtifactFact::Content(content)) => {
-                if let Some(declared) = artifact.sha256()
+                if let Some(declared) = findings.need(artifact.sha256())
                     && declared != content.sha256
                 {
                     findings.add_difference(
@@ -106,8 +117,9 @@ pub(super) fn check_contents(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 pub(super) fn check_sizes(view: &BundleView<'_>, findings: &mut Findings) {
+    need_artifacts(view, findings);
     for (artifact, content) in contents(view) {
-        if let Some(declared) = artifact.bytes()
+        if let Some(declared) = findings.need(artifact.bytes())
             && declared.to_u64() != Some(content.bytes)
         {
             findings.add_difference(
@@ -121,6 +133,7 @@ pub(super) fn check_sizes(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 pub(super) fn check_newlines(view: &BundleView<'_>, findings: &mut Findings) {
+    need_artifacts(view, findings);
     for (artifact, content) in contents(view) {
         match content.final_newlines {
             0 => findings.add(
@@ -164,6 +177,10 @@ pub(super) fn check_forbidden(view: &BundleView<'_>, findings: &mut Findings) {
 }
 
 fn check_paths(manifest: &Manifest<'_>, findings: &mut Findings) {
+    let has_path =
+        |artifact: Artifact<'_>| artifact.is_in_place() || artifact.elsewhere().is_some();
+    let has_all = manifest.has_artifacts() && manifest.artifacts().all(has_path);
+    findings.need(has_all.then_some(()));
     for (at, artifact) in manifest.artifacts().enumerate() {
         if let Some(path) = &artifact.elsewhere() {
             let fault = path_fault(path);

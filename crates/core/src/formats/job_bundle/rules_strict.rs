@@ -31,9 +31,10 @@ pub(super) fn gate_plan_hash(view: &BundleView<'_>) -> Gate {
         Some(manifest) if manifest.plan_hash.is_none() => {
             Gate::NotRun("there is no plan_hash to compare with")
         }
-        Some(manifest) if !manifest.outline.has("run_id") => Gate::NotRun("there is no run_id"),
+        Some(manifest) if manifest.text("run_id").is_none() => Gate::NotRun("there is no run_id"),
         // In a streamed manifest, every step was found to have both.
         Some(manifest) if manifest.streamed_plan_hash.is_some() => Gate::Ready,
+        Some(manifest) if !manifest.has_steps() => Gate::NotRun("there is no list of steps"),
         Some(manifest) if manifest.steps().any(|step| step.order().is_none()) => {
             Gate::NotRun("a step has no ordinal or step_id")
         }
@@ -46,6 +47,11 @@ pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
     let Some(run_id) = manifest.outline.get("run_id") else {
         return;
     };
+    let is_step = |step: Step<'_>| step.op().is_some() && step.has_objects();
+    let is_whole = manifest.streamed_plan_hash.is_some() || manifest.steps().all(is_step);
+    if findings.need(is_whole.then_some(())).is_none() {
+        return;
+    }
     match hash_plan(manifest, run_id) {
         Some(Ok(computed)) => {
             if let Some(declared) = manifest.plan_hash
@@ -65,10 +71,7 @@ pub(super) fn check_plan_hash(view: &BundleView<'_>, findings: &mut Findings) {
                 format!("the steps have no canonical form: {error}"),
             );
         }
-        None => findings.add(
-            JsonPath::ROOT.then("plan_hash"),
-            "a step lacks one of its six fields",
-        ),
+        None => {}
     }
 }
 
@@ -165,7 +168,9 @@ pub(super) fn check_unknown(view: &BundleView<'_>, findings: &mut Findings) {
     }
     let mut listed: Vec<ArtifactKey> = manifest.artifacts().filter_map(Artifact::key).collect();
     listed.sort_unstable();
-    for (key, _) in &view.facts.artifacts {
+    let has_list = manifest.has_artifacts() && manifest.artifacts().all(|it| it.key().is_some());
+    findings.need(has_list.then_some(()));
+    for (key, _) in view.facts.artifacts.iter().filter(|_| has_list) {
         if listed.binary_search(key).is_err() {
             findings.add(
                 format!("artifacts/{}", key.file_name()),
@@ -217,13 +222,14 @@ pub(super) fn check_derived(view: &BundleView<'_>, findings: &mut Findings) {
 
 /// Reports every artifact whose id is not derived, or whose kind is not that of a step.
 fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
+    findings.need((manifest.has_steps() && manifest.has_artifacts()).then_some(()));
     let mut ops: Vec<(Text<'_>, Text<'_>, Op)> = manifest
         .steps()
         .filter_map(|step| Some((step.reference()?, step.slice()?, step.op()?)))
         .collect();
     ops.sort_by(|a, b| (&a.0, &a.1).cmp(&(&b.0, &b.1)));
     for (at, artifact) in manifest.artifacts().enumerate() {
-        let Some((reference, slice)) = &artifact.pair() else {
+        let Some((reference, slice)) = &findings.need(artifact.pair()) else {
             continue;
         };
         let place = |field: &str| JsonPath::ROOT.then("artifacts").then(at).then(field);
@@ -242,17 +248,18 @@ fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
                     "ref or slice contains a lone surrogate",
                 );
             }
-            _ => {}
+            (_, _, None) => {
+                findings.need(None::<()>);
+            }
         }
         let first = ops.partition_point(|op| (&op.0, &op.1) < (reference, slice));
         let mut reading = ops[first..]
             .iter()
-            .take_while(|op| (&op.0, &op.1) == (reference, slice))
-            .peekable();
-        if let (Some(kind), Some((_, _, op))) = (artifact.kind(), reading.peek().copied())
-            && !reading.any(|(_, _, op)| *op == kind)
+            .take_while(|op| (&op.0, &op.1) == (reference, slice));
+        if let Some(kind) = findings.need(artifact.kind())
+            && let Some((_, _, op)) = reading.find(|(_, _, op)| *op != kind)
         {
-            let what = "the kind does not agree with the op";
+            let what = "the kind does not agree with the op of a step";
             findings.add_difference(place("kind"), what, op.kind(), kind.kind());
         }
     }
@@ -260,13 +267,20 @@ fn check_artifacts(manifest: &Manifest<'_>, findings: &mut Findings) {
 
 fn check_inputs(manifest: &Manifest<'_>, findings: &mut Findings) {
     let is_symbol = |text: &Text<'_>| text.to_lossy().starts_with('@');
+    let has_all = |of: fn(Step<'_>) -> bool| manifest.has_steps() && manifest.steps().all(of);
     let refs = || manifest.steps().filter_map(Step::reference);
-    let symbols = refs().filter(|text| is_symbol(text));
-    let files = refs().filter(|text| !is_symbol(text));
-    let slices = manifest.steps().filter_map(Step::slice);
-    check_input_list(manifest, 0, symbols, findings);
-    check_input_list(manifest, 1, files, findings);
-    check_input_list(manifest, 2, slices, findings);
+    let has_refs = has_all(|step| step.reference().is_some());
+    if findings.need(has_refs.then_some(())).is_some() {
+        let symbols = refs().filter(|text| is_symbol(text));
+        let files = refs().filter(|text| !is_symbol(text));
+        check_input_list(manifest, 0, symbols, findings);
+        check_input_list(manifest, 1, files, findings);
+    }
+    let has_slices = has_all(|step| step.slice().is_some());
+    if findings.need(has_slices.then_some(())).is_some() {
+        let slices = manifest.steps().filter_map(Step::slice);
+        check_input_list(manifest, 2, slices, findings);
+    }
 }
 
 /// Compares a list of `inputs` with what it must contain: each of `expected` once, sorted.
@@ -276,6 +290,12 @@ fn check_input_list<'a>(
     expected: impl Iterator<Item = Text<'a>> + Clone,
     findings: &mut Findings,
 ) {
+    if findings
+        .need(manifest.has_input_texts(list).then_some(()))
+        .is_none()
+    {
+        return;
+    }
     let found: Vec<Text<'a>> = manifest.input_texts(list).collect();
     if found.is_sorted_by(|a, b| a < b) && holds_exactly(&found, expected.clone()) {
         return;

@@ -23,7 +23,7 @@ use crate::canon::{canonical_bytes, parse_document};
 use crate::digest::ContentHash;
 use crate::formats::Format;
 use crate::formats::definition::{
-    Beside, FormatDefinition, Identity, Judgement, ProofScope, infos,
+    DocumentFolder, FormatDefinition, Identity, Judgement, ProofScope, infos,
 };
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use asked::Volatile;
@@ -397,7 +397,7 @@ impl FormatDefinition for ModelIoFormat {
         &self,
         document: &Document<'_>,
         level: Level,
-        beside: Beside<'_>,
+        beside: DocumentFolder<'_>,
     ) -> Option<Judgement> {
         let bodies = (level >= Level::Integrity)
             .then(|| BodyFacts::collect(document.root(), beside.files, beside.name));

@@ -8,16 +8,10 @@ use crate::formats::ledger::{LedgerView, verify_ledger};
 use crate::formats::{policy, run};
 use crate::verify::{Finding, Findings, Level};
 
-/// Adds the faults that `find` returns for run.json.
-pub(super) fn check_run(
-    view: &PackView<'_>,
-    findings: &mut Findings,
-    find: fn(Node<'_>) -> Vec<String>,
-) {
-    if let Some(root) = view.document("run.json") {
-        for fault in find(root) {
-            findings.add("run.json", fault);
-        }
+/// Applies a rule of run.json.
+pub(super) fn check_run(view: &PackView<'_>, findings: &mut Findings, check: run::RunCheck) {
+    if let Some(root) = findings.need(view.document("run.json")) {
+        check(root, findings);
     }
 }
 

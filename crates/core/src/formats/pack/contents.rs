@@ -4,7 +4,6 @@ use super::PackView;
 use crate::canon::{Dialect, JsonPath, Node, canonical_bytes};
 use crate::digest::ContentHash;
 use crate::formats::context_bundle::{BundleView, verify_bundle};
-use crate::formats::evidence::REQUIRED as EVIDENCE_FIELDS;
 use crate::formats::ledger::find_entry_faults;
 use crate::formats::model_io::bodies::BodyFacts;
 use crate::formats::model_io::{ModelIoView, verify_model_io};
@@ -12,6 +11,7 @@ use crate::formats::patch::{MAX_TOTAL_BYTES, PatchView, verify_patch};
 use crate::formats::policy::find_shape_faults;
 use crate::formats::run::find_basic_faults;
 use crate::formats::runner::{RunnerView, verify_runner};
+use crate::formats::shape::{Member, find_misfits, is_list, is_text, member};
 use crate::verify::{Finding, Findings, Place, Report};
 
 /// Calls `check` with the document in a file, if present; a text that is not JSON is a finding.
@@ -79,14 +79,14 @@ pub(super) fn check_bundle_hash(view: &PackView<'_>, findings: &mut Findings) {
     let Some(reference) = view.bundle_reference() else {
         return;
     };
-    // PK3 reports an absent hash, and PK1 an absent bundle.
-    let Some(declared) = reference.get("sha256") else {
+    // PK3 reports a hash that is missing or no text, and PK1 an absent bundle.
+    let declared = reference.get("sha256").and_then(|hash| hash.as_lossy_str());
+    let Some(declared) = findings.need(declared) else {
         return;
     };
     if !view.documents.contains_key(PLACE) {
         return;
     }
-    let declared = declared.as_lossy_str().unwrap_or_default();
     match view.bundle_hash() {
         None => findings.add(PLACE, "the bundle has no canonical form, so it has no hash"),
         Some(actual) if declared != actual.to_string() => findings.add_difference(
@@ -98,6 +98,17 @@ pub(super) fn check_bundle_hash(view: &PackView<'_>, findings: &mut Findings) {
         Some(_) => {}
     }
 }
+
+/// The members of evidence, which a document of another kind lacks, too.
+const EVIDENCE: [Member; 5] = [
+    member("proposal_id", is_text, NO_TEXT),
+    member("proposal_hash", is_text, NO_TEXT),
+    member("action_results", is_list, NO_LIST),
+    member("test_results", is_list, NO_LIST),
+    member("status", is_text, NO_TEXT),
+];
+const NO_TEXT: &str = "is missing or not a text";
+const NO_LIST: &str = "is missing or not a list";
 
 /// PK8: the optional files meet their own documents.
 pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
@@ -111,13 +122,11 @@ pub(super) fn check_optional(view: &PackView<'_>, findings: &mut Findings) {
         found
     });
     with_document(view, "evidence.json", findings, |root| {
-        let missing = EVIDENCE_FIELDS
-            .iter()
-            .filter(|field| root.get(field).is_none());
-        let mut found: Vec<Fault> = missing
-            .map(|field| Fault {
-                place: JsonPath::ROOT.then(*field).into(),
-                message: format!("`{field}` is missing"),
+        let misfits = find_misfits(root, &EVIDENCE);
+        let mut found: Vec<Fault> = misfits
+            .map(|misfit| Fault {
+                place: JsonPath::ROOT.then(misfit.name).into(),
+                message: format!("`{}` {}", misfit.name, misfit.fault),
             })
             .collect();
         found.extend(find_hash_fault(root, "proposal_hash"));

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::PackView;
-use super::agreement::{element, execution, list, place, text};
+use super::agreement::{element, execution, given_list, place, text};
 use crate::canon::{JsonPath, Node};
 use crate::digest::{ContentHash, Hasher};
 use crate::formats::evidence::{CONTENTS, find_content};
@@ -34,11 +34,16 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     };
     let written = find_written(view);
     let mut named = BTreeSet::new();
-    let mut ask = |node: Node<'_>, member: &str, place: Place| {
+    let mut ask = |node: Node<'_>, member: &str, place: Place, findings: &mut Findings| {
         let Some(hash) = text(node, member) else {
             return;
         };
-        if contents.get(&hash).is_none() && !written.contains(hash.as_ref()) {
+        let is_written = || {
+            written
+                .as_ref()
+                .map(|written| written.contains(hash.as_ref()))
+        };
+        if contents.get(&hash).is_none() && findings.need(is_written()) == Some(false) {
             findings.add(
                 place,
                 format!("the content of `{member}` is not in the pack"),
@@ -46,8 +51,11 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
         }
         named.insert(hash.into_owned());
     };
-    let results = list(evidence, "action_results").into_iter().enumerate();
-    for (at, result) in results {
+    let actions = findings.need(given_list(evidence, "action_results"));
+    let tests = findings.need(given_list(evidence, "test_results"));
+    let outputs = execution(run).map(|run| findings.need(given_list(run, "outputs")));
+    let lists_all = actions.is_some() && tests.is_some() && !matches!(outputs, Some(None));
+    for (at, result) in actions.into_iter().flatten().enumerate() {
         // A validation or a test names a file as it was at the time; a later step may have changed
         // it.
         let is_written = matches!(text(result, "action").as_deref(), Some("create" | "modify"));
@@ -57,21 +65,22 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
             &["stdout_sha256", "stderr_sha256"]
         };
         for member in members {
-            ask(result, member, element(EVIDENCE, "action_results", at));
+            let place = element(EVIDENCE, "action_results", at);
+            ask(result, member, place, findings);
         }
     }
-    let results = list(evidence, "test_results").into_iter().enumerate();
-    for (at, result) in results {
+    for (at, result) in tests.into_iter().flatten().enumerate() {
         for member in ["stdout_sha256", "stderr_sha256"] {
-            ask(result, member, element(EVIDENCE, "test_results", at));
+            let place = element(EVIDENCE, "test_results", at);
+            ask(result, member, place, findings);
         }
     }
-    let outputs = execution(run).map(|execution| list(execution, "outputs"));
-    for (at, output) in outputs.into_iter().flatten().enumerate() {
+    let outputs = outputs.flatten().into_iter().flatten();
+    for (at, output) in outputs.enumerate() {
         let path = JsonPath::ROOT.then("execution").then("outputs").then(at);
-        ask(output, "sha256", Place::file(RUN).at(path));
+        ask(output, "sha256", Place::file(RUN).at(path), findings);
     }
-    for (name, _) in contents.members() {
+    for (name, _) in contents.members().filter(|_| lists_all) {
         let name = name.to_lossy();
         if !named.contains(name.as_ref()) {
             findings.add(
@@ -83,17 +92,17 @@ pub(super) fn check_included(view: &PackView<'_>, findings: &mut Findings) {
     check_printed(run, evidence, findings);
 }
 
-/// The hashes of what the plan's own operations wrote.
-fn find_written(view: &PackView<'_>) -> BTreeSet<String> {
-    let operations = view
-        .document("patch.json")
-        .map(|patch| list(patch, "operations"));
+/// The hashes of what the plan's own operations wrote; `None` if that is not known.
+fn find_written(view: &PackView<'_>) -> Option<BTreeSet<String>> {
+    let Some(patch) = view.document("patch.json") else {
+        return Some(BTreeSet::new());
+    };
     let content = |operation: Node<'_>| {
         let content = operation.get("content")?.as_str()?;
         Some(ContentHash::of(content.as_bytes()).to_string())
     };
-    let operations = operations.into_iter().flatten();
-    operations.filter_map(content).collect()
+    let operations = given_list(patch, "operations")?;
+    Some(operations.into_iter().filter_map(content).collect())
 }
 
 /// Checks that what the commands printed, concatenated, is what the run states. If some of it is
@@ -103,15 +112,15 @@ fn check_printed(run: Node<'_>, evidence: Node<'_>, findings: &mut Findings) {
         return;
     };
     for member in ["stdout_sha256", "stderr_sha256"] {
-        let Some(stated) = text(execution, member) else {
+        let actions = given_list(evidence, "action_results");
+        let results = actions.zip(given_list(evidence, "test_results"));
+        let both = findings.need(text(execution, member).zip(results));
+        let Some((stated, (actions, tests))) = both else {
             continue;
         };
         let mut hasher = Hasher::new();
-        let results = ["action_results", "test_results"].map(|name| list(evidence, name));
-        let hashes = results
-            .iter()
-            .flatten()
-            .filter_map(|result| text(*result, member));
+        let results = actions.iter().chain(&tests);
+        let hashes = results.filter_map(|result| text(*result, member));
         let mut room = Some(RUN_PRINTED_COMPARED);
         for hash in hashes {
             let content = find_content(evidence, &hash);

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::PackView;
-use super::agreement::{flag, list, member, place, text, texts};
+use super::agreement::{flag, given_list, place, text, texts};
 use crate::canon::{JsonPath, Node};
 use crate::formats::evidence::PROPOSAL;
 use crate::formats::proposal::{ProposalView, SourceBundle, verify_proposal};
@@ -34,10 +34,10 @@ pub(super) fn check_proposal(view: &PackView<'_>, findings: &mut Findings) {
         return;
     };
     check_source(view, proposal, findings);
-    let stated = view
-        .document(EVIDENCE)
-        .and_then(|evidence| member(evidence, &["proposal_id"]));
-    if member(proposal, &["id"]) != stated {
+    let stated = view.document(EVIDENCE);
+    let stated = stated.and_then(|evidence| text(evidence, "proposal_id"));
+    let both = findings.need(text(proposal, "id").zip(stated));
+    if both.is_some_and(|(id, stated)| id != stated) {
         findings.add(
             place(EVIDENCE, &["proposal_id"]),
             "the proposal has another id",
@@ -73,24 +73,26 @@ fn check_patch(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findings)
     let Some(patch) = view.document(PATCH) else {
         return;
     };
-    let entry = |node: Node<'_>, op: String, path: &str| {
-        let content = text(node, "content").map(|content| content.into_owned());
-        Some((op, text(node, path)?.into_owned(), content))
+    // What an action or an operation lacks may be the path that the other side has.
+    let entries = |list: Option<Vec<Node<'_>>>, (op, path): (&str, &str)| {
+        let mut entries = BTreeSet::new();
+        for node in list? {
+            let op = match text(node, op)?.as_ref() {
+                "create" | "create_file" => "create",
+                "modify" | "modify_file" => "modify",
+                "delete" | "delete_file" => "delete",
+                _ => continue,
+            };
+            let content = text(node, "content").map(|content| content.into_owned());
+            entries.insert((op, text(node, path)?.into_owned(), content));
+        }
+        Some(entries)
     };
-    let planned = list(proposal, "actions").into_iter().filter_map(|action| {
-        let op = match text(action, "type")?.as_ref() {
-            "create_file" => "create",
-            "modify_file" => "modify",
-            "delete_file" => "delete",
-            _ => return None,
-        };
-        entry(action, op.to_owned(), "target")
-    });
-    let planned: BTreeSet<_> = planned.collect();
-    let patched = list(patch, "operations").into_iter();
-    let patched: BTreeSet<_> = patched
-        .filter_map(|operation| entry(operation, text(operation, "op")?.into_owned(), "path"))
-        .collect();
+    let planned = entries(given_list(proposal, "actions"), ("type", "target"));
+    let patched = entries(given_list(patch, "operations"), ("op", "path"));
+    let Some((planned, patched)) = findings.need(planned.zip(patched)) else {
+        return;
+    };
     for (_, path, _) in planned.symmetric_difference(&patched) {
         let path = path.escape_debug();
         findings.add(
@@ -107,11 +109,12 @@ fn check_approval(view: &PackView<'_>, proposal: Node<'_>, findings: &mut Findin
     let Some(decision) = decision.filter(|_| view.lists_files()) else {
         return;
     };
-    let is_approved = texts(decision.get("reasons"))
-        .iter()
-        .any(|reason| reason == APPROVED);
-    let needs = flag(proposal, "requires_approval") == Some(true);
-    if needs && flag(decision, "accepted") == Some(true) && !is_approved {
+    let asked = flag(proposal, "requires_approval").zip(flag(decision, "accepted"));
+    if findings.need(asked) != Some((true, true)) {
+        return;
+    }
+    let reasons = findings.need(texts(decision.get("reasons")));
+    if reasons.is_some_and(|reasons| reasons.iter().all(|reason| reason != APPROVED)) {
         findings.add(
             place(RUN, &["decision", "accepted"]),
             "the proposal needs approval, but no reason says that it was approved",

@@ -100,8 +100,9 @@ pub static RULES: [Rule<Pack>; 39] = [
             "PK3",
             "002 §8 PK3, §4.2",
             "run.json has its fields",
-            "run.json is an object with every field that all outcomes have, a known outcome, a \
-             bundle reference that fits it, and an intent with a hash and a relative path.",
+            "run.json is an object with every field that all outcomes have, each of its type: \
+             run_schema_version is 1.N.N, the outcome is known, the bundle reference fits it, the \
+             intent has a hash and a relative path, the decision says whether it accepts and why.",
         ),
         gate: needs_run,
         check: contents::check_run,
@@ -154,9 +155,9 @@ pub static RULES: [Rule<Pack>; 39] = [
             "PK8",
             "002 §8 PK8, §4.4-4.6",
             "the optional files are valid",
-            "patch.json, model_io.json and runner.json pass their own rules; evidence.json and \
-             policy.json have their fields; proposal hashes are well formed; policy.json is the \
-             policy in run.json; meta.json is JSON.",
+            "patch.json, model_io.json and runner.json pass their own rules up to the level that is \
+             checked; evidence.json and policy.json have their fields, each of its type; proposal \
+             hashes are well formed; policy.json is the policy in run.json; meta.json is JSON.",
         ),
         gate: always,
         check: contents::check_optional,
@@ -167,7 +168,8 @@ pub static RULES: [Rule<Pack>; 39] = [
             "002 §8 PK9",
             "the ledger consists of entries",
             "Every line of ledger.jsonl that is not blank is a JSON object with run_id, \
-             timestamp, intent_sha256, result_kind, accepted, mode and policy.",
+             timestamp, intent_sha256, result_kind, mode and policy, all texts, and accepted, a \
+             boolean.",
         ),
         gate: needs_ledger,
         check: contents::check_ledger,
@@ -275,7 +277,7 @@ pub static RULES: [Rule<Pack>; 39] = [
             "run_schema_version is 1.0.0.",
         ),
         gate: needs_run,
-        check: |view, findings| companions::check_run(view, findings, run::find_version_faults),
+        check: |view, findings| companions::check_run(view, findings, run::check_version),
     },
     Rule {
         info: integrity(
@@ -284,18 +286,19 @@ pub static RULES: [Rule<Pack>; 39] = [
             "kernel_result_kind is BUNDLE, CLARIFY or REFUSE.",
         ),
         gate: needs_run,
-        check: |view, findings| companions::check_run(view, findings, run::find_outcome_faults),
+        check: |view, findings| companions::check_run(view, findings, run::check_outcome),
     },
     Rule {
         info: integrity(
             "RS3",
             "the run has the fields of its outcome",
             "Every field has its type; bundle, clarify_questions, refuse_reason and execution are \
-             present or absent as the outcome says; an execution is complete, its outputs sorted and \
-             their sizes added up right.",
+             present or absent as the outcome says; decision.reason of a refusal, if given, is \
+             refuse_reason, with or without its code; an execution is complete, its outputs sorted \
+             and their sizes added up right.",
         ),
         gate: needs_run,
-        check: |view, findings| companions::check_run(view, findings, run::find_table_faults),
+        check: |view, findings| companions::check_run(view, findings, run::check_table),
     },
     Rule {
         info: integrity(
@@ -304,7 +307,7 @@ pub static RULES: [Rule<Pack>; 39] = [
             "intent.sha256 and bundle.sha256 are hashes, bundle_id is not empty.",
         ),
         gate: needs_run,
-        check: |view, findings| companions::check_run(view, findings, run::find_hash_faults),
+        check: |view, findings| companions::check_run(view, findings, run::check_hashes),
     },
     Rule {
         info: integrity(
@@ -314,17 +317,17 @@ pub static RULES: [Rule<Pack>; 39] = [
              and every value that it changes or keeps, and nothing else.",
         ),
         gate: needs_run,
-        check: |view, findings| companions::check_run(view, findings, run::find_policy_faults),
+        check: |view, findings| companions::check_run(view, findings, run::check_policy),
     },
     Rule {
         info: integrity(
             "RS6",
             "the run leaks nothing of the host",
-            "intent.path is relative and does not climb; there is no sandbox_path and no \
-             model_io_path.",
+            "intent.path is relative and does not climb, with `/` or with a backslash; neither the \
+             run nor its execution has sandbox_path or model_io_path.",
         ),
         gate: needs_run,
-        check: |view, findings| companions::check_run(view, findings, run::find_leaks),
+        check: |view, findings| companions::check_run(view, findings, run::check_leaks),
     },
     Rule {
         info: form(
@@ -343,7 +346,7 @@ pub static RULES: [Rule<Pack>; 39] = [
              was executed; validated_by_kernel is true.",
         ),
         gate: needs_run,
-        check: |view, findings| companions::check_run(view, findings, run::find_decision_faults),
+        check: |view, findings| companions::check_run(view, findings, run::check_decision),
     },
     Rule {
         info: integrity(

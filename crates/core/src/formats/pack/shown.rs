@@ -105,5 +105,5 @@ fn judge_decision(copy: &RedactedView) -> Vec<Finding> {
         place,
         ..Finding::about_whole(AGREEMENT, message)
     };
-    found.into_iter().map(finding).collect()
+    found.found.into_iter().map(finding).collect()
 }

@@ -73,16 +73,12 @@ fn find_path_fault(path: &str) -> Option<&'static str> {
     if path.split('/').any(|segment| segment == "..") {
         return Some("the path of the pack contains `..`");
     }
-    let inner = path.strip_prefix("./").unwrap_or(path);
-    let inner = inner.strip_suffix('/').unwrap_or(inner);
-    if inner == "." || inner.is_empty() {
-        return None;
-    }
-    if inner.split('/').any(|segment| segment == ".") {
-        return Some("the path of the pack contains a `.` segment");
-    }
-    if inner.contains("//") || inner.ends_with('/') {
+    if path.contains("//") {
         return Some("the path of the pack contains `//`");
+    }
+    let inner = path.strip_prefix("./").unwrap_or(path);
+    if !matches!(inner, "." | "./") && inner.split('/').any(|segment| segment == ".") {
+        return Some("the path of the pack contains a `.` segment");
     }
     None
 }
@@ -133,7 +129,10 @@ mod tests {
             "a//b",
             "//a",
             "a//",
+            ".//",
+            ".//a",
             "././a",
+            "a/./",
             "a/.",
             "s3://bucket//pack",
             "other://a",

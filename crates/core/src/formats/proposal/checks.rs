@@ -294,15 +294,12 @@ pub(super) fn check_action_ids(view: &ProposalView<'_>, findings: &mut Findings)
         } else if view.derives_ids {
             let alike = content_digest(node).and_then(|content| counts.get(&content));
             let derived = derive_action_id(node, alike.is_some_and(|count| *count > 1));
-            if derived
-                .as_ref()
-                .is_none_or(|derived| derived.as_str() != id)
-            {
-                let expected = derived.map_or("none".to_owned(), |derived| derived.to_string());
+            let derived = findings.need(derived);
+            if let Some(derived) = derived.filter(|derived| derived.as_str() != id) {
                 findings.add_difference(
                     item.place(),
                     "the id is not that of the content",
-                    expected,
+                    derived.to_string(),
                     id,
                 );
             }
@@ -313,6 +310,11 @@ pub(super) fn check_action_ids(view: &ProposalView<'_>, findings: &mut Findings)
 /// Derives an action's id from content, target and type, and from order if another action of the
 /// proposal has the same three.
 fn derive_action_id(node: Node<'_>, collides: bool) -> Option<ActionId> {
+    let is_there = |name: &str| node.get(name).is_some_and(|node| node.is_string());
+    let content = node.get("content");
+    if !is_there("target") || !is_there("type") || content.is_some_and(|it| !it.is_string()) {
+        return None;
+    }
     let mut content = action_content(node);
     if collides && let Some(order) = node.get("order") {
         content.insert("order", order.to_value());
@@ -411,6 +413,34 @@ pub(super) fn check_content(view: &ProposalView<'_>, findings: &mut Findings) {
         };
         if let Some(fault) = fault {
             findings.add(item.place(), fault);
+        }
+    }
+}
+
+/// PR13: a file action's content has the hash that it expects. Other producers write bare digits.
+pub(super) fn check_expected_hashes(view: &ProposalView<'_>, findings: &mut Findings) {
+    for item in actions(view) {
+        let node = item.node;
+        let Some(declared) = node.get("expected_hash") else {
+            continue;
+        };
+        let kind = text(node, "type");
+        if !matches!(kind.as_deref(), Some("create_file" | "modify_file") | None) {
+            continue;
+        }
+        let content = node.get("content").and_then(|content| content.as_str());
+        let both = content.zip(kind).zip(declared.as_lossy_str());
+        let Some(((content, _), declared)) = findings.need(both) else {
+            continue;
+        };
+        let hash = ContentHash::of(content.as_bytes());
+        if declared != hash.to_string() && declared != hash.digest().to_string() {
+            findings.add_difference(
+                item.place(),
+                "`expected_hash` is not the hash of the content",
+                hash.to_string(),
+                declared,
+            );
         }
     }
 }

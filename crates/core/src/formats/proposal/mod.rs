@@ -13,9 +13,9 @@ use crate::formats::shape::find_excess;
 use crate::limits::PROPOSAL_MAX_ELEMENTS;
 use crate::verify::{Gate, Level, Report, Rule, RuleInfo, Subject, run_rules};
 use checks::{
-    actions, check_action_ids, check_actions_list, check_confidence, check_content, check_order,
-    check_schema, check_source, check_summary, check_types, check_unique, check_version,
-    needs_actions, needs_object, needs_tests, tests,
+    actions, check_action_ids, check_actions_list, check_confidence, check_content,
+    check_expected_hashes, check_order, check_schema, check_source, check_summary, check_types,
+    check_unique, check_version, needs_actions, needs_object, needs_tests, tests,
 };
 
 /// The version that runseal writes.
@@ -119,7 +119,7 @@ const fn info(
 }
 
 /// The rules of a proposal.
-pub static RULES: [Rule<Proposal>; 13] = [
+pub static RULES: [Rule<Proposal>; 14] = [
     Rule {
         info: info(
             "SCHEMA",
@@ -257,6 +257,20 @@ pub static RULES: [Rule<Proposal>; 13] = [
         ),
         gate: needs_actions,
         check: check_content,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "PR13",
+                "003 §3.3, §5.1",
+                "contents have the hash that is expected",
+                "If create_file or modify_file has expected_hash, it is the hash of the UTF-8 bytes of \
+                 content, as a content hash or as bare digits.",
+            )
+        },
+        gate: needs_actions,
+        check: check_expected_hashes,
     },
 ];
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::Receipt;
-use crate::canon::{JsonPath, Node};
+use crate::canon::{JsonPath, Kind, Node};
 use crate::digest::Digest;
 use crate::formats::job_bundle::facts::ArtifactKey;
 use crate::formats::job_bundle::hashes::compute_root_hash;
@@ -29,6 +29,10 @@ fn is_success(node: Node<'_>) -> Option<bool> {
         "FAILURE" => Some(false),
         _ => None,
     }
+}
+
+fn is_list(node: Node<'_>) -> bool {
+    node.kind() == Kind::Array
 }
 
 /// Whether a member is present and not null.
@@ -75,7 +79,7 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
     };
     match is_success(node) {
         Some(true) => {
-            if steps.is_none_or(|steps| steps.is_empty()) {
+            if steps.is_some_and(|steps| is_list(steps) && steps.is_empty()) {
                 let message = "the outcome is SUCCESS, but there is no step";
                 add("steps", message.to_owned());
             }
@@ -91,7 +95,7 @@ pub(super) fn compare_outcomes(receipt: &Receipt<'_>) -> Vec<Disagreement> {
                 );
             }
         }
-        Some(false) if failed_steps == 0 && !has(node, "error") => {
+        Some(false) if failed_steps == 0 && steps.is_some_and(is_list) && !has(node, "error") => {
             let message = "the outcome is FAILURE, but neither an error nor a step says why";
             add("outcome", message.to_owned());
         }
@@ -120,18 +124,27 @@ pub(super) fn compare_artifacts(receipt: &Receipt<'_>) -> Vec<Disagreement> {
             .into_iter()
             .flat_map(|list| list.items())
     };
-    let results: BTreeSet<_> = items("steps")
-        .filter_map(|step| content(step.get("result")?, "content_hash"))
-        .collect();
+    let is_there = |member: &str| receipt.node.get(member).is_some_and(is_list);
+    // A list in which a content is missing cannot tell that another one is not in it.
+    let results: Option<BTreeSet<Content>> = items("steps")
+        .map(|step| match step.get("result")? {
+            result if result.is_null() => Some(None),
+            result => Some(Some(content(result, "content_hash")?)),
+        })
+        .collect::<Option<Vec<_>>>()
+        .filter(|_| is_there("steps"))
+        .map(|results| results.into_iter().flatten().collect());
     let artifacts: Vec<_> = items("artifacts")
         .map(|artifact| content(artifact, "sha256"))
         .collect();
-    let kept: BTreeSet<_> = artifacts.iter().flatten().collect();
+    let kept: Option<BTreeSet<&Content>> = artifacts
+        .iter()
+        .map(Option::as_ref)
+        .collect::<Option<_>>()
+        .filter(|_| is_there("artifacts"));
     for (at, artifact) in artifacts.iter().enumerate() {
-        if artifact
-            .as_ref()
-            .is_some_and(|content| !results.contains(content))
-        {
+        let is_missing = |content| results.as_ref().is_some_and(|all| !all.contains(content));
+        if artifact.as_ref().is_some_and(is_missing) {
             let place = JsonPath::ROOT.then("artifacts").then(at);
             push(
                 &mut found,
@@ -144,18 +157,21 @@ pub(super) fn compare_artifacts(receipt: &Receipt<'_>) -> Vec<Disagreement> {
         let result = step
             .get("result")
             .and_then(|result| content(result, "content_hash"));
-        if result.is_some_and(|content| !kept.contains(&content)) {
+        let is_missing = |content| kept.as_ref().is_some_and(|all| !all.contains(&content));
+        if result.is_some_and(is_missing) {
             let place = JsonPath::ROOT.then("steps").then(at).then("result");
             push(&mut found, place, "no artifact has this content".to_owned());
         }
     }
     let pairs: Option<Vec<_>> = items("artifacts").map(pair).collect();
+    let pairs = pairs.filter(|_| is_there("artifacts"));
     let stated = receipt
         .node
         .get("root_hash")
         .and_then(|root| root.as_lossy_str());
     let stated = stated.and_then(|root| Digest::parse_hex(&root).ok());
-    if let (Some(pairs), Some(stated)) = (pairs, stated) {
+    if let (Some(mut pairs), Some(stated)) = (pairs, stated) {
+        pairs.sort_by_key(|(key, _)| *key);
         let computed = compute_root_hash(pairs);
         if computed != stated {
             let message = format!("the root hash of the artifacts is `{computed}`");

@@ -241,7 +241,7 @@ impl Reading {
             {
                 self.add(at, not_ascending);
             }
-            before = key;
+            before = key.or(before);
         }
     }
 }

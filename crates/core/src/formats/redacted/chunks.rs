@@ -2,17 +2,14 @@
 //! withheld. In a copy zeros stand in place of withheld bytes, so that the rest keeps its place. The
 //! commitment of the pieces is computed in every copy, also where the file is shown whole: it is what binds.
 
-use std::io::{self, Read};
-
 use super::commit::{Key, Salt, commit_array, commit_bytes, commit_large};
 use crate::canon::Value;
-use crate::digest::{Digest, Hasher};
+use crate::digest::Digest;
+
+pub use crate::source::{PIECE, PiecedFile, read_pieces};
 
 /// Files with more bytes than this are committed to in pieces.
 pub const LARGE: u64 = 1 << 20;
-/// The bytes of a piece; the last one has the rest.
-pub const CHUNK: u64 = 1 << 16;
-
 /// What opens one piece of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChunkOpening {
@@ -45,55 +42,6 @@ impl ChunkOpening {
     }
 }
 
-/// A piece of a file as it was read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chunk {
-    /// The digest of its bytes.
-    pub sha256: Digest,
-    /// Whether all its bytes are zero.
-    pub is_blank: bool,
-}
-
-/// A file as it was read, piece by piece.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ChunkedFile {
-    /// Its size in bytes.
-    pub size: u64,
-    /// The digest of all its bytes.
-    pub sha256: Digest,
-    /// Its pieces in order.
-    pub chunks: Vec<Chunk>,
-}
-
-/// Reads a file piece by piece; calls `see` with each piece.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn read_chunks(file: &mut dyn Read, mut see: impl FnMut(&[u8])) -> io::Result<ChunkedFile> {
-    let mut whole = Hasher::new();
-    let (mut size, mut chunks) = (0, Vec::new());
-    let mut piece = Vec::with_capacity(CHUNK as usize);
-    loop {
-        piece.clear();
-        let count = file.take(CHUNK).read_to_end(&mut piece)?;
-        if count == 0 {
-            break;
-        }
-        whole.update(&piece);
-        size += count as u64;
-        chunks.push(Chunk {
-            sha256: Digest::of(&piece),
-            is_blank: piece.iter().all(|byte| *byte == 0),
-        });
-        see(&piece);
-    }
-    Ok(ChunkedFile {
-        size,
-        sha256: whole.finish(),
-        chunks,
-    })
-}
-
 /// The keys of a large file's two halves: all its bytes at once, and its pieces.
 fn halves(key: &Key) -> (Key, Key) {
     (key.member(&"whole".into()), key.member(&"pieces".into()))
@@ -101,7 +49,7 @@ fn halves(key: &Key) -> (Key, Key) {
 
 /// The number of pieces of a file of `size` bytes.
 pub fn count_chunks(size: u64) -> u64 {
-    size.div_ceil(CHUNK)
+    size.div_ceil(PIECE)
 }
 
 /// What opens a large file of which pieces are withheld.
@@ -117,7 +65,7 @@ pub struct PiecesOpening {
     pub chunks: Vec<ChunkOpening>,
 }
 
-impl ChunkedFile {
+impl PiecedFile {
     /// The key of a piece of the file with this key.
     pub fn chunk_key(key: &Key, at: usize) -> Key {
         halves(key).1.element(at)
@@ -126,7 +74,7 @@ impl ChunkedFile {
     /// The commitment of the pieces, if all of them are shown.
     pub fn commit_pieces(&self, key: &Key) -> Digest {
         let pieces = halves(key).1;
-        let chunks = self.chunks.iter().enumerate();
+        let chunks = self.pieces.iter().enumerate();
         let parts =
             chunks.map(|(at, chunk)| commit_bytes(&chunk.sha256, &pieces.element(at).salt()));
         commit_array(&parts.collect::<Vec<_>>(), &pieces.salt())
@@ -154,7 +102,7 @@ impl ChunkedFile {
     /// The opening of the file without the pieces for which `is_withheld` is true.
     pub fn open_pieces(&self, key: &Key, is_withheld: impl Fn(usize) -> bool) -> PiecesOpening {
         let (whole, pieces) = halves(key);
-        let chunks = self.chunks.iter().enumerate();
+        let chunks = self.pieces.iter().enumerate();
         let chunks = chunks.map(|(at, chunk)| {
             let key = pieces.element(at);
             if is_withheld(at) {
@@ -180,11 +128,11 @@ impl ChunkedFile {
         opening: &PiecesOpening,
         withheld: &mut Vec<String>,
     ) -> Result<Digest, String> {
-        if opening.chunks.len() != self.chunks.len() {
+        if opening.chunks.len() != self.pieces.len() {
             return Err("it has another number of pieces than the sealed file".to_owned());
         }
-        let mut parts = Vec::with_capacity(self.chunks.len());
-        for (at, (how, chunk)) in opening.chunks.iter().zip(&self.chunks).enumerate() {
+        let mut parts = Vec::with_capacity(self.pieces.len());
+        for (at, (how, chunk)) in opening.chunks.iter().zip(&self.pieces).enumerate() {
             parts.push(match how {
                 ChunkOpening::Shown(key) => commit_bytes(&chunk.sha256, &key.salt()),
                 ChunkOpening::Withheld(commitment) => {
@@ -205,8 +153,8 @@ impl ChunkedFile {
 
 /// The place of a piece in a file of `size` bytes, as people write it.
 pub fn chunk_place(at: usize, size: u64) -> String {
-    let first = at as u64 * CHUNK;
-    let last = (first + CHUNK).min(size).saturating_sub(1);
+    let first = at as u64 * PIECE;
+    let last = (first + PIECE).min(size).saturating_sub(1);
     format!("bytes={first}-{last}")
 }
 
@@ -230,12 +178,12 @@ mod tests {
     fn chunked_file_opens_with_withheld_pieces() {
         let mut bytes: Vec<u8> = (0..200_000u32).map(|at| (at % 251) as u8).collect();
         let key = Seed::from_bytes([9; 32]).file_key("big.bin");
-        let whole = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
-        assert_eq!((whole.size, whole.chunks.len()), (200_000, 4));
+        let whole = read_pieces(&mut bytes.as_slice(), |_| ()).unwrap();
+        assert_eq!((whole.size, whole.pieces.len()), (200_000, 4));
         assert_eq!(whole.sha256, Digest::of(&bytes));
         let sealed = whole.commit(&key);
         bytes[65_536..131_072].fill(0);
-        let shown = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
+        let shown = read_pieces(&mut bytes.as_slice(), |_| ()).unwrap();
         let openings = whole.open_pieces(&key, |at| at == 1);
         let mut withheld = Vec::new();
         let found = shown.commit_shown(&openings, &mut withheld);
@@ -244,10 +192,10 @@ mod tests {
         assert_eq!(chunk_place(3, 200_000), "bytes=196608-199999");
         // Bytes smuggled in where others are withheld.
         bytes[70_000] = 1;
-        let forged = read_chunks(&mut bytes.as_slice(), |_| ()).unwrap();
+        let forged = read_pieces(&mut bytes.as_slice(), |_| ()).unwrap();
         assert!(forged.commit_shown(&openings, &mut withheld).is_err());
         // Bytes cut off the end.
-        let cut = read_chunks(&mut &bytes[..199_999], |_| ()).unwrap();
+        let cut = read_pieces(&mut &bytes[..199_999], |_| ()).unwrap();
         assert_ne!(cut.commit_shown(&openings, &mut withheld), Ok(sealed));
         // Shown whole it opens by its key.
         let pieces = whole.commit_pieces(&key);
@@ -257,7 +205,7 @@ mod tests {
 
     #[test]
     fn commitment_over_two_files_opens_to_the_one_of_its_pieces_alone() {
-        let read = |byte: u8| read_chunks(&mut [byte; 200_000].as_slice(), |_| ()).unwrap();
+        let read = |byte: u8| read_pieces(&mut [byte; 200_000].as_slice(), |_| ()).unwrap();
         let (first, second) = (read(1), read(2));
         let key = Seed::from_bytes([9; 32]).file_key("big.bin");
         // Sealed by somebody who takes the bytes of one file and the pieces of another.

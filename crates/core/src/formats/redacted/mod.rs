@@ -29,13 +29,14 @@ use crate::formats::definition::{
     Claim, Ended, FolderNames, FormatDefinition, Identity, Judgement, Judging, Outcome, ProofScope,
     ReadName, infos,
 };
+use crate::formats::run_bundle::collect::parse_canonical;
 use crate::formats::run_bundle::pointer::Trail;
 use crate::limits::JsonLimits;
 use crate::path::SafePath;
 use crate::source::{EntryKind, EntryName, Got, Source, SourceError, Want};
 use crate::verify::{RuleInfo, run_rules};
 
-use chunks::{ChunkedFile, count_chunks};
+use chunks::{PiecedFile, count_chunks};
 use documents::{
     CommittedFile, FileKind, Opened, Opening, REDACTED, REDACTION, Redacted, Redaction, find_value,
 };
@@ -68,6 +69,8 @@ pub struct RedactedView {
     pub shown: BTreeMap<String, ShownFile>,
     /// Entries that do not belong in a copy, and why.
     pub strange: Vec<(String, String)>,
+    /// Which of the two documents are not stored as their JCS bytes.
+    pub laid_out: Vec<&'static str>,
 }
 
 fn show_file(
@@ -75,7 +78,7 @@ fn show_file(
     redacted: &Redacted,
     listed_bytes: usize,
     got: Result<Got, SourceError>,
-    reread: impl FnOnce() -> Result<ChunkedFile, SourceError>,
+    reread: impl FnOnce() -> Result<PiecedFile, SourceError>,
 ) -> Result<ShownFile, SourceError> {
     let opening = redacted.openings.get(&file.path);
     let mut shown = ShownFile {
@@ -137,8 +140,8 @@ fn show_file(
 }
 
 /// Reads a file of the source piece by piece.
-fn reread_chunks(source: &dyn Source, path: &SafePath) -> Result<ChunkedFile, SourceError> {
-    source.chunks(path).map_err(|error| match error {
+fn reread_pieces(source: &dyn Source, path: &SafePath) -> Result<PiecedFile, SourceError> {
+    source.pieces(path).map_err(|error| match error {
         // The source is a stream that was consumed.
         SourceError::TooLarge { .. } => SourceError::Io {
             path: path.to_string(),
@@ -191,13 +194,22 @@ impl RedactedView {
                 Err(error) => Err(error),
             },
         };
-        let redaction = read(REDACTION)?.and_then(|bytes| Redaction::parse(&bytes));
-        let redacted = read(REDACTED)?.and_then(|bytes| Redacted::parse(&bytes));
+        let (redaction, redacted) = (read(REDACTION)?, read(REDACTED)?);
+        let mut laid_out = Vec::new();
+        for (name, bytes) in [(REDACTION, &redaction), (REDACTED, &redacted)] {
+            let is_laid_out = |bytes: &Vec<u8>| matches!(parse_canonical(bytes), Ok((.., false)));
+            if bytes.as_ref().is_ok_and(is_laid_out) {
+                laid_out.push(name);
+            }
+        }
+        let redaction = redaction.and_then(|bytes| Redaction::parse(&bytes));
+        let redacted = redacted.and_then(|bytes| Redacted::parse(&bytes));
         let mut view = Self {
             redaction,
             redacted,
             shown: BTreeMap::new(),
             strange,
+            laid_out,
         };
         if let (Ok(redaction), Ok(redacted)) = (&view.redaction, &view.redacted) {
             let mut wanted = Vec::new();
@@ -224,7 +236,7 @@ impl RedactedView {
             let listed = redacted.listed_bytes();
             let results = Mutex::new(Vec::new());
             source.visit(&wanted, &|at, seen| {
-                let again = || reread_chunks(source, &wanted[at].0);
+                let again = || reread_pieces(source, &wanted[at].0);
                 let listed = listed.get(files[at].path.as_str()).copied();
                 let listed = listed.unwrap_or_default();
                 let mut shown = show_file(files[at], redacted, listed, seen, again);

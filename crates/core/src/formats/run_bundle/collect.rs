@@ -15,7 +15,8 @@ use super::forbidden::ForbiddenKeys;
 use super::index::{ArtifactIndex, parse_index, parse_stored_index};
 use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, MODEL_IO,
-    OUTPUT_SCHEMA, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json, path_of_exact,
+    OUTPUT_SCHEMA, RUN_ENVIRONMENT, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS, is_json,
+    name_among_runs, path_of_exact,
 };
 use super::reading::RunKind;
 use super::rules::verify_run_bundle;
@@ -227,8 +228,13 @@ impl<'s> CollectedRun<'s> {
         }
     }
 
-    /// Runs the rules up to `level` on what was collected.
+    /// Runs the rules up to `level` on what was collected, wherever it is.
     pub fn judge(&self, level: Level, schemas: &dyn SchemaJudge) -> Report {
+        self.judge_at("", level, schemas)
+    }
+
+    /// The same for a bundle at `path`, as given or found.
+    pub fn judge_at(&self, path: &str, level: Level, schemas: &dyn SchemaJudge) -> Report {
         let options = ReadOptions::default();
         let parsed: BTreeMap<&str, Document<'_>> = self
             .documents
@@ -242,6 +248,7 @@ impl<'s> CollectedRun<'s> {
         };
         let view = RunBundleView {
             facts: &self.facts,
+            name: name_among_runs(path),
             sums: self.sums.as_ref(),
             listed: self.index.as_ref(),
             index_fault: self.broken(ARTIFACT_INDEX),

@@ -176,6 +176,8 @@ pub enum SchemaVerdict {
 pub struct RunBundleView<'a> {
     /// What is in the folder.
     pub facts: &'a RunBundleFacts,
+    /// The folder's name, if it lies in a folder of runs.
+    pub name: Option<&'a str>,
     /// SHA256SUMS.txt, if there is one.
     pub sums: Option<&'a Sums>,
     /// What ARTIFACT_INDEX.json lists, if it was read.

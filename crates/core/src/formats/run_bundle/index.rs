@@ -162,6 +162,18 @@ fn parse_entry(node: Node<'_>, mut report: impl FnMut(&str)) -> Option<IndexEntr
         let digest = Digest::parse_hex(&hex);
         digest.map_err(|error| report(&error.to_string())).ok()
     });
+    if let Some(path) = text("relative_path") {
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        for (member, wanted) in [
+            ("artifact_name", name),
+            ("content_type", content_type_of(&path)),
+        ] {
+            if let Some(said) = text(member).filter(|said| **said != *wanted) {
+                let (said, wanted) = (said.escape_debug(), wanted.escape_debug());
+                report(&format!("`{member}` is `{said}`, not `{wanted}`"));
+            }
+        }
+    }
     // A file at an unknown place may have any role; RB19 reports it.
     let own = text("relative_path").and_then(|path| Role::of_path(&path));
     if let Some(name) = text("role") {
@@ -280,7 +292,7 @@ mod tests {
     fn index_malformed_entries_are_faults() {
         let hex = Digest::of(b"x").to_string();
         let good = format!(
-            r#"{{"artifact_name":"a","content_type":"t","relative_path":"a","role":"META","sha256":"{hex}"}}"#
+            r#"{{"artifact_name":"a","content_type":"application/octet-stream","relative_path":"a","role":"META","sha256":"{hex}"}}"#
         );
         assert_eq!(parse(&format!("[{good}]")).faults, Vec::<String>::new());
         for bad in [
@@ -288,8 +300,10 @@ mod tests {
             good.replace("META", "OTHER"),
             good.replace(r#""relative_path":"a""#, r#""relative_path":"logs/a""#),
             good.replace(&hex, &hex.to_uppercase()),
-            good.replace("\"content_type\":\"t\",", ""),
-            good.replace("\"t\"", "5"),
+            good.replace(r#""artifact_name":"a""#, r#""artifact_name":"b""#),
+            good.replace("octet-stream", "json"),
+            good.replace(r#""content_type":"application/octet-stream","#, ""),
+            good.replace(r#""application/octet-stream""#, "5"),
             good.replace("\"relative_path\":\"a\"", "\"relative_path\":\"../a\""),
             "5".to_owned(),
             format!("{good},{good}"),

@@ -50,6 +50,8 @@ pub const LOGS_FOLDER: &str = "logs";
 pub const STDOUT_LOG: &str = "logs/stdout.txt";
 /// What a recorded command printed on standard error.
 pub const STDERR_LOG: &str = "logs/stderr.txt";
+/// What a recorded command showed on its terminal, with times (asciicast, version 2).
+pub const TERMINAL_LOG: &str = "logs/terminal.cast";
 /// The folder of the exact bytes of JSON files that are not JCS: `exact/<path>.bytes` for the file
 /// at `<path>`, which is stored as its JCS.
 pub const EXACT_FOLDER: &str = "exact";
@@ -68,6 +70,18 @@ pub const CONTRACTS: [&str; 5] = [
     COUPLING_RULES,
     SEALING_SPEC,
 ];
+
+/// The folder in which runs lie, each in a folder of its id (004, Directory Layout).
+const FOLDER_OF_RUNS: &str = "RUN_BUNDLE";
+
+/// The name of the folder at `path`, if it lies in a folder of runs.
+pub fn name_among_runs(path: &str) -> Option<&str> {
+    let mut segments = path.trim_end_matches('/').rsplit('/');
+    let name = segments
+        .next()
+        .filter(|name| !matches!(*name, "." | ".."))?;
+    (segments.next() == Some(FOLDER_OF_RUNS)).then_some(name)
+}
 
 /// Every file that a run bundle must have.
 pub const REQUIRED: [&str; 10] = [
@@ -254,6 +268,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn name_is_taken_below_a_folder_of_runs_alone() {
+        for (path, name) in [
+            ("RUN_BUNDLE/run_1", Some("run_1")),
+            ("/x/RUN_BUNDLE/run_1/", Some("run_1")),
+            ("RUN_BUNDLE", None),
+            ("RUN_BUNDLE/..", None),
+            ("RUN_BUNDLE/x/run_1", None),
+            ("MY_RUN_BUNDLE/run_1", None),
+            ("run_1", None),
+            ("", None),
+        ] {
+            assert_eq!(name_among_runs(path), name, "{path}");
+        }
+    }
+
+    #[test]
     fn run_id_matches_pattern() {
         let longest = format!("a{}", "b".repeat(99));
         for good in [
@@ -298,6 +328,7 @@ mod tests {
             ("model_io.bodies/00", Role::Input),
             ("artifacts/model_io.json", Role::Artifact),
             ("logs/stdout.txt", Role::Log),
+            ("logs/terminal.cast", Role::Log),
             ("exact/artifacts/a.json.bytes", Role::Artifact),
             ("environment/opt/tool/x", Role::Environment),
         ] {

@@ -1,4 +1,4 @@
-//! Run bundles (document 004): the folder of one engine run, RB1-RB20.
+//! Run bundles (document 004): the folder of one engine run, RB1-RB21.
 //!
 //! - [`layout`]: the files, their roles, content types and ids.
 //! - [`forbidden`]: the context keys that never get into a bundle.
@@ -125,7 +125,7 @@ impl FormatDefinition for RunBundleFormat {
             Ok(collected) => collected,
             Err(error) => return Some(Err(error)),
         };
-        let report = collected.judge(judging.level, judging.tools);
+        let report = collected.judge_at(judging.path, judging.level, judging.tools);
         let identity = collected.identity();
         Some(Ok(Judgement { report, identity }))
     }

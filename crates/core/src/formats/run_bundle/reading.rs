@@ -6,13 +6,14 @@
 //! compared with that (RB11) and never used.
 
 use super::layout::{
-    ARTIFACTS_FOLDER, ENGINE_FOLDER, EXACT_FOLDER, INPUT_ARTIFACT_INDEX, INPUTS_FOLDER,
-    LOGS_FOLDER, MANIFEST, MODEL_BODIES_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT, RUN_OUTPUT,
-    RUN_PARAMETERS, Role, STDERR_LOG, STDIN, STDOUT_LOG, UPSTREAM_FOLDER, place_of_stored,
+    ARTIFACTS_FOLDER, ENGINE_FOLDER, ENVIRONMENT_FOLDER, EXACT_FOLDER, INPUT_ARTIFACT_INDEX,
+    INPUTS_FOLDER, LOGS_FOLDER, MANIFEST, MODEL_BODIES_FOLDER, MODEL_IO, RUN_ENVIRONMENT,
+    RUN_INPUT, RUN_OUTPUT, RUN_PARAMETERS, Role, STDERR_LOG, STDIN, STDOUT_LOG, TERMINAL_LOG,
+    UPSTREAM_FOLDER, place_of_stored,
 };
 use super::recorded::RECORDED_COMMAND;
 use crate::canon::Node;
-use crate::formats::definition::{Ended, FAILED, Outcome};
+use crate::formats::definition::{Ended, FAILED, INTERRUPTED, Outcome};
 use crate::formats::redacted::commit::MARKER;
 
 /// The kind of a run.
@@ -91,14 +92,22 @@ impl RunKind {
         let place = place_of_stored(path);
         if place != path {
             // Only files of users have separate exact bytes.
-            let mut folders = [ENGINE_FOLDER, INPUTS_FOLDER, ARTIFACTS_FOLDER].into_iter();
+            let folders = [
+                ENGINE_FOLDER,
+                INPUTS_FOLDER,
+                ARTIFACTS_FOLDER,
+                ENVIRONMENT_FOLDER,
+            ];
+            let mut folders = folders.into_iter();
             return folders.any(|folder| is_below(place, folder)) && self.has_place_for(place);
         }
         if matches!(path, RUN_PARAMETERS | INPUT_ARTIFACT_INDEX) || is_below(path, UPSTREAM_FOLDER)
         {
             return self == Self::Engine;
         }
-        let is_of_command = matches!(path, STDIN | MODEL_IO | STDOUT_LOG | STDERR_LOG)
+        let is_log = matches!(path, STDOUT_LOG | STDERR_LOG | TERMINAL_LOG);
+        let is_of_command = is_log
+            || matches!(path, STDIN | MODEL_IO)
             || is_below(path, INPUTS_FOLDER)
             || is_below(path, MODEL_BODIES_FOLDER);
         if is_of_command {
@@ -139,6 +148,8 @@ pub enum RunEnding {
     Exited(i64),
     /// The command was ended by this signal.
     Signaled(i64),
+    /// Somebody interrupted it with this signal, however it ended then.
+    Interrupted(i64),
     /// It failed, without saying how.
     Failed,
     /// An engine answered, or a program says that its run did not fail.
@@ -152,7 +163,7 @@ impl RunEnding {
     pub fn is_failure(self) -> bool {
         match self {
             Self::Exited(status) => status != 0,
-            Self::Signaled(_) | Self::Failed => true,
+            Self::Signaled(_) | Self::Interrupted(_) | Self::Failed => true,
             Self::Completed | Self::Unknown => false,
         }
     }
@@ -165,7 +176,10 @@ impl RunEnding {
             _ => Outcome::Succeeded,
         };
         Ended {
-            word: self.is_failure().then_some(FAILED),
+            word: match self {
+                Self::Interrupted(_) => Some(INTERRUPTED),
+                _ => self.is_failure().then_some(FAILED),
+            },
             outcome: Some(outcome),
         }
     }
@@ -178,6 +192,8 @@ pub struct EndingClaims {
     pub exit_status: Option<i64>,
     /// The signal.
     pub signal: Option<i64>,
+    /// The signal by which it was interrupted.
+    pub interrupted: Option<i64>,
     /// The member `failed`.
     pub failed: Option<bool>,
 }
@@ -189,6 +205,7 @@ impl EndingClaims {
         Self {
             exit_status: number("exit_status"),
             signal: number("signal"),
+            interrupted: number("interrupted"),
             failed: output.get("failed").and_then(|node| node.as_bool()),
         }
     }
@@ -197,6 +214,9 @@ impl EndingClaims {
     /// engine's run is sealed only if it has completed, so of its output only a claim of failure
     /// counts.
     pub fn ending(self, kind: RunKind) -> RunEnding {
+        if let (RunKind::Recorded, Some(signal)) = (kind, self.interrupted) {
+            return RunEnding::Interrupted(signal);
+        }
         match (kind, self.signal, self.exit_status) {
             (RunKind::Engine, ..) => match self.ending(RunKind::Recorded) {
                 ending if ending.is_failure() => ending,
@@ -293,7 +313,7 @@ impl<'a> RunReading<'a> {
     /// Whether a replay of this run neither uses nor compares the file at `path`. The documents of
     /// the format describe the run; everything else is given to the command or comes from it.
     pub fn is_unused(&self, path: &str) -> bool {
-        matches!(self.role_of(path), None | Some(Role::Environment))
+        self.role_of(path).is_none()
     }
 }
 
@@ -301,7 +321,7 @@ impl<'a> RunReading<'a> {
 pub(super) fn is_listed_place(path: &str, kind: RunKind) -> bool {
     match path.split_once('/').map(|(folder, _)| folder) {
         Some(ENGINE_FOLDER | INPUTS_FOLDER | LOGS_FOLDER | EXACT_FOLDER) => true,
-        Some(ARTIFACTS_FOLDER) => kind == RunKind::Recorded,
+        Some(ARTIFACTS_FOLDER | ENVIRONMENT_FOLDER) => kind == RunKind::Recorded,
         Some(_) => false,
         None => kind == RunKind::Recorded && path == STDIN,
     }
@@ -371,6 +391,10 @@ mod tests {
             (r#"{"exit_status":0,"failed":true}"#, RunEnding::Failed),
             (r#"{"exit_status":0,"signal":9}"#, RunEnding::Signaled(9)),
             (r#"{"failed":false}"#, RunEnding::Unknown),
+            (
+                r#"{"exit_status":0,"failed":true,"interrupted":2}"#,
+                RunEnding::Interrupted(2),
+            ),
         ] {
             assert_eq!(recorded(text), ending, "{text}");
         }
@@ -394,6 +418,7 @@ mod tests {
             ("environment/opt/x", &[Recorded, Declared, Engine]),
             ("exact/inputs/x.json.raw", &[Recorded]),
             ("logs/stdout.txt", &[Recorded]),
+            ("logs/terminal.cast", &[Recorded]),
             ("logs/other.txt", &[]),
             ("stdin.bin", &[Recorded]),
             ("model_io.json", &[Recorded]),

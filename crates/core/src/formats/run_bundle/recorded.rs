@@ -57,6 +57,13 @@ pub const INPUT_LISTS: [&str; 2] = ["files", "inputs"];
 /// The member of RUN_INPUT.json that lists model_io.json, if models were called.
 pub const MODEL_IO_MEMBER: &str = "model_io";
 
+/// The member of RUN_ENVIRONMENT.json about the terminal of a recorded command, if it had one.
+pub const TERMINAL_MEMBER: &str = "terminal";
+/// The member of [`TERMINAL_MEMBER`] that lists what was shown there, with times.
+pub const TERMINAL_RECORDING: &str = "recording";
+/// The list in RUN_ENVIRONMENT.json of the files of the machine that a run read or executed.
+pub const MACHINE_LIST: &str = "files";
+
 /// The list in RUN_ENVIRONMENT.json of what an engine read below its folder.
 pub const ENGINE_LIST: &str = "engine_files";
 
@@ -66,6 +73,73 @@ pub fn folder_of_list(name: &str) -> &'static str {
         "inputs" => INPUTS_FOLDER,
         _ => ENGINE_FOLDER,
     }
+}
+
+/// A symbolic link in a list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ListedLink {
+    /// Where it is.
+    pub path: String,
+    /// What it holds.
+    pub target: String,
+}
+
+/// The links in the list `links` of a document; malformed ones are left out.
+pub fn parse_links(document: Node<'_>) -> Vec<ListedLink> {
+    let list = document.get("links");
+    let items = list.iter().flat_map(|list| list.items());
+    let link = |node: Node<'_>| {
+        let text = |name: &str| Some(node.get(name)?.as_str()?.into_owned());
+        Some(ListedLink {
+            path: text("path")?,
+            target: text("target")?,
+        })
+    };
+    items.filter_map(link).collect()
+}
+
+/// The rights and the time of a file or folder that a run was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attributes {
+    /// Below the command's folder, which is the empty path itself; absolute for what lies elsewhere.
+    pub path: String,
+    /// The lower twelve bits of its mode.
+    pub mode: u32,
+    /// When it was last modified: seconds since 1970, which may be negative, and nanoseconds.
+    pub modified: (i64, u32),
+}
+
+/// The list `attributes` of RUN_ENVIRONMENT.json; malformed entries are left out.
+pub fn parse_attributes(environment: Node<'_>) -> Vec<Attributes> {
+    let list = environment.get("attributes");
+    let items = list.iter().flat_map(|list| list.items());
+    let one = |node: Node<'_>| {
+        let text = |name: &str| Some(node.get(name)?.as_str()?.into_owned());
+        Some(Attributes {
+            path: text("path")?,
+            mode: parse_mode(&text("mode")?)?,
+            modified: parse_file_time(&text("modified")?)?,
+        })
+    };
+    items.filter_map(one).collect()
+}
+
+/// A mode as four octal digits.
+pub fn parse_mode(text: &str) -> Option<u32> {
+    let is_octal = text.len() == 4 && text.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
+    is_octal.then(|| u32::from_str_radix(text, 8).ok())?
+}
+
+/// The time of a file: seconds since 1970, a dot and nine digits. JSON has no integer of this size that JCS
+/// keeps. A time before 1970 has the seconds rounded down, as file systems do.
+pub fn parse_file_time(text: &str) -> Option<(i64, u32)> {
+    let (seconds, nanoseconds) = text.split_once('.')?;
+    let digits = seconds.strip_prefix('-').unwrap_or(seconds);
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    if !are_digits(digits) || !are_digits(nanoseconds) || nanoseconds.len() != 9 {
+        return None;
+    }
+    Some((seconds.parse().ok()?, nanoseconds.parse().ok()?))
 }
 
 /// Something that could not be seen or sealed while a command ran.
@@ -139,6 +213,31 @@ mod tests {
             good.replace("\"path\"", "\"Path\""),
         ] {
             assert_eq!(with(&bad, parse_listed_file), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn modes_and_times_have_one_form() {
+        assert_eq!(parse_mode("4755"), Some(0o4755));
+        for text in ["755", "0855", "+755", "07555", ""] {
+            assert_eq!(parse_mode(text), None, "{text}");
+        }
+        assert_eq!(parse_file_time("-1.000000007"), Some((-1, 7)));
+        assert_eq!(
+            parse_file_time("1700000000.999999999"),
+            Some((1_700_000_000, 999_999_999))
+        );
+        for text in [
+            "1",
+            "1.5",
+            "+1.000000000",
+            "1.0000000000",
+            ".000000000",
+            "--1.000000000",
+            "9223372036854775808.000000000",
+            "1.00000000x",
+        ] {
+            assert_eq!(parse_file_time(text), None, "{text}");
         }
     }
 }

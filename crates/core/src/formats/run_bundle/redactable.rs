@@ -39,6 +39,7 @@ pub static REDACTABLE: Redactable = Redactable {
                 "/exit_status",
                 "/failed",
                 "/signal",
+                "/interrupted",
             ],
         ),
         ("ENGINE_MANIFEST.json", &["/engine_code", "/engine_version"]),
@@ -191,6 +192,7 @@ const DERIVATIONS: &[Derivation] = &[
             "RUN_OUTPUT.json#/stdout[stored={f}]/sha256",
             "RUN_OUTPUT.json#/stderr[stored={f}]/sha256",
             "RUN_ENVIRONMENT.json#/engine_files/*[stored={f}]/sha256",
+            "RUN_ENVIRONMENT.json#/terminal/recording[stored={f}]/sha256",
             "RUN_META.json#/contracts_hashes/{f}",
         ],
     },
@@ -206,7 +208,24 @@ const DERIVATIONS: &[Derivation] = &[
             "RUN_OUTPUT.json#/stdout[stored={f}]/bytes",
             "RUN_OUTPUT.json#/stderr[stored={f}]/bytes",
             "RUN_ENVIRONMENT.json#/engine_files/*[stored={f}]/bytes",
+            "RUN_ENVIRONMENT.json#/terminal/recording[stored={f}]/bytes",
         ],
+    },
+    // What was shown on a terminal, without times and with them.
+    Derivation {
+        of: &["logs/stdout.txt"],
+        how: How::Repeated,
+        told: &["logs/terminal.cast"],
+    },
+    Derivation {
+        of: &["logs/stderr.txt"],
+        how: How::Repeated,
+        told: &["logs/terminal.cast"],
+    },
+    Derivation {
+        of: &["logs/terminal.cast"],
+        how: How::Repeated,
+        told: &["logs/stdout.txt", "logs/stderr.txt"],
     },
     // The same files in listings of folders, and in the lists of a declared run.
     Derivation {

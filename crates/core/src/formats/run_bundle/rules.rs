@@ -41,7 +41,7 @@ const fn info(
 }
 
 /// The rules of a run bundle.
-pub static RULES: [Rule<RunBundle>; 20] = [
+pub static RULES: [Rule<RunBundle>; 21] = [
     Rule {
         info: info(
             "RB1",
@@ -155,7 +155,8 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "004 COUPLING_RULES.json",
             "coupling goes through the orchestrator only",
             "COUPLING_RULES.json says delivery_model \"CORE_ONLY\", core_mediated_coupling true \
-             and direct_engine_to_engine_calls false. Artifacts from other engines are from engines \
+             and direct_engine_to_engine_calls false, and lists nothing but engines in \
+             allowed_inputs_from_other_engines. Artifacts from other engines are from engines \
              listed in allowed_inputs_from_other_engines, and INPUT_ARTIFACT_INDEX.json and the \
              input_artifact_index of input and output are the same list, which names every file \
              of upstream/.",
@@ -187,8 +188,8 @@ pub static RULES: [Rule<RunBundle>; 20] = [
             "004 ARTIFACT_INDEX.json",
             "the index is complete",
             "ARTIFACT_INDEX.json is {\"artifacts\":[…]} or a bare list; every entry has \
-             artifact_name, relative_path, sha256, content_type and a known role, which is the \
-             role of its path if the format knows the place; no path appears twice; every file of \
+             artifact_name, relative_path, sha256, content_type and a known role, which are \
+             those of its path as far as the format knows the place; no path appears twice; every file of \
              SHA256SUMS.txt except the index itself has an entry.",
         ),
         gate: |view| match (view.listed, view.index_fault) {
@@ -205,7 +206,7 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                 "004 Sealing Rules",
                 "everything is stored canonically",
                 "Every JSON file is stored as exactly its JCS bytes, so that coreutils alone can \
-                 check the bundle, and both lists are sorted by path, by code point.",
+                 check the bundle, and the lists are sorted by path, INPUT_ARTIFACT_INDEX.json by its three members, by code point.",
             )
         },
         gate: |_| Gate::Ready,
@@ -223,8 +224,8 @@ pub static RULES: [Rule<RunBundle>; 20] = [
                  stored there with the hash and the size that the list gives, and the place is \
                  that of its path; no list has a path twice or a path that leads elsewhere. Nothing \
                  else is in engine/, inputs/, logs/ and exact/, nor in the artifacts/ of a \
-                 recorded command. A JSON file that is stored as its JCS has the value of its exact \
-                 bytes in exact/.",
+                 recorded command, whether there are lists or not. A JSON file that is stored as its JCS has the value of \
+                 its exact bytes in exact/, and these do not stand there without it.",
             )
         },
         gate: recorded::has_lists,
@@ -339,6 +340,20 @@ pub static RULES: [Rule<RunBundle>; 20] = [
         },
         gate: |_| Gate::Ready,
         check: files::check_folders,
+    },
+    Rule {
+        info: RuleInfo {
+            level: Level::Integrity,
+            ..info(
+                "RB21",
+                "004 Directory Layout",
+                "the folder has the name of its run",
+                "A bundle whose path, as it is given or found, is a folder directly in one named RUN_BUNDLE \
+                 has run_id as its name. Elsewhere a bundle may have any name.",
+            )
+        },
+        gate: meta::has_name,
+        check: meta::check_name,
     },
 ];
 

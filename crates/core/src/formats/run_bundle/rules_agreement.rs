@@ -97,6 +97,10 @@ fn check_command(view: &RunBundleView<'_>, findings: &mut Findings) {
     {
         return;
     }
+    let is_list = |node: &Node<'_>| node.kind() == Kind::Array;
+    if findings.need(argv.filter(is_list)).is_none() {
+        return;
+    }
     if shown(said) != shown(argv) {
         findings.add_difference(
             MANIFEST,
@@ -117,13 +121,13 @@ fn shown(node: Option<Node<'_>>) -> String {
 }
 
 /// Checks that a command ended with an exit status or by a signal, and failed unless the status is
-/// 0.
+/// 0 and nobody interrupted it.
 fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
     let Some(output) = view.output.root() else {
         return;
     };
     // Every copy shows them (RD5).
-    if ["exit_status", "signal", "failed"]
+    if ["exit_status", "signal", "failed", "interrupted"]
         .into_iter()
         .any(|name| view.hides(output.get(name)))
     {
@@ -141,11 +145,14 @@ fn check_ending(view: &RunBundleView<'_>, findings: &mut Findings) {
         return;
     }
     let code = output.get("exit_status").and_then(|node| node.as_number());
-    let has_failed = code.and_then(|code| code.to_exact_i64()) != Some(0);
+    let is_interrupted = is_there("interrupted");
+    let has_failed = is_interrupted || code.and_then(|code| code.to_exact_i64()) != Some(0);
     let said = output.get("failed").and_then(|node| node.as_bool());
     if said != Some(has_failed) {
         let wanted = if has_failed { "true" } else { "false" };
-        let what = if status {
+        let what = if is_interrupted {
+            "`failed` in a run that was interrupted".to_owned()
+        } else if status {
             format!(
                 "`failed` in a run with exit_status {}",
                 shown(output.get("exit_status"))
@@ -388,7 +395,7 @@ impl Executable {
             lines: BTreeSet::new(),
             on_path: None,
         };
-        for (at, element) in command.items().enumerate() {
+        for (at, element) in command.as_array()?.enumerate() {
             let element = element.as_str()?;
             let path = element.strip_prefix("./").unwrap_or(&element);
             let listed = SafePath::parse(path).ok().and_then(|_| own.get(path));

@@ -111,14 +111,14 @@ pub(super) fn check_output_schema(view: &RunBundleView<'_>, findings: &mut Findi
 }
 
 pub(super) fn check_declared_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
-    let Some(output) = view
+    let output = view
         .output
         .root()
-        .filter(|node| node.kind() == Kind::Object)
-    else {
+        .filter(|node| node.kind() == Kind::Object);
+    let Some(output) = findings.need(output) else {
         return;
     };
-    if let Some(input) = view.input.root()
+    if let Some(input) = findings.need(view.input.root())
         && !view.hides(Some(input))
         && !view.hides(output.get("inputs_hash"))
         && let Ok(actual) = canonical_digest(input, Dialect::Jcs)
@@ -129,7 +129,7 @@ pub(super) fn check_declared_hashes(view: &RunBundleView<'_>, findings: &mut Fin
         return;
     }
     // Without the manifest, the scope of the hash is unknown.
-    let Some(manifest) = view.manifest.root() else {
+    let Some(manifest) = findings.need(view.manifest.root()) else {
         return;
     };
     let scope = HashScope::of_manifest(manifest);
@@ -162,6 +162,8 @@ fn check_declared(output: Node<'_>, name: &str, actual: &str, findings: &mut Fin
 }
 
 pub(super) fn check_forbidden(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let input = findings.need(view.input.root());
+    let output = findings.need(view.output.root());
     let keys = match view.input_schema.root() {
         Some(schema) => ForbiddenKeys::of_schema(schema),
         None => ForbiddenKeys::always(),
@@ -174,10 +176,10 @@ pub(super) fn check_forbidden(view: &RunBundleView<'_>, findings: &mut Findings)
             );
         }
     };
-    if let Some(input) = view.input.root() {
+    if let Some(input) = input {
         add(RUN_INPUT, &keys.find_in_input(input));
     }
-    if let Some(output) = view.output.root() {
+    if let Some(output) = output {
         add(RUN_OUTPUT, &keys.find(output));
     }
     for (path, entry) in view.facts.entries.iter() {
@@ -194,7 +196,7 @@ pub(super) fn check_coupling(view: &RunBundleView<'_>, findings: &mut Findings) 
             format!("not JSON with a canonical form: {reason}"),
         );
     }
-    if let Some(rules) = view.coupling.root() {
+    if let Some(rules) = findings.need(view.coupling.root()) {
         for fault in coupling_faults(rules) {
             findings.add(COUPLING_RULES, fault);
         }
@@ -217,9 +219,19 @@ pub fn coupling_faults(rules: Node<'_>) -> Vec<String> {
             faults.push(format!("{name} is not {wanted}"));
         }
     }
-    let allowed = rules.get("allowed_inputs_from_other_engines");
-    if allowed.is_some_and(|allowed| allowed.as_array().is_none()) {
+    let Some(allowed) = rules.get("allowed_inputs_from_other_engines") else {
+        return faults;
+    };
+    if allowed.as_array().is_none() {
         faults.push("allowed_inputs_from_other_engines is not a list".to_owned());
+    }
+    for (at, entry) in allowed.items().enumerate() {
+        if allowed_engine(entry).is_none_or(|code| code.is_empty()) {
+            faults.push(format!(
+                "allowed_inputs_from_other_engines[{at}] is neither an engine code nor \
+                 {{\"engine_code\",\"via\":\"CORE_ONLY\"}}"
+            ));
+        }
     }
     faults
 }
@@ -232,12 +244,12 @@ pub fn allowed_engines(rules: Node<'_>) -> BTreeSet<String> {
 }
 
 fn allowed_engine(entry: Node<'_>) -> Option<String> {
-    if let Some(code) = entry.as_str() {
-        return Some(code.into_owned());
-    }
-    let via = entry.get("via")?.as_str()?;
-    let code = entry.get("engine_code")?.as_str()?;
-    (via == "CORE_ONLY").then(|| code.into_owned())
+    let code = match entry.as_str() {
+        Some(code) => code,
+        None if entry.get("via")?.as_str()? == "CORE_ONLY" => entry.get("engine_code")?.as_str()?,
+        None => return None,
+    };
+    (!code.is_empty()).then(|| code.into_owned())
 }
 
 /// Checks that the lists of artifacts from other engines are the same.

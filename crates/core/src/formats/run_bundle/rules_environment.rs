@@ -3,11 +3,13 @@
 use super::facts::{Doc, RunBundleView};
 use super::layout::RUN_ENVIRONMENT;
 use super::reading::is_marker;
-use super::recorded::ENGINE_LIST;
+use super::recorded::{
+    ENGINE_LIST, MACHINE_LIST, TERMINAL_MEMBER, TERMINAL_RECORDING, parse_file_time, parse_mode,
+};
 use crate::canon::{Kind, Node};
 use crate::formats::shape::{
-    Member, find_misfits, is_count, is_digest, is_flag, is_list, is_object, is_text, is_text_list,
-    is_word, member, optional,
+    Member, find_misfits, is_count, is_digest, is_filled_text, is_flag, is_list, is_object,
+    is_text, is_text_list, is_word, member, optional, text_is,
 };
 use crate::verify::{Findings, Gate};
 
@@ -26,8 +28,12 @@ const NOT_LIST: &str = "is missing or not a list";
 const NOT_OBJECT: &str = "is missing or not an object";
 
 /// The document itself.
-static ENVIRONMENT: [Member; 15] = [
-    member("environment_version", is_text, NOT_TEXT),
+static ENVIRONMENT: [Member; 23] = [
+    member(
+        "environment_version",
+        |node| is_word(node, &["1.0.0"]),
+        "is not 1.0.0",
+    ),
     member("kernel", is_text, NOT_TEXT),
     member("architecture", is_text, NOT_TEXT),
     member("locale", is_text, NOT_TEXT),
@@ -42,7 +48,37 @@ static ENVIRONMENT: [Member; 15] = [
     optional("listed", is_list, "is not a list"),
     optional("present", is_list, "is not a list"),
     optional(ENGINE_LIST, is_list, "is not a list"),
+    optional("streams", is_object, "is not an object"),
+    optional(TERMINAL_MEMBER, is_object, "is not an object"),
+    optional("links", is_list, "is not a list"),
+    optional("attributes", is_list, "is not a list"),
+    optional("packages", is_list, "is not a list"),
+    optional("git", is_object, "is not an object"),
+    optional("usage", is_object, "is not an object"),
+    optional("self_contained", is_flag, "is not a boolean"),
 ];
+
+/// What the command's standard streams led to.
+static STREAMS: [Member; 3] = [
+    member(
+        "stdin",
+        |node| is_word(node, &["file", "null", "pipe", "terminal"]),
+        "is not file, null, pipe or terminal",
+    ),
+    member("stdout", is_pipe_or_terminal, "is not pipe or terminal"),
+    member("stderr", is_pipe_or_terminal, "is not pipe or terminal"),
+];
+
+/// The command's terminal.
+static TERMINAL: [Member; 3] = [
+    member("columns", is_count, "is not a number of characters"),
+    member("rows", is_count, "is not a number of lines"),
+    optional(TERMINAL_RECORDING, is_object, "is not an object"),
+];
+
+fn is_pipe_or_terminal(node: Option<Node<'_>>) -> bool {
+    is_word(node, &["pipe", "terminal"])
+}
 
 static SANDBOX: [Member; 1] = [member(
     "level",
@@ -67,16 +103,69 @@ static GAP: [Member; 2] = [
 ];
 
 /// A file of the machine.
-static MACHINE_FILE: [Member; 6] = [
+static MACHINE_FILE: [Member; 7] = [
     member("path", is_text, NOT_TEXT),
     member("sha256", is_digest, "is not a SHA-256"),
     member("bytes", is_count, "is not a number of bytes"),
     optional("executed", is_flag, "is not a boolean"),
     optional("package", is_text, "is not a text"),
     optional("version", is_text, "is not a text"),
+    optional("stored", is_filled_text, "is not a path"),
 ];
 
-/// A file of the engine.
+/// A symbolic link outside the command's folder, on the way to what it read.
+static LINK: [Member; 2] = [
+    member("path", is_filled_text, "is not a path"),
+    member("target", is_filled_text, "is not a path"),
+];
+
+/// The rights and the time of a file or folder.
+static ATTRIBUTES: [Member; 3] = [
+    member("path", is_text, NOT_TEXT),
+    member("mode", is_mode, "is not four octal digits"),
+    member(
+        "modified",
+        is_time_of_file,
+        "is not a time in seconds with nine decimals",
+    ),
+];
+
+/// A package of a programming language.
+static PACKAGE: [Member; 4] = [
+    member("kind", is_text, NOT_TEXT),
+    member("name", is_text, NOT_TEXT),
+    member("version", is_text, NOT_TEXT),
+    optional("path", is_text, "is not a text"),
+];
+
+/// The commit that the command's folder had checked out.
+static GIT: [Member; 4] = [
+    optional("commit", is_text, "is not a text"),
+    optional("branch", is_text, "is not a text"),
+    optional("remote", is_text, "is not a text"),
+    member(
+        "state",
+        |node| is_word(node, &["clean", "changed", "unknown"]),
+        "is not clean, changed or unknown",
+    ),
+];
+
+/// What a run took of the machine.
+static USAGE: [Member; 3] = [
+    optional("wall_ms", is_count, "is not a number of milliseconds"),
+    optional("cpu_ms", is_count, "is not a number of milliseconds"),
+    optional("memory_bytes", is_count, "is not a number of bytes"),
+];
+
+fn is_mode(node: Option<Node<'_>>) -> bool {
+    text_is(node, |text| parse_mode(text).is_some())
+}
+
+fn is_time_of_file(node: Option<Node<'_>>) -> bool {
+    text_is(node, |text| parse_file_time(text).is_some())
+}
+
+/// A file that the bundle holds.
 static ENGINE_FILE: [Member; 5] = [
     member("path", is_text, NOT_TEXT),
     member("sha256", is_digest, "is not a SHA-256"),
@@ -115,7 +204,14 @@ pub(super) fn check_shape(view: &RunBundleView<'_>, findings: &mut Findings) {
     if !check_object(view, root, "", &ENVIRONMENT, findings) {
         return;
     }
-    for (name, members) in [("sandbox", &SANDBOX[..]), ("observation", &OBSERVATION[..])] {
+    for (name, members) in [
+        ("sandbox", &SANDBOX[..]),
+        ("observation", &OBSERVATION[..]),
+        ("streams", &STREAMS[..]),
+        (TERMINAL_MEMBER, &TERMINAL[..]),
+        ("git", &GIT[..]),
+        ("usage", &USAGE[..]),
+    ] {
         if let Some(object) = root.get(name).filter(|node| node.kind() == Kind::Object) {
             check_object(view, object, &format!("/{name}"), members, findings);
         }
@@ -128,9 +224,22 @@ pub(super) fn check_shape(view: &RunBundleView<'_>, findings: &mut Findings) {
             findings.add(RUN_ENVIRONMENT, fault);
         }
     }
+    let terminal = root.get(TERMINAL_MEMBER);
+    let recording = terminal.and_then(|terminal| terminal.get(TERMINAL_RECORDING));
+    if let Some(recording) = recording.filter(|node| node.kind() == Kind::Object) {
+        let place = format!("/{TERMINAL_MEMBER}/{TERMINAL_RECORDING}");
+        check_object(view, recording, &place, &ENGINE_FILE, findings);
+    }
     let gaps = root.get("observation").and_then(|node| node.get("gaps"));
     check_items(view, gaps, "/observation/gaps", &GAP, findings);
-    check_items(view, root.get("files"), "/files", &MACHINE_FILE, findings);
+    for (name, members) in [
+        (MACHINE_LIST, &MACHINE_FILE[..]),
+        ("links", &LINK[..]),
+        ("attributes", &ATTRIBUTES[..]),
+        ("packages", &PACKAGE[..]),
+    ] {
+        check_items(view, root.get(name), &format!("/{name}"), members, findings);
+    }
     check_items(view, root.get("present"), "/present", &PRESENT, findings);
     let engine_files = root.get(ENGINE_LIST);
     check_items(view, engine_files, "/engine_files", &ENGINE_FILE, findings);

@@ -1,6 +1,7 @@
 //! RB1, RB2, RB5, RB11, RB12, RB17, RB19, RB20: the files and the two lists of them.
 
 use super::facts::{EntryFact, FileFact, RunBundleView, StoredJson};
+use super::index::parse_input_artifacts;
 use super::layout::{
     ARTIFACT_INDEX, COUPLING_RULES, INPUT_ARTIFACT_INDEX, INPUT_SCHEMA, MANIFEST, OUTPUT_SCHEMA,
     REQUIRED, RUN_INPUT, RUN_META, RUN_OUTPUT, SUMS,
@@ -42,7 +43,7 @@ pub(super) fn check_required(view: &RunBundleView<'_>, findings: &mut Findings) 
 }
 
 pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) {
-    let mut sums = view.sums.map(|sums| sums.files.seek());
+    let mut sums = findings.need(view.sums).map(|sums| sums.files.seek());
     for (path, entry) in view.facts.entries.iter() {
         match entry {
             EntryFact::Folder => {}
@@ -75,7 +76,7 @@ pub(super) fn check_unlisted(view: &RunBundleView<'_>, findings: &mut Findings) 
 }
 
 pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
-    if let Some(sums) = view.sums {
+    if let Some(sums) = findings.need(view.sums) {
         for fault in &sums.faults {
             findings.add(SUMS, fault);
         }
@@ -85,7 +86,7 @@ pub(super) fn check_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
             check_hash(fact, path, line.sha256, "SHA256SUMS.txt", findings);
         }
     }
-    if let Some(index) = view.listed {
+    if let Some(index) = findings.need(view.listed) {
         let mut sums = view.sums.map(|sums| sums.files.seek());
         for (path, entry) in index.entries() {
             // A file with the same wrong hash in both lists is one finding.
@@ -181,10 +182,19 @@ pub(super) fn check_stored_canonically(view: &RunBundleView<'_>, findings: &mut 
             findings.add(path, "the file is not stored as its JCS bytes");
         }
     }
-    if view.sums.is_some_and(|sums| !sums.sorted) {
+    if findings.need(view.sums).is_some_and(|sums| !sums.sorted) {
         findings.add(SUMS, "the lines are not sorted by path");
     }
-    if view.listed.is_some_and(|index| !index.sorted) {
+    let from_engines = view.input_index.root();
+    let from_engines = from_engines.and_then(|root| parse_input_artifacts(root.get("artifacts")?));
+    if from_engines.is_some_and(|artifacts| !artifacts.is_sorted()) {
+        let fault = "the entries are not sorted by engine_code, artifact_name and sha256";
+        findings.add(INPUT_ARTIFACT_INDEX, fault);
+    }
+    if findings
+        .need(view.listed)
+        .is_some_and(|index| !index.sorted)
+    {
         findings.add(ARTIFACT_INDEX, "the entries are not sorted by path");
     }
 }

@@ -8,7 +8,7 @@ use super::reading::KindClaims;
 use super::time::is_iso_utc;
 use crate::canon::Node;
 use crate::digest::Digest;
-use crate::verify::Findings;
+use crate::verify::{Findings, Gate};
 
 pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Findings) {
     let hashes = view
@@ -19,13 +19,32 @@ pub(super) fn check_contract_hashes(view: &RunBundleView<'_>, findings: &mut Fin
         let declared = hashes.and_then(|hashes| hashes.get(name)?.as_str());
         let actual = view.facts.file(name).and_then(|file| file.sha256());
         // Without one of the two there is nothing to compare; RB10 and RB1 report it.
-        if let (Some(declared), Some(actual)) = (declared, actual)
+        if let Some((declared, actual)) = findings.need(declared.zip(actual))
             && !view.withholds_part_of(name)
             && *declared != *actual.to_string()
         {
             let what = "the contract's hash is not the one in RUN_META.json";
             findings.add_difference(name, what, declared, actual.to_string());
         }
+    }
+}
+
+/// Applies to a bundle in a folder of runs.
+pub(super) fn has_name(view: &RunBundleView<'_>) -> Gate {
+    match view.name {
+        Some(_) => Gate::Ready,
+        None => Gate::NotApplicable("the bundle does not lie in a folder RUN_BUNDLE"),
+    }
+}
+
+pub(super) fn check_name(view: &RunBundleView<'_>, findings: &mut Findings) {
+    let meta = view.meta.root();
+    let run_id = findings.need(meta.and_then(|meta| meta.get("run_id")?.as_lossy_str()));
+    if let (Some(name), Some(run_id)) = (view.name, run_id)
+        && name != run_id
+    {
+        let what = "the bundle's folder does not have the name of its run";
+        findings.add_difference(RUN_META, what, run_id, name);
     }
 }
 

@@ -2,23 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use super::facts::{EntryFact, FileFact, RunBundleView};
+use super::facts::{Doc, EntryFact, FileFact, RunBundleView};
 use super::layout::{
-    ARTIFACTS_FOLDER, ENGINE_FOLDER, INPUTS_FOLDER, MODEL_IO, RUN_ENVIRONMENT, RUN_INPUT,
-    RUN_OUTPUT, STDERR_LOG, STDIN, STDOUT_LOG, is_json, path_of_exact, place_of_stored,
+    ARTIFACTS_FOLDER, ENGINE_FOLDER, ENVIRONMENT_FOLDER, INPUTS_FOLDER, MODEL_IO, RUN_ENVIRONMENT,
+    RUN_INPUT, RUN_OUTPUT, STDERR_LOG, STDIN, STDOUT_LOG, TERMINAL_LOG, is_json, path_of_exact,
+    place_of_stored,
 };
 use super::reading::{RunKind, is_listed_place, is_marker};
 use super::recorded::{
-    ENGINE_LIST, INPUT_LISTS, ListedFile, MODEL_IO_MEMBER, folder_of_list, parse_listed_file,
+    ENGINE_LIST, INPUT_LISTS, ListedFile, MACHINE_LIST, MODEL_IO_MEMBER, TERMINAL_MEMBER,
+    TERMINAL_RECORDING, folder_of_list, parse_listed_file,
 };
 use crate::canon::Node;
 use crate::path::SafePath;
 use crate::verify::{Findings, Gate};
 
-/// Applies if files are listed: by a recorded command, or by an engine's run with its environment.
+/// Applies if files are listed, by a recorded command or by an engine's run with its environment, or if there is a file
+/// that a list would have to name.
 pub(super) fn has_lists(view: &RunBundleView<'_>) -> Gate {
+    let kind = view.kind();
+    let is_listed = |(path, entry): (&str, &EntryFact)| {
+        matches!(entry, EntryFact::File(_)) && is_listed_place(path, kind)
+    };
     let lists = view.environment.root().is_some() || is_recorded_view(view);
-    if lists {
+    if lists || view.facts.entries.iter().any(is_listed) {
         Gate::Ready
     } else {
         Gate::NotApplicable("the bundle does not say what the run read")
@@ -36,6 +43,9 @@ enum Belongs {
     Below(&'static str),
     /// Below a folder of the bundle, at a suffix of its path, which may be absolute.
     AtSuffix(&'static str),
+    /// Below a folder of the bundle, at its absolute path, or at that of another entry with the same
+    /// bytes: these are stored once.
+    AtAbsolute(&'static str),
     /// At one place.
     At(&'static str),
 }
@@ -75,6 +85,12 @@ fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Liste
     if !is_recorded_view(view) {
         return listed;
     }
+    // Of most files of the machine there is only a hash.
+    let sealed = items_of(view.environment.root(), MACHINE_LIST);
+    for node in sealed.filter(|node| node.get("stored").is_some()) {
+        let belongs = Belongs::AtAbsolute(ENVIRONMENT_FOLDER);
+        add(RUN_ENVIRONMENT, MACHINE_LIST, belongs, node);
+    }
     for name in INPUT_LISTS {
         let folder = folder_of_list(name);
         let belongs = match folder {
@@ -89,7 +105,10 @@ fn collect_lists(view: &RunBundleView<'_>, findings: &mut Findings) -> Vec<Liste
         let belongs = Belongs::Below(ARTIFACTS_FOLDER);
         add(RUN_OUTPUT, "outputs", belongs, node);
     }
+    let terminal = view.environment.root();
+    let terminal = terminal.and_then(|environment| environment.get(TERMINAL_MEMBER));
     for (document, root, name, place) in [
+        (RUN_ENVIRONMENT, terminal, TERMINAL_RECORDING, TERMINAL_LOG),
         (RUN_INPUT, view.input.root(), "stdin", STDIN),
         (RUN_INPUT, view.input.root(), MODEL_IO_MEMBER, MODEL_IO),
         (RUN_OUTPUT, view.output.root(), "stdout", STDOUT_LOG),
@@ -119,7 +138,7 @@ pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findin
             let shown = path.escape_debug();
             findings.add(document, format!("duplicate path `{shown}` in `{list}`"));
         }
-        check_place(entry, findings);
+        check_place(entry, &listed, findings);
         if let Some(stored) = entry.file.stored.as_deref() {
             named.insert(stored);
             check_stored(view, entry, stored, findings);
@@ -135,19 +154,71 @@ pub(super) fn check_listed_files(view: &RunBundleView<'_>, findings: &mut Findin
         if shown_in_part.may_list(path) {
             continue;
         }
-        if !is_listed_place(path, kind) || named.contains(path) {
+        if !is_listed_place(path, kind) {
             continue;
         }
-        check_canonical_copy(view, path, fact, &named, findings);
+        if named.contains(path) {
+            check_twin(view, path, findings);
+        } else {
+            check_canonical_copy(view, path, fact, &named, findings);
+        }
     }
 }
 
-/// The entries of lists with something withheld in a redacted copy; empty for a whole bundle.
+/// Checks that exact bytes stand beside the file whose value they spell.
+fn check_twin(view: &RunBundleView<'_>, path: &str, findings: &mut Findings) {
+    if let Some(twin) = path_of_exact(path)
+        && view.facts.file(twin).is_none()
+        && !view.withholds_part_of(twin)
+    {
+        let twin = twin.escape_debug();
+        findings.add(
+            path,
+            format!("`{twin}`, whose exact bytes these are, is missing"),
+        );
+    }
+}
+
+/// The places whose list is required and not there: another rule says so, and nothing is compared with it.
+fn find_unlisted(view: &RunBundleView<'_>) -> Vec<&'static str> {
+    let mut open = Vec::new();
+    if let Doc::Broken(_) = view.environment {
+        open.push(ENGINE_FOLDER);
+    }
+    if !is_recorded_view(view) {
+        return open;
+    }
+    let lists = [
+        (view.input.root(), "files", ENGINE_FOLDER),
+        (view.input.root(), "inputs", INPUTS_FOLDER),
+        (view.output.root(), "outputs", ARTIFACTS_FOLDER),
+        (view.environment.root(), MACHINE_LIST, ENVIRONMENT_FOLDER),
+    ];
+    for (root, name, folder) in lists {
+        let list = root.and_then(|root| root.get(name)?.as_array());
+        if list.is_none() {
+            open.push(folder);
+        }
+    }
+    let entries = [
+        (view.input.root(), "stdin", STDIN),
+        (view.output.root(), "stdout", STDOUT_LOG),
+        (view.output.root(), "stderr", STDERR_LOG),
+    ];
+    for (root, name, place) in entries {
+        if root.and_then(|root| root.get(name)).is_none() {
+            open.push(place);
+        }
+    }
+    open
+}
+
+/// The entries of lists with something withheld in a redacted copy, and the lists that are not there.
 #[derive(Default)]
 struct ShownInPart {
     /// Where such entries say that their bytes are.
     named: BTreeSet<String>,
-    /// Folders and files that a withheld entry may be about.
+    /// Folders and files that a withheld or missing entry may be about.
     open: Vec<&'static str>,
 }
 
@@ -156,14 +227,29 @@ impl ShownInPart {
     fn collect(view: &RunBundleView<'_>, findings: &mut Findings) -> Self {
         let mut found = Self::default();
         if view.withheld.is_none() {
+            found.open = find_unlisted(view);
             return found;
         }
+        let terminal = view.environment.root();
+        let terminal = terminal.and_then(|environment| environment.get(TERMINAL_MEMBER));
         for (document, root, name, places) in [
+            (
+                RUN_ENVIRONMENT,
+                terminal,
+                TERMINAL_RECORDING,
+                &[TERMINAL_LOG][..],
+            ),
             (
                 RUN_ENVIRONMENT,
                 view.environment.root(),
                 ENGINE_LIST,
                 &[ENGINE_FOLDER][..],
+            ),
+            (
+                RUN_ENVIRONMENT,
+                view.environment.root(),
+                MACHINE_LIST,
+                &[ENVIRONMENT_FOLDER],
             ),
             (RUN_INPUT, view.input.root(), "files", &[ENGINE_FOLDER]),
             (RUN_INPUT, view.input.root(), "inputs", &[INPUTS_FOLDER]),
@@ -242,7 +328,7 @@ fn compare_size(
 }
 
 /// Checks that an entry has a usable path, and the place that belongs to that path.
-fn check_place(entry: &Listed, findings: &mut Findings) {
+fn check_place(entry: &Listed, all: &[Listed], findings: &mut Findings) {
     let (document, list) = (entry.document, entry.list);
     let path = entry.file.path.as_str();
     let shown = path.escape_debug();
@@ -252,6 +338,10 @@ fn check_place(entry: &Listed, findings: &mut Findings) {
             let relative = path.strip_prefix('/').unwrap_or(path);
             let mut parts = relative.split('/');
             parts.all(|part| !matches!(part, "" | "." | ".."))
+        }
+        Belongs::AtAbsolute(_) => {
+            let relative = path.strip_prefix('/');
+            relative.is_some_and(|relative| SafePath::parse(relative).is_ok())
         }
         Belongs::At(_) => true,
     };
@@ -277,6 +367,14 @@ fn check_place(entry: &Listed, findings: &mut Findings) {
             let numbered = end.split_once('/');
             let numbered = numbered.filter(|(number, _)| number.parse::<u32>().is_ok());
             is_end_of(end, path) || numbered.is_some_and(|(_, end)| is_end_of(end, path))
+        }),
+        Belongs::AtAbsolute(folder) => below(place, folder).is_some_and(|end| {
+            let is_at = |path: &str| path.strip_prefix('/') == Some(end);
+            let is_same = |other: &Listed| {
+                (other.list, other.file.sha256) == (list, entry.file.sha256)
+                    && is_at(&other.file.path)
+            };
+            is_at(path) || all.iter().any(is_same)
         }),
         Belongs::At(at) => stored == at,
     };

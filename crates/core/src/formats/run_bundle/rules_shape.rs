@@ -26,7 +26,7 @@ pub(super) fn is_recorded(view: &RunBundleView<'_>) -> Gate {
 const NOT_FILE: &str = "is not an entry for a file";
 const NOT_TEXTS: &str = "is not a list of texts";
 
-static INPUT: [Member; 10] = [
+static INPUT: [Member; 12] = [
     member(
         "argv",
         |node| is_text_list(node) && node.is_some_and(|node| !node.is_empty()),
@@ -44,10 +44,16 @@ static INPUT: [Member; 10] = [
     member("stdin", is_null_or_file, NOT_FILE),
     optional(MODEL_IO_MEMBER, is_file, NOT_FILE),
     optional("keep", is_text_list, NOT_TEXTS),
+    optional("ignore", is_text_list, NOT_TEXTS),
+    optional(
+        "compare",
+        is_rule_list,
+        "is not a list of `files` and `rule`",
+    ),
     optional("fixed_time", is_integer, "is not an integer"),
 ];
 
-static OUTPUT: [Member; 13] = [
+static OUTPUT: [Member; 15] = [
     member(
         "engine",
         is_engine,
@@ -81,6 +87,16 @@ static OUTPUT: [Member; 13] = [
     member("folders", is_text_list, NOT_TEXTS),
     member("deleted", is_text_list, NOT_TEXTS),
     optional("not_kept", is_text_list, NOT_TEXTS),
+    optional(
+        "interrupted",
+        |node| node.is_some_and(|node| !node.is_null()) && is_null_or_within(node, 1, 127),
+        "is not an integer from 1 to 127",
+    ),
+    optional(
+        "links",
+        is_link_list,
+        "is not a list of `path` and `target`",
+    ),
 ];
 
 /// An entry of a list of files.
@@ -197,6 +213,13 @@ fn is_link_list(node: Option<Node<'_>>) -> bool {
         link.len() == 2 && is_filled_text(link.get("path")) && is_filled_text(link.get("target"))
     };
     is_list(node) && node.is_some_and(|list| list.items().all(is_link))
+}
+
+fn is_rule_list(node: Option<Node<'_>>) -> bool {
+    let is_rule = |rule: Node<'_>| {
+        rule.len() == 2 && is_filled_text(rule.get("files")) && is_filled_text(rule.get("rule"))
+    };
+    is_list(node) && node.is_some_and(|list| list.items().all(is_rule))
 }
 
 fn is_integer(node: Option<Node<'_>>) -> bool {

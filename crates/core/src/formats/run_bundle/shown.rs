@@ -78,6 +78,7 @@ pub(super) fn judge_shown(copy: &RedactedView) -> Vec<Finding> {
     let verdict = SchemaVerdict::NotChecked;
     let view = RunBundleView {
         facts: &facts,
+        name: None,
         sums: None,
         listed: None,
         index_fault: None,

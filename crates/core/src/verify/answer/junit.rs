@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{format_name, named_place, rule_of, unchecked};
 use crate::limits::FINDINGS_A_SURVEY;
 use crate::verify::finding::Finding;
-use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
+use crate::verify::survey::{NO_ACCESS, Survey, UnitResult, Verdict};
 
 /// Renders the survey as JUnit XML. A unit that was not checked is an error, an invalid one a failure.
 pub fn render_survey_junit(survey: &Survey) -> String {
@@ -37,7 +37,7 @@ pub fn render_survey_junit(survey: &Survey) -> String {
     xml
 }
 
-fn write_case(xml: &mut String, survey: &Survey, result: &Checked) {
+fn write_case(xml: &mut String, survey: &Survey, result: &UnitResult) {
     let _ = write!(
         xml,
         "    <testcase classname=\"{}\" name=\"{}\"",
@@ -87,7 +87,7 @@ fn write_case(xml: &mut String, survey: &Survey, result: &Checked) {
 }
 
 /// The second and third answer as properties of the test case.
-fn properties(survey: &Survey, result: &Checked) -> String {
+fn properties(survey: &Survey, result: &UnitResult) -> String {
     let Some(found) = survey.authenticity_of(result) else {
         return String::new();
     };
@@ -108,7 +108,7 @@ fn properties(survey: &Survey, result: &Checked) -> String {
     xml
 }
 
-fn write_failure(xml: &mut String, result: &Checked, finding: &Finding) {
+fn write_failure(xml: &mut String, result: &UnitResult, finding: &Finding) {
     let message = format!("{}: {}", named_place(finding), finding.message);
     let meaning = rule_of(result.format, finding.rule_id).map_or("", |rule| rule.explanation);
     let _ = writeln!(

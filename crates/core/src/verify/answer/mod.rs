@@ -13,7 +13,7 @@ use super::finding::Finding;
 use super::render::violations_json;
 use super::rule::{Level, RuleInfo};
 use super::survey::{
-    Checked, EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_LOG, NO_SIGNATURE, NO_TRUST, Survey,
+    EXPECTED, NO_ACCESS, NO_FORMAT, NO_JSON, NO_LOG, NO_SIGNATURE, NO_TRUST, Survey, UnitResult,
     Verdict,
 };
 use crate::canon::Value;
@@ -23,7 +23,7 @@ use crate::limits::FINDINGS_A_SURVEY;
 /// The name of an unknown format.
 const UNKNOWN: &str = "unknown";
 
-fn format_name(result: &Checked) -> &'static str {
+fn format_name(result: &UnitResult) -> &'static str {
     result.format.map_or(UNKNOWN, Format::name)
 }
 
@@ -38,7 +38,7 @@ pub fn rule_of(format: Option<Format>, rule_id: &str) -> Option<&'static RuleInf
 }
 
 /// Everything wrong with a result: what the rules found, and the demands that it does not meet.
-fn all_findings(survey: &Survey, result: &Checked) -> Vec<Finding> {
+fn all_findings(survey: &Survey, result: &UnitResult) -> Vec<Finding> {
     let mut findings = result.findings().to_vec();
     findings.extend(survey.refusals_of(result));
     findings
@@ -139,7 +139,7 @@ fn unchecked(survey: &Survey) -> impl Iterator<Item = &'static str> {
     levels.map(Level::name)
 }
 
-fn result_json(survey: &Survey, result: &Checked) -> Value {
+fn result_json(survey: &Survey, result: &UnitResult) -> Value {
     let violations = match &result.verdict {
         Verdict::NotChecked(reason) => Value::array([Value::object([
             ("rule_id", NO_ACCESS),

@@ -7,7 +7,7 @@ use crate::canon::Value;
 use crate::formats::Format;
 use crate::verify::finding::Finding;
 use crate::verify::rule::Level;
-use crate::verify::survey::{Checked, NO_ACCESS, Survey, Verdict};
+use crate::verify::survey::{NO_ACCESS, Survey, UnitResult, Verdict};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -67,7 +67,7 @@ pub fn render_survey_sarif(survey: &Survey, folder: Option<&str>) -> Value {
 }
 
 /// The second and third answer about a unit, as properties of the artifact.
-fn artifact(survey: &Survey, result: &Checked, folder: Option<&str>) -> Option<Value> {
+fn artifact(survey: &Survey, result: &UnitResult, folder: Option<&str>) -> Option<Value> {
     // Below the integrity level no rule was run that could show it.
     let intact = if survey.level() >= Level::Integrity || !result.is_valid() {
         Value::from(result.is_valid())
@@ -85,7 +85,7 @@ fn artifact(survey: &Survey, result: &Checked, folder: Option<&str>) -> Option<V
     ]))
 }
 
-fn qualified(result: &Checked, finding: &Finding) -> String {
+fn qualified(result: &UnitResult, finding: &Finding) -> String {
     let of_rule = rule_of(result.format, finding.rule_id).map(|rule| rule.format);
     let format = of_rule.or(result.format).map_or(UNKNOWN, Format::name);
     format!("{format}/{}", finding.rule_id)
@@ -95,7 +95,7 @@ fn text(message: &str) -> Value {
     Value::object([("text", message)])
 }
 
-fn descriptor(id: &str, result: &Checked, finding: &Finding) -> Value {
+fn descriptor(id: &str, result: &UnitResult, finding: &Finding) -> Value {
     let (title, explanation) = match rule_of(result.format, finding.rule_id) {
         Some(rule) => (rule.title, rule.explanation),
         None => meaning_of(finding.rule_id),
@@ -109,7 +109,7 @@ fn descriptor(id: &str, result: &Checked, finding: &Finding) -> Value {
 }
 
 fn finding_json(
-    result: &Checked,
+    result: &UnitResult,
     finding: &Finding,
     index: &BTreeMap<&str, usize>,
     folder: Option<&str>,
@@ -131,7 +131,7 @@ fn finding_json(
 }
 
 /// The file of a finding, and the place in it if the finding has one.
-fn location(result: &Checked, finding: &Finding, folder: Option<&str>) -> Value {
+fn location(result: &UnitResult, finding: &Finding, folder: Option<&str>) -> Value {
     let mut file = result.path_bytes().to_vec();
     if let Some(name) = finding.place.file_name() {
         file.push(b'/');
@@ -162,7 +162,7 @@ fn region(finding: &Finding) -> Option<Value> {
     Some(region)
 }
 
-fn notification(result: &Checked) -> Option<Value> {
+fn notification(result: &UnitResult) -> Option<Value> {
     let Verdict::NotChecked(reason) = &result.verdict else {
         return None;
     };

@@ -16,7 +16,7 @@ fn survey() -> Survey {
         expected: "aa".to_owned(),
         actual: "bb".to_owned(),
     };
-    let invalid = Checked {
+    let invalid = UnitResult {
         path: "runs/<b> & c\u{1}".to_owned(),
         raw_path: None,
         format: Some(Format::JobBundle),
@@ -26,14 +26,14 @@ fn survey() -> Survey {
         },
         identity: Identity::default(),
     };
-    let valid = Checked {
+    let valid = UnitResult {
         path: "runs/a".to_owned(),
         raw_path: None,
         format: Some(Format::Patch),
         verdict: Verdict::Valid,
         identity: Identity::default(),
     };
-    let lost = Checked::not_checked("runs/c", None, "no permission");
+    let lost = UnitResult::not_checked("runs/c", None, "no permission");
     Survey::new(Level::Integrity, vec![lost, invalid, valid], 3)
 }
 
@@ -65,7 +65,7 @@ fn survey_sarif_names_rule_file_and_place() {
 #[test]
 fn survey_sarif_paths_are_relative_to_the_current_folder_or_whole_uris() {
     let results = ["/work/runs/a", "/other/b c", "runs/c"]
-        .map(|path| Checked::invalid(path, None, NO_FORMAT, "what"));
+        .map(|path| UnitResult::invalid(path, None, NO_FORMAT, "what"));
     let survey = Survey::new(Level::Integrity, results.to_vec(), 0);
     let sarif = json(&render_survey_sarif(&survey, Some("/work")));
     for uri in ["runs/a", "file:///other/b%20c", "runs/c"] {
@@ -80,9 +80,9 @@ fn survey_sarif_paths_are_relative_to_the_current_folder_or_whole_uris() {
 
 #[test]
 fn survey_sarif_encodes_the_bytes_of_a_name_that_is_not_utf8() {
-    let result = Checked {
+    let result = UnitResult {
         raw_path: Some(b"in/x\xff".as_slice().into()),
-        ..Checked::invalid("in/x\u{fffd}", None, "FORMAT", "what")
+        ..UnitResult::invalid("in/x\u{fffd}", None, "FORMAT", "what")
     };
     let survey = Survey::new(Level::Integrity, vec![result], 0);
     let sarif = json(&render_survey_sarif(&survey, None));
@@ -91,7 +91,7 @@ fn survey_sarif_encodes_the_bytes_of_a_name_that_is_not_utf8() {
 
 #[test]
 fn survey_below_integrity_level_is_not_called_intact() {
-    let valid = Checked {
+    let valid = UnitResult {
         path: "runs/a".to_owned(),
         raw_path: None,
         format: Some(Format::Patch),
@@ -130,7 +130,8 @@ fn survey_junit_escapes_markup_and_control_characters() {
 #[test]
 fn survey_findings_beyond_the_limit_are_reported_in_every_answer() {
     let more = FINDINGS_A_SURVEY + 3;
-    let results = (0..more).map(|at| Checked::invalid(format!("{at:06}"), None, "FORMAT", "what"));
+    let results =
+        (0..more).map(|at| UnitResult::invalid(format!("{at:06}"), None, "FORMAT", "what"));
     let survey = Survey::new(Level::Document, results.collect(), 0);
     let note = "3 more findings not listed: the limit is 20000";
     let answer = render_survey_json(&survey);

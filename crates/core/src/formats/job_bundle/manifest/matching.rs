@@ -8,7 +8,7 @@ use crate::formats::job_bundle::hashes::derive_artifact_key;
 /// the step reads, and every artifact is read. Its ids need not be derived again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Matching {
-    /// Whether each artifact has the kind of one of its steps.
+    /// Whether each artifact has the kind of all its steps.
     pub kinds_agree: bool,
 }
 
@@ -39,19 +39,17 @@ pub(super) fn match_steps<'a>(
             return None;
         }
         let first = next;
-        let mut has_kind = false;
         while let Some((_, at)) = keys.get(next).filter(|(found, _)| *found == key) {
             let step = Step::new(steps.get(*at as usize)?, texts);
             if step.pair() != artifact.pair() {
                 return None;
             }
-            has_kind |= step.op() == artifact.kind();
+            kinds_agree &= step.op().is_some() && step.op() == artifact.kind();
             next += 1;
         }
         if next == first {
             return None;
         }
-        kinds_agree &= has_kind;
     }
     (next == keys.len()).then_some(Matching { kinds_agree })
 }

@@ -48,10 +48,10 @@ pub struct Manifest<'a> {
     pub root_hash: Option<Digest>,
     /// The text that the spans of steps and artifacts refer to.
     texts: &'a str,
-    steps: Cow<'a, [StepRecord]>,
-    artifacts: Cow<'a, [ArtifactRecord]>,
-    /// The lists of `inputs`, as spans of the outline's text.
-    inputs: [Vec<Span>; 3],
+    /// `None` if it is not a list, or too long; so are the artifacts.
+    steps: Option<Cow<'a, [StepRecord]>>,
+    artifacts: Option<Cow<'a, [ArtifactRecord]>>,
+    inputs: [InputList; 3],
     /// The bundle id of §4.2, if it can be computed.
     pub computed_id: Option<Result<Digest, NoCanonicalForm>>,
     /// The root hash of §4.1, if every artifact has an id and a hash.
@@ -60,6 +60,15 @@ pub struct Manifest<'a> {
     pub streamed_plan_hash: Option<Digest>,
     /// How steps and artifacts match, if all of them do.
     pub matching: Option<Matching>,
+}
+
+/// A list of `inputs`.
+#[derive(Debug, Default)]
+struct InputList {
+    /// Its strings, as spans of the outline's text.
+    spans: Vec<Span>,
+    /// Whether it is a list of strings and nothing else.
+    is_whole: bool,
 }
 
 /// The members of an artifact, sorted.
@@ -102,8 +111,9 @@ impl<'a> Manifest<'a> {
         })?;
         let text = outline.text();
         let mut manifest = Self::assemble(outline, (steps, artifacts), text, bytes.len());
-        manifest.computed_root = root_of(&manifest.artifacts);
-        manifest.matching = match_steps(&manifest.steps, &manifest.artifacts, text);
+        manifest.computed_root = manifest.artifacts.as_deref().and_then(root_of);
+        let both = manifest.steps.as_deref().zip(manifest.artifacts.as_deref());
+        manifest.matching = both.and_then(|(steps, artifacts)| match_steps(steps, artifacts, text));
         Ok(manifest)
     }
 
@@ -142,7 +152,7 @@ impl<'a> Manifest<'a> {
         }
         let plan_hash = reading.digest(field("plan_hash"), top("plan_hash"));
         let steps = steps.finish(&mut reading, &outline, STEPS, bytes);
-        let mut inputs: [Vec<Span>; 3] = Default::default();
+        let mut inputs: [InputList; 3] = Default::default();
         if let Some(node) = reading.typed(field("inputs"), Kind::Object, top("inputs")) {
             for (list, name) in inputs.iter_mut().zip(INPUT_LISTS) {
                 let place = format!("$.inputs.{name}");
@@ -181,8 +191,8 @@ impl<'a> Manifest<'a> {
             plan_hash: None,
             root_hash: None,
             texts: "",
-            steps: Cow::default(),
-            artifacts: Cow::default(),
+            steps: None,
+            artifacts: None,
             inputs: Default::default(),
             computed_id: None,
             computed_root: None,
@@ -191,23 +201,47 @@ impl<'a> Manifest<'a> {
         }
     }
 
-    /// The steps, in the manifest's order.
+    /// The steps, in the manifest's order; none if there is no list of them.
     pub fn steps(&self) -> impl ExactSizeIterator<Item = Step<'_>> + Clone {
-        self.steps.iter().map(|step| Step::new(step, self.texts))
+        let steps = self.steps.as_deref().unwrap_or_default();
+        steps.iter().map(|step| Step::new(step, self.texts))
     }
 
-    /// The artifacts, in the manifest's order.
+    /// The artifacts, in the manifest's order; none if there is no list of them.
     pub fn artifacts(&self) -> impl ExactSizeIterator<Item = Artifact<'_>> + Clone {
-        self.artifacts
+        let artifacts = self.artifacts.as_deref().unwrap_or_default();
+        artifacts
             .iter()
             .map(|artifact| Artifact::new(artifact, self.texts))
     }
 
-    /// A list of `inputs`, by its place in [`INPUT_LISTS`].
+    /// Something of every step, in order; `None` if there is no list of steps or one lacks it.
+    pub fn of_every_step<T>(&self, of: impl Fn(Step<'_>) -> Option<T>) -> Option<Vec<T>> {
+        self.steps.as_ref()?;
+        self.steps().map(of).collect()
+    }
+
+    /// Whether there is a list of steps.
+    pub fn has_steps(&self) -> bool {
+        self.steps.is_some()
+    }
+
+    /// Whether there is a list of artifacts.
+    pub fn has_artifacts(&self) -> bool {
+        self.artifacts.is_some()
+    }
+
+    /// The strings of a list of `inputs`, by its place in [`INPUT_LISTS`].
     pub fn input_texts(&self, list: usize) -> impl Iterator<Item = Text<'a>> + Clone {
         let text = self.outline.text();
-        let spans = self.inputs.get(list).into_iter().flatten();
+        let spans = self.inputs.get(list).into_iter();
+        let spans = spans.flat_map(|list| &list.spans);
         spans.filter_map(move |span| span.text(text))
+    }
+
+    /// Whether that is a list of strings and nothing else.
+    pub fn has_input_texts(&self, list: usize) -> bool {
+        self.inputs.get(list).is_some_and(|list| list.is_whole)
     }
 
     /// A string at the top of the manifest.
@@ -249,26 +283,27 @@ impl<'a, T: Clone> LongPart<'a, T> {
         }
     }
 
-    /// Returns what was found, and appends its faults to those of `reading`.
+    /// Returns what was found, if it is a list of a possible length, and appends its faults to those
+    /// of `reading`.
     fn finish(
         self,
         reading: &mut Reading,
         outline: &Outline<'_>,
         name: usize,
         manifest_bytes: usize,
-    ) -> Cow<'a, [T]> {
+    ) -> Option<Cow<'a, [T]>> {
         let key = LONG_LISTS[name];
         let place = format!("$.{key}");
         let Some(list) = outline.list(name) else {
             // It is missing or not a list.
             reading.typed(outline.get(key), Kind::Array, || place);
-            return Cow::default();
+            return None;
         };
         if is_too_long(reading, list.len(), manifest_bytes, &place) {
-            return Cow::default();
+            return None;
         }
         reading.append(self.reading.problems);
-        self.found
+        Some(self.found)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reads the parts of a manifest and collects every fault of the schema.
 
 use super::records::{ArtifactRecord, Keeping, Span, StepRecord};
-use super::{ARTIFACT_FIELDS, Problem, Text};
+use super::{ARTIFACT_FIELDS, InputList, Problem, Text};
 use crate::canon::{Kind, Node};
 use crate::digest::{Digest, decode_lower_hex};
 use crate::formats::job_bundle::facts::ArtifactKey;
@@ -128,22 +128,26 @@ pub(super) fn is_too_long(
     count > most
 }
 
-/// The strings of a list.
+/// The strings of a list, and whether that is all it has; nothing if it is not a list or too long.
 pub(super) fn read_texts(
     reading: &mut Reading,
     value: Option<Node<'_>>,
     manifest_bytes: usize,
     place: &str,
-) -> Vec<Span> {
+) -> InputList {
     let Some(list) = reading.typed(value, Kind::Array, || place.to_owned()) else {
-        return Vec::new();
+        return InputList::default();
     };
     if is_too_long(reading, list.len(), manifest_bytes, place) {
-        return Vec::new();
+        return InputList::default();
     }
     let text = |(at, item)| reading.typed(Some(item), Kind::String, || format!("{place}[{at}]"));
     let texts = list.items().enumerate().filter_map(text);
-    texts.map(|node| Keeping::InPlace.keep(node)).collect()
+    let spans: Vec<Span> = texts.map(|node| Keeping::InPlace.keep(node)).collect();
+    InputList {
+        is_whole: spans.len() == list.len(),
+        spans,
+    }
 }
 
 /// Reads a step that begins at `start` in the text.
@@ -160,6 +164,7 @@ pub(super) fn read_step(
         op: None,
         reference: Span::ABSENT,
         slice: Span::ABSENT,
+        has_objects: false,
     };
     if reading.typed(Some(node), Kind::Object, path).is_none() {
         return step;
@@ -183,11 +188,13 @@ pub(super) fn read_step(
         let place = || format!("{}.refs.{key}", path());
         step.reference = keep(reading.typed(refs.get(key), Kind::String, place));
     }
-    if let Some(constraints) = reading.typed(constraints, Kind::Object, at("constraints")) {
+    let constraints = reading.typed(constraints, Kind::Object, at("constraints"));
+    if let Some(constraints) = constraints {
         let slice = constraints.get("slice");
         step.slice = keep(reading.typed(slice, Kind::String, at("constraints.slice")));
     }
-    reading.typed(outputs, Kind::Object, at("expected_outputs"));
+    let outputs = reading.typed(outputs, Kind::Object, at("expected_outputs"));
+    step.has_objects = refs.is_some() && constraints.is_some() && outputs.is_some();
     step
 }
 

@@ -91,6 +91,8 @@ pub(super) struct StepRecord {
     pub reference: Span,
     pub slice: Span,
     pub op: Option<Op>,
+    /// Whether its three objects are objects.
+    pub has_objects: bool,
 }
 
 /// A step; what is missing or mistyped is `None`.
@@ -123,6 +125,11 @@ impl<'a> Step<'a> {
     /// What it does.
     pub fn op(self) -> Option<Op> {
         self.record.op
+    }
+
+    /// Whether `refs`, `constraints` and `expected_outputs` are objects.
+    pub fn has_objects(self) -> bool {
+        self.record.has_objects
     }
 
     /// What it reads.
